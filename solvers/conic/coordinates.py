@@ -75,7 +75,7 @@ class Prepared:
 
     @property
     def feasible(self) -> bool:
-        """Whether the rows of zeros leave a positive budget."""
+        """True if the rows of zeros leave a positive budget."""
         return self.data.budget is None or self.data.budget > 0.0
 
     def offset(self) -> float:

@@ -57,7 +57,7 @@ class ConicState:
 
     @property
     def too_late(self) -> bool:
-        """Whether the next step would end after the deadline, and more than `_GRACE` seconds from now."""
+        """True if the next step would end after the deadline, and more than `_GRACE` seconds from now."""
         return self.step_seconds > max(self.deadline - time.perf_counter(), 0.0) + _GRACE
 
 

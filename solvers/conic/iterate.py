@@ -72,14 +72,14 @@ class Iterate:
         # η + Sw = w + Σ(γr - ζ/2)a
         S[0, 1:] = S[1:, 0] = self.w + A.T @ (self.gamma * r - 0.5 * self.zeta)
         S[0, 0] = self.corner
-        room = np.inf if self.data.budget is None else self.data.budget - float(self.z.sum())
+        budget_slack = np.inf if self.data.budget is None else self.data.budget - float(self.z.sum())
         derived = {
             "S": S,
             "r": r,
             "primal": Sym2(q, self.z, self.rho),
             "dual": Sym2(self.gamma, np.full(q.size, self.mu), -0.5 * self.zeta),
             "slack": self.rho - r,
-            "room": room,
+            "room": budget_slack,
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

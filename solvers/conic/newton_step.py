@@ -74,7 +74,7 @@ class _Linearised:
         singular_values = self.scaled
         right = np.diag(centre - singular_values * singular_values)
         row = centre - point.slack * point.zeta
-        room = centre - point.mu * point.room if point.data.budget is not None else 0.0
+        budget_target = centre - point.mu * point.room if point.data.budget is not None else 0.0
         if affine is not None:
             dZ = self.G_inverse @ affine.Z @ self.G_inverse.T
             dS = self.G.T @ affine.S @ self.G
@@ -82,7 +82,7 @@ class _Linearised:
             right = right - 0.5 * (product + product.T)
             row = row - (affine.rho + affine.u) * affine.zeta
             if point.data.budget is not None:
-                room += affine.mu * float(affine.z.sum())
+                budget_target += affine.mu * float(affine.z.sum())
         right = 2.0 * right / (singular_values[:, None] + singular_values)
         R = self.G_inverse.T @ right @ self.G_inverse
         rates = (None, None) if affine is None else (affine.primal, affine.dual)
@@ -91,7 +91,7 @@ class _Linearised:
             return base
         # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
         ratio = point.mu / point.room
-        dmu = (room / point.room + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
+        dmu = (budget_target / point.room + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
 
     def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:

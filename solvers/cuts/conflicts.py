@@ -108,11 +108,11 @@ class ConflictCuts(Separator):
         n, p = rows.a.shape
         conflicts: list[IntArray] = []
         kept = z_by_row < _EXCLUDED
-        keen = 1.0 / (z_by_row + 0.02)
+        priority = 1.0 / (z_by_row + 0.02)
         scratch = empty_scratch(n, p)
         while len(conflicts) < _MAX_CUTS and kept.any():
             active = no_active(p)
-            status, _ = active_set(rows, kept, keen, upper, active, scratch)
+            status, _ = active_set(rows, kept, priority, upper, active, scratch)
             if status != CONFLICT:
                 break
             support = np.unique(active.pair[: int(active.count[0])][active.u[: int(active.count[0])] > 0.0])

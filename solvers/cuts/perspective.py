@@ -11,9 +11,9 @@ the first term is convex and lies above its tangent at any w̄, and for every t
     u_i² ≥ 1 - 2t + 2t u_i - (1 - t)² z_i        (t ≤ 1)
 
 at every point with z_i = 1, or with z_i = 0 and u_i ≥ 1. *Proof.* z_i = 1: the right-hand side is 2t u_i - t², and
-(u_i - t)² ≥ 0. z_i = 0: the difference is (u_i - t)² - (1 - t)², and u_i - t ≥ 1 - t ≥ 0. At t = (u_i - 1 + z_i)/z_i this is the
-tangent of the hull of both cases (1 - z + (u - 1 + z)²/z for u < 1): the cone of the strengthened encoding, without its variables. So τ is
-at least
+(u_i - t)² ≥ 0. z_i = 0: the difference is (u_i - t)² - (1 - t)², and u_i - t ≥ 1 - t ≥ 0. At t = (u_i - 1 + z_i)/z_i this is
+the tangent of the hull of both cases (1 - z + (u - 1 + z)²/z for u < 1): the cone of the strengthened encoding, without its
+variables. So τ is at least
 
     scale [2w̄'(I - S)w - w̄'(I - S)w̄ + Σ γ_i (the line of t_i)],
 
@@ -99,8 +99,8 @@ class PerspectiveCuts(Separator):
                 f"cuts='perspective' needs the objective ||w||² and costs of z; that of {model.name} has other terms"
             )
         gamma = repair_gamma(problem.A, _gamma(problem), margin=1e-8)
-        rest = np.eye(problem.A.shape[1]) - (problem.A * gamma[:, None]).T @ problem.A
-        return cls(problem.A, gamma, 0.5 * (rest + rest.T), label, scale)
+        remainder = np.eye(problem.A.shape[1]) - (problem.A * gamma[:, None]).T @ problem.A
+        return cls(problem.A, gamma, 0.5 * (remainder + remainder.T), label, scale)
 
     def places(self, form: StandardForm) -> IntArray:
         """Return the indices of w, z and the epigraph variable in the solver's form."""

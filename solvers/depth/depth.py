@@ -52,7 +52,7 @@ class HalfspaceDepth:
 
     @property
     def proved(self) -> bool:
-        """Whether the depth is proved."""
+        """True if the depth is proved."""
         return self.lower == self.depth
 
     def __str__(self) -> str:
@@ -174,13 +174,13 @@ class _Search:
         axes = [[Fraction(sign * (i == j)) for j in range(d)] for i in range(d) for sign in (1, -1)]
         return min(((count(self._points, self._weights, u), u) for u in axes), key=lambda candidate: candidate[0])
 
-    def _result(self, lower: int, found: Found) -> HalfspaceDepth:
+    def _result(self, lower: int, candidate: Found) -> HalfspaceDepth:
         direction = [Fraction(0)] * self._width
-        for j, s, v in zip(self._columns, self._scale, found[1], strict=True):
+        for j, s, v in zip(self._columns, self._scale, candidate[1], strict=True):
             direction[j] = v / s
         direction = beside(direction, self._keys)
         return HalfspaceDepth(
-            found[0] + self._always_counted, lower + self._always_counted, self._n, tuple(direction), self._rays
+            candidate[0] + self._always_counted, lower + self._always_counted, self._n, tuple(direction), self._rays
         )
 
     def _sweep(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:
@@ -209,21 +209,21 @@ class _Search:
         for row in singular.tolist():
             chosen = [k for k in row if k >= 0]
             if len(independent([self._points[k] for k in chosen])) == len(chosen):
-                for rest in itertools.combinations(range(chosen[-1] + 1, m), d - 1 - len(chosen)):
-                    yield [*chosen, *rest]
+                for completion in itertools.combinations(range(chosen[-1] + 1, m), d - 1 - len(chosen)):
+                    yield [*chosen, *completion]
 
-    def _confirm(self, found: Found, subsets: Iterator[list[int]]) -> tuple[Found, bool]:
+    def _confirm(self, best: Found, subsets: Iterator[list[int]]) -> tuple[Found, bool]:
         """Return the least exact count, and True if all subsets were counted."""
         for k, subset in enumerate(subsets):
             if k >= _MAX_RECORDED or time.perf_counter() > self._end:
-                return found, False
+                return best, False
             try:
                 other = ray(self._points, self._weights, subset)
             except TooLargeError:
-                return found, False
-            if other is not None and other[0] < found[0]:
-                found = other
-        return found, True
+                return best, False
+            if other is not None and other[0] < best[0]:
+                best = other
+        return best, True
 
 
 def _nearby_power_of_two(value: Fraction) -> Fraction:

@@ -268,5 +268,5 @@ def shift_of(H: FloatArray, rng: np.random.Generator) -> float:
 
 
 def _polar_svd(M: FloatArray) -> FloatArray:
-    left, _, right = np.linalg.svd(M, full_matrices=False)
-    return np.asarray(left @ right)
+    U, _, Vt = np.linalg.svd(M, full_matrices=False)
+    return np.asarray(U @ Vt)

@@ -87,12 +87,12 @@ class Heuristic:
 
     @property
     def _local_search_finished(self) -> bool:
-        """Whether the local searches of this level are finished."""
+        """True if the local searches of this level are finished."""
         return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= VAIN)
 
     @property
     def _neighbourhoods_finished(self) -> bool:
-        """Whether the neighbourhoods of this level are finished."""
+        """True if the neighbourhoods of this level are finished."""
         search = self._neighbourhood_search
         if search is None:
             return self._neighbourhoods == 0
@@ -100,7 +100,7 @@ class Heuristic:
 
     @property
     def finished(self) -> bool:
-        """Whether both parts of this level are finished, or the incumbent is optimal; without coordinates only w = 0 exists."""
+        """True if both parts of this level are finished, or the incumbent is optimal; without coordinates only w = 0 exists."""
         return (
             not self._shared.reduced.rows.size or self._optimal or (self._local_search_finished and self._neighbourhoods_finished)
         )

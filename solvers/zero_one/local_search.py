@@ -55,7 +55,7 @@ class LocalSearch:
 
     @property
     def finished(self) -> bool:
-        """Whether the last `patience` directions were unsuccessful."""
+        """True if the last `patience` directions were unsuccessful."""
         return self._failures >= self._patience
 
     def step(self) -> None:
@@ -63,13 +63,13 @@ class LocalSearch:
         directions = self._directions()
         steps, values = line_minima(self._rows, self._weights, self._free, self.w, directions)
         best = int(values.argmin())
-        new = self.w + float(steps[best]) * directions[:, best]
+        candidate = self.w + float(steps[best]) * directions[:, best]
         self._failures += self._batch
-        value = self._value(new)
+        value = self._value(candidate)
         if value < self.value * (1.0 - _LEAST_IMPROVEMENT):
             self._failures = 0
         if value < self.value:
-            self._set_point(new)
+            self._set_point(candidate)
 
     @property
     def cost(self) -> float:
@@ -84,8 +84,8 @@ class LocalSearch:
 
     def _value(self, w: FloatArray) -> float:
         """Return ||w_pen||² + Σ λ_i 1{g_i'w < 1 - NEAR}."""
-        part = w[:-1] if self._free else w
-        return float(part @ part) + float(self._weights[self._rows @ w < 1.0 - NEAR].sum())
+        penalised = w[:-1] if self._free else w
+        return float(penalised @ penalised) + float(self._weights[self._rows @ w < 1.0 - NEAR].sum())
 
     def _directions(self) -> FloatArray:
         """Return unit directions (p, batch), random or (nearly) preserving p - 1 of the margins that are closest to 1."""

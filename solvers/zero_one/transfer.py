@@ -127,8 +127,8 @@ def _weights(problem: ZeroOneProblem, known: Sequence[Earlier]) -> tuple[FloatAr
 
 def _least_ratio(weights: FloatArray, k: int) -> float:
     """Return min_i λ_i/λ^k_i."""
-    used = weights[:, k + 1] > 0
-    return float((weights[used, 0] / weights[used, k + 1]).min())
+    positive = weights[:, k + 1] > 0
+    return float((weights[positive, 0] / weights[positive, k + 1]).min())
 
 
 def _best_theta(weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> FloatArray | None:

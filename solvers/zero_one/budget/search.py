@@ -98,12 +98,12 @@ class BudgetSearch:
 
     @property
     def finished(self) -> bool:
-        """Whether there are no open nodes below the cutoff."""
+        """True if there are no open nodes below the cutoff."""
         return self._current is None and not self._heap
 
     @property
     def resolved(self) -> bool:
-        """Whether rounding left no leaf below the cutoff unresolved."""
+        """True if rounding left no leaf below the cutoff unresolved."""
         return self._unresolved_bound >= self.cut
 
     def work(self, seconds: float, nodes: int | None = None) -> None:

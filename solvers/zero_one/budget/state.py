@@ -109,8 +109,8 @@ def nodes_left(state: BudgetState, nodes: int) -> int:
 def out_of_nodes(state: BudgetState) -> bool:
     """Return True if the node limit is reached."""
     limit = state.options.node_limit
-    used = state.nodes + (0 if state.search is None else state.search.nodes)
-    return limit is not None and used >= limit
+    nodes = state.nodes + (0 if state.search is None else state.search.nodes)
+    return limit is not None and nodes >= limit
 
 
 def budget_search(state: BudgetState) -> BudgetSearch:

@@ -60,10 +60,10 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
         else:
             pool.link[page] = new_page
         page = new_page
-        part = np.arange(start, min(start + k.PAGE, n))
-        pool.point[page, : len(part)] = part
-        pool.state[page, : len(part)] = np.where(kept[part], k.KEPT, k.FREE)
-        pool.lower[page, : len(part)] = -np.inf
+        indices = np.arange(start, min(start + k.PAGE, n))
+        pool.point[page, : len(indices)] = indices
+        pool.state[page, : len(indices)] = np.where(kept[indices], k.KEPT, k.FREE)
+        pool.lower[page, : len(indices)] = -np.inf
 
 
 def grown(pool: k.Pool, times: int = 2) -> k.Pool:
@@ -73,10 +73,10 @@ def grown(pool: k.Pool, times: int = 2) -> k.Pool:
     more_records = (times - 1) * records if now.records < max(2 * k.RESERVE, records // 2) else 0
     more_pages = (times - 1) * pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
-    def extended(array: Any, more: int) -> Any:
-        if not more:
+    def extended(array: Any, extra: int) -> Any:
+        if not extra:
             return array
-        result = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)  # untouched pages take no memory
+        result = np.zeros((len(array) + extra, *array.shape[1:]), array.dtype)  # untouched pages take no memory
         result[: len(array)] = array
         return result
 
@@ -84,8 +84,8 @@ def grown(pool: k.Pool, times: int = 2) -> k.Pool:
     changes = {name: extended(getattr(pool, name), more_records) for name in by_record}
     changes |= {name: extended(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
     changes["heap"] = extended(pool.heap, 2 * more_records)
-    for name, old_size, more in (("records", records, more_records), ("pages", pages, more_pages)):
+    for name, old_size, extra in (("records", records, more_records), ("pages", pages, more_pages)):
         free_count = int(now[name])
-        changes[f"free_{name}"][free_count : free_count + more] = np.arange(old_size, old_size + more)[::-1]
-        now[name] += more
+        changes[f"free_{name}"][free_count : free_count + extra] = np.arange(old_size, old_size + extra)[::-1]
+        now[name] += extra
     return pool._replace(**changes)

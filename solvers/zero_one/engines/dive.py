@@ -42,7 +42,7 @@ class Dive:
 
     @property
     def running(self) -> bool:
-        """Whether a search is in progress."""
+        """True if a search is in progress."""
         return bool(self.stack.now.level >= 0)
 
     @property

@@ -37,7 +37,7 @@ class Limits:
 
     @property
     def expired(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return time.perf_counter() >= self.deadline
 
 
@@ -58,7 +58,7 @@ class Pace:
 
     @property
     def late(self) -> bool:
-        """Whether one more node would end well after the deadline."""
+        """True if one more node would end well after the deadline."""
         return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
 
     def nodes(self, most: int) -> int:
@@ -104,7 +104,7 @@ class Shared:
 
     @property
     def closed(self) -> bool:
-        """Whether the gap is within the tolerance."""
+        """True if the gap is within the tolerance."""
         return self.incumbent.value - self.floor <= self.limits.tol * self.incumbent.value
 
 
@@ -133,13 +133,13 @@ class Engine(ABC):
 
     @property
     def stale(self) -> bool:
-        """Whether the incumbent is so much better than at the start that scales and thresholds should be chosen anew."""
+        """True if the incumbent is so much better than at the start that scales and thresholds should be chosen anew."""
         ratio = _LARGE_IMPROVEMENT if self.nodes > _FEW_NODES else _SMALL_IMPROVEMENT
         return self._shared.upper < ratio * self._upper_at_start
 
     @property
     def rested(self) -> bool:
-        """Whether no slice is in progress."""
+        """True if no slice is in progress."""
         return self.nodes >= self.pause
 
     def begin_stretch(self) -> None:

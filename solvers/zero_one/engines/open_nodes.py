@@ -195,9 +195,9 @@ class OpenNodes:
         return OpenNodes(**by_node, **{name: getattr(self, name)[points] for name in ("point", "state", "lower")})
 
 
-def _within(array: IntArray, least: int, most: int) -> bool:
+def _within(array: IntArray, lower: int, upper: int) -> bool:
     """Return True if all entries are within the bounds; no temporary array, since there may be millions of entries."""
-    return int(array.min(initial=least)) >= least and int(array.max(initial=most)) <= most
+    return int(array.min(initial=lower)) >= lower and int(array.max(initial=upper)) <= upper
 
 
 def _points(pool: k.Pool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:

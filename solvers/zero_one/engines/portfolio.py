@@ -70,7 +70,7 @@ class Portfolio(Engine):
 
     @property
     def rested(self) -> bool:
-        """Whether the current engine has finished its slice."""
+        """True if the current engine has finished its slice."""
         return self._current.rested
 
     def begin_stretch(self) -> None:

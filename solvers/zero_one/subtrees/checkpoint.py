@@ -68,7 +68,7 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether the next checkpoint should be written."""
+        """True if the next checkpoint should be written."""
         return time.monotonic() >= self._next_time
 
     def part(self) -> Path:

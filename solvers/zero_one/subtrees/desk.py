@@ -99,18 +99,18 @@ class Desk:
         self._handling_seconds += time.perf_counter() - start
         results = self._team.collect(seconds) if self.flying or not self.awake else []
         start = time.perf_counter()
-        for done in results:
-            self._receive(done)
+        for completed in results:
+            self._receive(completed)
         self._dispatch()
         self._handling_seconds += time.perf_counter() - start
 
-    def _receive(self, done: Done) -> None:
-        number = done.number
+    def _receive(self, completed: Done) -> None:
+        number = completed.number
         if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
             self.awake = True
             return
         try:
-            result: Outcome = done.result()
+            result: Outcome = completed.result()
             self._pool.check(result)
         except MarginoptError:
             raise

@@ -127,7 +127,7 @@ class SubtreeEngine(Engine):
 
     @property
     def rested(self) -> bool:
-        """Whether no local slice is in progress. Once distributed, the search has no slices: its order depends on the cluster."""
+        """True if no local slice is in progress. Once distributed, the search has no slices: its order depends on the cluster."""
         return self._distributed or self._first.rested
 
     def begin_stretch(self) -> None:

@@ -36,9 +36,9 @@ class Shares:
 
     def learn(self, given: int, left: int, seconds: float) -> None:
         """Update the estimate: a subproblem of ``given`` nodes has returned ``left`` open ones after ``seconds``."""
-        done = given if left == 0 else max(given - left, 0.25 * given)  # one large subtree is not representative
+        finished = given if left == 0 else max(given - left, 0.25 * given)  # one large subtree is not representative
         self._seconds = _DISCOUNT * self._seconds + seconds
-        self._nodes = _DISCOUNT * self._nodes + done
+        self._nodes = _DISCOUNT * self._nodes + finished
         self.per_node = self._seconds / self._nodes
 
     def share(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:

@@ -18,17 +18,17 @@ REPEATS = 3
 
 
 @inner
-def _add_pair(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
+def _add_pair(P: Pairs, count: int, i: int, j: int, residual: Any) -> float:
     """Record a pair and subtract its price from the residual weights of both points."""
-    price = min(left[i], left[j])
+    price = min(residual[i], residual[j])
     P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
     for k in (i, j):
-        left[k] = 0.0 if left[k] == price else (left[k] - price) * (1.0 - 4.0 * EPS)
+        residual[k] = 0.0 if residual[k] == price else (residual[k] - price) * (1.0 - 4.0 * EPS)
     return float(price)
 
 
 @inner
-def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
+def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
     """Fix the partners of kept points as violated: return (their weight, their number), or (∞, 1) for a pair of kept points."""
     count, total, kept_columns = 0, 0.0, 0
     for k in range(columns.size):
@@ -47,10 +47,10 @@ def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple
                 return np.inf, 1
             free = j if z[i] == KEPT else i
             if z[free] == FREE:
-                P.points[count, 0], P.points[count, 1], P.price[count] = i, j, left[free]
-                total += left[free]
+                P.points[count, 0], P.points[count, 1], P.price[count] = i, j, residual[free]
+                total += residual[free]
                 count += 1
-                z[free], left[free] = VIOLATED, 0.0
+                z[free], residual[free] = VIOLATED, 0.0
     return total, count
 
 
@@ -69,20 +69,20 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
     """
     lo, hi, w, idx, z, l, G, residual = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
-    u, most, env, err = R.u, R.most, R.env, R.err
+    u, offset, env, err = R.u, R.most, R.env, R.err
     mid, half, wide = R.mid, R.half, R.wide
     margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
         wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
-    margins(G, m, mid, most)
+    margins(G, m, mid, offset)
     for i in range(m):
-        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0)
+        err[i] = 2.0 * SINGLE * (p + 6) * abs(offset[i] - 1.0)
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]
     for i in range(m):
-        most[i] = (most[i] - 1.0) + err[i]
+        offset[i] = (offset[i] - 1.0) + err[i]
         residual[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
     by_falling(u, m, P.queue, P)
@@ -90,7 +90,7 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
     for side in range(2):
         first, last = one_side(data, node, m, R, P, side)
         rows, columns = columns, P.side[side, first:last]
-    edges(G, rows, columns, most, env, half, P)
+    edges(G, rows, columns, offset, env, half, P)
     total, count = _fix_partners(P, rows, columns, z, residual)
     if total == np.inf:
         return total, count

@@ -22,7 +22,7 @@ CRUMB = 0.25
 
 
 @inner
-def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, keen: Any) -> None:
+def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, priority: Any) -> None:
     """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
     A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
@@ -38,21 +38,21 @@ def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, 
         largest = max(largest, met[i])
     slope = SHARED / largest
     for i in range(state.size):
-        keen[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+        priority[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
 
 
 @inner
-def _fix_expensive(stack: Stack, spare: float, left: Any, offset: float, keen: Any) -> bool:
+def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, priority: Any) -> bool:
     """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
-    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + left_i, where ``left`` are the
-    residual weights. In a packing for ``offset`` more deletions only points with left_i ≥ offset count.
+    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
+    ``offset`` more deletions only points with residual_i ≥ offset count.
     ``spare`` is norm + packed - budget.
     """
     state, now, fixed = stack.state, stack.now, False
     for i in range(state.size):
-        if state[i] == FREE and left[i] >= offset and spare + left[i] >= 0.0:
-            state[i], keen[i] = KEPT, KEEN
+        if state[i] == FREE and residual[i] >= offset and spare + residual[i] >= 0.0:
+            state[i], priority[i] = KEPT, KEEN
             stack.trail[now.trailed] = i
             now.trailed += 1
             fixed = True
@@ -75,7 +75,7 @@ def expand(
     """
     n = weights.size
     now, state = stack.now, stack.state
-    active, kept, pairs, ok, keen, residual, mark, points = (
+    active, kept, pairs, ok, priority, residual, mark, points = (
         room_for.active, room_for.kept, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.mark, room_for.points,
     )  # fmt: skip
     scratch = room_for.scratch
@@ -96,13 +96,13 @@ def expand(
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
             ok[i] = state[i] != FREE
-        _set_priorities(stack, first, last, violated_priority, room_for.met, keen)
+        _set_priorities(stack, first, last, violated_priority, room_for.met, priority)
         extra = stack.extra[level]
         budget = cut - spent + pad
         if budget - extra <= 0.0:
             return 0
         now.solves += 1
-        status, _ = active_set(rows, ok, keen, budget - extra, kept, scratch)
+        status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
         if status == CONFLICT:
             return 0
         norm = certified(kept, kept.count[0], rows.reach)
@@ -129,7 +129,7 @@ def expand(
                     ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
                 copy_active(kept, active)
                 now.solves += 1
-                status, N = active_set(rows, ok, keen, T, active, scratch)
+                status, N = active_set(rows, ok, priority, T, active, scratch)
                 single_points = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
                     single_points = False
@@ -137,7 +137,7 @@ def expand(
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     now.solves += 1
-                    status, N = active_set(exact, ok, keen, T, pairs, room_for.exact)
+                    status, N = active_set(exact, ok, priority, T, pairs, room_for.exact)
                 if status != CONFLICT:
                     if offset > 0.0:
                         break
@@ -178,12 +178,12 @@ def expand(
                 break
             improved = packing == 0 or proved_packing > extra + pad
             extra = stack.extra[level] = max(proved_packing, extra)
-            if _fix_expensive(stack, norm + packed - budget, residual, offset, keen):
+            if _fix_expensive(stack, norm + packed - budget, residual, offset, priority):
                 improved = True
                 for i in range(n):
                     ok[i] = state[i] != FREE
                 now.solves += 1
-                status, _ = active_set(rows, ok, keen, budget - extra, kept, scratch)
+                status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
                 if status == CONFLICT:
                     return 0
                 norm = certified(kept, kept.count[0], rows.reach)

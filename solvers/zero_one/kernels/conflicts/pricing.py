@@ -38,10 +38,17 @@ def weigh(rows: Rows, ok: Any, keen: Any, found: Violations, unit: bool) -> None
 
 
 @inner
-def _compute_violations(t: Any, w: Any, found: Violations) -> float:
+def _compute_violations(t: Any, w: Any, violations: Violations) -> float:
     """Compute the scaled violations of all points at w and return the largest, at least 0; branch-free for speed."""
     # Local references: reads through the record at every step would slow the loops down.
-    v, u, grid, tops, scale, level = found.w, found.value, found.grid, found.tops, found.scale, found.level
+    v, u, grid, tops, scale, level = (
+        violations.w,
+        violations.value,
+        violations.grid,
+        violations.tops,
+        violations.scale,
+        violations.level,
+    )
     p, n = t.shape
     for j in range(p):
         v[j] = w[j]
@@ -103,8 +110,8 @@ def farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Sc
 
 
 @inner
-def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: float) -> int:
-    """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``least``.
+def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, lower: float) -> int:
+    """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``lower``.
 
     This is the steepest-edge rule: a step along the part of a_i orthogonal to the active constraints, of norm r_i, gains
     (violation/r_i)². Its conflicts have fewer points, and more of them fit into a packing.
@@ -112,21 +119,21 @@ def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: f
     a, size, pull, V = rows.a, rows.size, rows.pull, active.V
     first, numerator, denominator = 0, -1.0, 1.0  # best point so far, and its gain as numerator/denominator, without division
     for k in range(LANES):
-        if not tops[k] >= least:
+        if not tops[k] >= lower:
             continue
         r = 0
         while grid[r, k] != tops[k]:
             r += 1
         i = r * LANES + k
-        rest = size[i]
+        relative_rest = size[i]
         for c in range(q):
             x = dot(V[c], a[i])
-            rest -= x * x
-        rest = min(max(rest * pull[i] * pull[i], _LEAST_REST), 1.0)
+            relative_rest -= x * x
+        relative_rest = min(max(relative_rest * pull[i] * pull[i], _LEAST_REST), 1.0)
         gain = 1.0 * tops[k]  # in double precision
         gain *= gain
-        if gain * denominator > numerator * rest:
-            first, numerator, denominator = i, gain, rest
+        if gain * denominator > numerator * relative_rest:
+            first, numerator, denominator = i, gain, relative_rest
     return first
 
 

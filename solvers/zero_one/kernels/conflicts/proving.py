@@ -131,7 +131,7 @@ def prove(
     n = rows.a.shape[0]
     counted = budget < np.inf
     cost_factor, violated_priority = (0.0, 0.0) if counted else (1.0, -KEEN_AWAY)
-    active, pairs, ok, keen, residual, points = (
+    active, pairs, ok, priority, residual, points = (
         room_for.active, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.points,
     )  # fmt: skip
     scratch = room_for.scratch
@@ -154,9 +154,9 @@ def prove(
             if counted and state[i] == FREE and weights[i] > allowed:
                 state[i] = KEPT
             ok[i] = state[i] != FREE
-            keen[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else violated_priority
+            priority[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else violated_priority
         T = norm_limit - cost_factor * extra[0]
-        if active_set(rows, ok, keen, T, kept, scratch)[0] == CONFLICT:
+        if active_set(rows, ok, priority, T, kept, scratch)[0] == CONFLICT:
             _record_step(book, CUT, _record_conflict(rows, kept, T, exact_thresholds, book, scratch))
             return PROVED
         norm = certified(kept, kept.count[0], rows.reach)
@@ -183,13 +183,13 @@ def prove(
                     ok[i] = state[i] != FREE or residual[i] > 0.0
                 copy_active(kept, active)
                 number = -1
-                if active_set(rows, ok, keen, T, active, scratch)[0] == CONFLICT:
+                if active_set(rows, ok, priority, T, active, scratch)[0] == CONFLICT:
                     number = _record_conflict(rows, active, T, exact_thresholds, book, scratch)
                 elif packed == 0.0 and exact.free:
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    if active_set(exact, ok, keen, T, pairs, room_for.exact)[0] == CONFLICT:
+                    if active_set(exact, ok, priority, T, pairs, room_for.exact)[0] == CONFLICT:
                         number = _record_conflict(exact, pairs, T, exact_thresholds, book, scratch)
                 if number < 0:
                     break

@@ -61,13 +61,13 @@ def _best_candidates(rows: Rows, stack: Stack, level: int, order: Any, points: A
 
 
 @inner
-def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: Room, cut: float) -> int:
+def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, workspace: Room, cut: float) -> int:
     """Return the best branching point by strong branching on the candidates with the highest scores; -1 without free points.
 
     Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
     """
-    now, level, points = stack.now, stack.now.level, room.probed
-    m = _best_candidates(rows, stack, level, order, points, room.promise)
+    now, level, points = stack.now, stack.now.level, workspace.probed
+    m = _best_candidates(rows, stack, level, order, points, workspace.promise)
     unit = weights[0]
     for i in range(weights.size):
         unit = min(unit, weights[i])
@@ -78,7 +78,7 @@ def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stac
             _push_child(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
             stack.trail_from[level + 1] = now.trailed
             candidate_value = stack.found[0]
-            outcome = expand(rows, exact, weights, stack, level + 1, cut, room)
+            outcome = expand(rows, exact, weights, stack, level + 1, cut, workspace)
             stack.found[0] = candidate_value  # a candidate is reported only when its own node is processed
             now.probes += 1
             bound = cut if outcome == 0 else stack.bound[level + 1]
