@@ -75,7 +75,7 @@ class ConflictCuts(Separator):
 
     @classmethod
     def of(cls, model: Model, problem: ZeroOneProblem) -> ConflictCuts:
-        """The separator of a 0-1 loss problem with a binary for each point.
+        """Return the separator of a 0-1 loss problem with a binary variable for each point.
 
         Raises
         ------

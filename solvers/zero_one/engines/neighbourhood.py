@@ -23,7 +23,7 @@ class LargeNeighbourhood:
     shared : Shared
     rng : numpy Generator
     order : ndarray (n,)
-        Hinge violations: larger first among the points to branch on.
+        Branching priorities of the points: their hinge violations.
     """
 
     def __init__(self, shared: Shared, rng: np.random.Generator, order: FloatArray) -> None:

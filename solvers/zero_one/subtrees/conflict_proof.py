@@ -74,7 +74,7 @@ class ProofParts:
     ----------
     wanted : Wanted
     prover : ConflictProver
-        Proves the first nodes in this process.
+        Prover of the first nodes, in this process, and stack of the pool.
     team : AsynchronousTeam
     """
 

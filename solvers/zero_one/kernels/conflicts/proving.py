@@ -40,10 +40,7 @@ class Book(NamedTuple):
 
 @inner
 def _round_multipliers(active: Active, q: int, reach: float, T: float, before: Any) -> float:
-    """Round the multipliers to integers if they still prove T: return the norm, 0 on failure; ``before`` is a buffer.
-
-    ``before`` is room for them.
-    """
+    """Round the multipliers to integers if they still prove T: return the norm, 0 on failure; ``before`` is a buffer."""
     largest = 0.0
     for k in range(q):
         largest = max(largest, active.u[k])
