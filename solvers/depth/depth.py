@@ -76,7 +76,8 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     X : array_like (n, d)
     z : array_like (d,)
     time_limit : float, optional
-        Time limit in seconds. At the limit the lower bound is the number of points that every such half-space holds.
+        Time limit in seconds. At the limit the best direction so far is returned, with a simple lower bound: the points at z,
+        and one of every two opposite points.
 
     Returns
     -------

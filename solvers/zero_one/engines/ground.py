@@ -50,7 +50,7 @@ class Ground:
 
 
 def _positive_side(reduced: Reduced) -> BoolArray:
-    """Return the sign of the intercept's column, or of the first principal coordinate without an intercept."""
+    """Return the sign of the intercept's column, or of the first reduced coordinate without an intercept."""
     labels, member = constant_column(reduced.problem.A), reduced.member
     if labels is None:
         return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)

@@ -9,7 +9,7 @@ __all__ = ["Shares"]
 LONG, SHORT, LONGEST = 1.5, 0.2, 30.0
 #: Nodes of the first subproblems: enough that they seldom finish before their time limit.
 FEW = 256
-#: Number of batches per worker into which the pool is divided, above 1 because unfinished subproblems are divided anew.
+#: Number of batches per worker into which the pool is divided. Few suffice, since unfinished subproblems are divided anew.
 _BATCHES_PER_WORKER = 1.25
 #: Largest share of one processor for the handling of subproblems in the dispatching process.
 SHARE = 0.1
