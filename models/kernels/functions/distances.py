@@ -8,8 +8,8 @@ from ...arrays import FloatArray, Points, row_norms_squared, to_dense
 
 __all__ = ["cross_products", "distances_with_norms", "squared_distances"]
 
-#: Ratio of squared norms below which points may be far from the origin, in units of their distances.
-_ONE_NORM = 1.2
+#: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved.
+_NEAR = 0.04
 
 
 def cross_products(X: Points, Z: Points) -> FloatArray:
@@ -20,13 +20,13 @@ def cross_products(X: Points, Z: Points) -> FloatArray:
 
 
 def squared_distances(X: Points, Z: Points) -> FloatArray:
-    """||x_i - z_j||², never negative. Dense points far from the origin are moved there first."""
-    rows, columns = row_norms_squared(X), row_norms_squared(Z)
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and _far(rows, columns):
-        centre = Z[0]
-        X, Z = X - centre, Z - centre
-        rows, columns = row_norms_squared(X), row_norms_squared(Z)
-    return distances_with_norms(X, Z, rows, columns)
+    """Return ||x_i - z_j||², never negative. Dense points are moved to the mean of Z where that is far from the origin."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and len(Z):
+        centre = Z.mean(axis=0)
+        moved = Z - centre
+        if float(row_norms_squared(moved).max()) < _NEAR * float(centre @ centre):
+            X, Z = X - centre, moved
+    return distances_with_norms(X, Z, row_norms_squared(X), row_norms_squared(Z))
 
 
 def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatArray) -> FloatArray:
@@ -36,10 +36,3 @@ def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatA
     distances += rows[:, None]
     distances += columns[None, :]
     return np.maximum(distances, 0.0, out=distances)
-
-
-def _far(rows: FloatArray, columns: FloatArray) -> bool:
-    """Whether all the points have nearly one norm, as they have where their distances are small beside it."""
-    if not (rows.size and columns.size):
-        return False
-    return float(max(rows.max(), columns.max())) < _ONE_NORM * float(min(rows.min(), columns.min()))

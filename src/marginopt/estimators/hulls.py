@@ -181,7 +181,7 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
     """Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
     p, q = problem.edges(a)
     half = 0.5 * (p - q)
-    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric)
+    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric, problem.place.centre)
 
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[Outcome]:

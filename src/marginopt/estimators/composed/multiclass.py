@@ -17,7 +17,7 @@ from ...solvers.records.options import Options
 from ...solvers.records.status import Status
 from ..record import EstimatorInfo
 from ..solving import solve_checked
-from ..spaces import LinearSpace
+from ..spaces import LinearPredictor, LinearSpace
 from ..training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = ["MulticlassSVC"]
@@ -106,7 +106,9 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
         result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
-        self.coef_, self.intercept_ = scaling.undone(W[:, 1:], W[:, 0])
+        self._predictor = LinearPredictor(W[:, 1:], W[:, 0], scaling)
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value)
         self.classes_ = classes
         self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
         return self
@@ -115,7 +117,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
         check_is_fitted(self)
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        scores = self._predictor.scores(X)
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
