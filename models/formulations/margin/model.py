@@ -208,6 +208,12 @@ class Margin(Composition):
     def _broken(self, w: FloatArray) -> bool:
         return any(r.excess(self.points, self.y, w, self.penalised) > 0 for r in self.subject_to)
 
+    @property
+    def value_at_zero(self) -> float:
+        """R(0) + Σ c_i ℓ_i of w = 0, where the restrictions allow that."""
+        zero = np.zeros(self.penalised.size)
+        return float("inf") if self._broken(zero) else self.objective(zero)
+
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
         A, c = self.loss.rows(self.points, self.y)
