@@ -85,7 +85,7 @@ class Model(Stated, HandingOver):
 
     @property
     def value_at_zero(self) -> float:
-        """The objective of the classifier w = 0, which no useful classifier exceeds; infinite where that is not feasible or known."""
+        """The objective of w = 0, which no useful classifier exceeds; infinite where that is infeasible or not known."""
         return float("inf")
 
     @property

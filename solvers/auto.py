@@ -22,11 +22,13 @@ __all__ = ["choose", "ranked"]
 def choose(model: Model, options: Options, *, only_open: bool = False, without: Collection[str] = frozenset()) -> tuple[str, str]:
     """Return the name of the solver for this problem and the reason in one sentence.
 
-    ``only_open`` passes over commercial solvers, ``without`` over those of these names.
+    ``only_open`` passes over commercial solvers, ``without`` over those that had their turn; after these, solvers that read the
+    form come before those that read the structure, whose arithmetic is alike.
     """
     passed: list[str] = []
     refused: list[str] = []
-    for solver in _candidates(model):
+    candidates = sorted(_candidates(model), key=lambda solver: not solver.reads_form) if without else _candidates(model)
+    for solver in candidates:
         name = solver.info.name
         if name in without:
             continue

@@ -53,7 +53,7 @@ __all__ = ["judge", "solve_problem"]
 _INTEGRALITY = 1e-4
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
-#: Solvers that ``auto`` tries after its first, and bytes of a form (a quadratic part that is an operator written out) up to which.
+#: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
 _MORE, _WRITTEN_OUT = 3, 1e8
 #: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})

@@ -119,7 +119,7 @@ class Kernel(ABC):
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def coarse(self, X: Points) -> bool:
-        """Whether inner products leave this kernel too few digits of the distances of these points, so that `fine_matrix` pays."""
+        """Whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
         return False
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:

@@ -97,9 +97,7 @@ class Scaling:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.asarray(X.T @ weights) / total
             if isinstance(X, np.ndarray):
-                mean = (
-                    mean + weights @ (X - mean) / total
-                )  # a long sum of large numbers is off by more than their deviation's roundings
+                mean = mean + weights @ (X - mean) / total  # the rounding of a long sum of large numbers
                 variance = weights @ (X - mean) ** 2 / total
                 largest = np.abs(X).max(axis=0)
             else:
