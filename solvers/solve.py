@@ -55,6 +55,8 @@ _INTEGRALITY = 1e-4
 _POLISHING = 0.1
 #: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
 _MORE, _WRITTEN_OUT = 3, 1e8
+#: Residual up to which a point is compared by its objective.
+_FEASIBLE = 1e-6
 #: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
 
@@ -115,9 +117,16 @@ def _by_another(model: Model, options: Options, begin: float, first: Result, nam
             other = _solved_by(get_solver(name), model, options, begin, f"{why}; {unmet}", None)
         except (SolverError, TooLargeError):
             continue
-        if (other.solved, bool(other.values), -other.gap) > (best.solved, bool(best.values), -best.gap):
-            best = other
+        best = max(best, other, key=_worth)
     return best
+
+
+def _worth(result: Result) -> tuple[bool, bool, float, float]:
+    """Solved before unsolved, feasible before infeasible, then what the bound leaves open; a relative gap is none across zero."""
+    certificate = result.certificate
+    if certificate is None:
+        return result.solved, False, -np.inf, -np.inf
+    return result.solved, certificate.feasible(_FEASIBLE), certificate.bound - certificate.objective, -certificate.objective
 
 
 def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept: Kept | None) -> Result:

@@ -116,7 +116,7 @@ def warn_of_one_class(
     if others < _MINOR:
         return
     warnings.warn(
-        f"{name} puts all {labels.size} training points into class {decided[0]!r}, though {others:.0%} of their weight is in "
+        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight is in "
         "others; give a larger C or lam, class_weight='balanced', or standardise the features",
         ConvergenceWarning,
         stacklevel=4,
