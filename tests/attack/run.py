@@ -150,8 +150,6 @@ def main() -> int:
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
     parts = (
-        "answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps", "compositions", "estimators",
-    )  # fmt: skip
         "answers",
         "alternatives",
         "models",

@@ -116,8 +116,8 @@ def warn_of_one_class(
     if others < _MINOR:
         return
     warnings.warn(
-        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight is in "
-        "others; give a larger C or lam, class_weight='balanced', or standardise the features",
+        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight "
+        "is in others; give a larger C or lam, class_weight='balanced', or standardise the features",
         ConvergenceWarning,
         stacklevel=4,
     )
