@@ -210,9 +210,10 @@ class Margin(Composition):
 
     @property
     def value_at_zero(self) -> float:
-        """R(0) + Σ c_i ℓ_i of w = 0, where the restrictions allow that."""
-        zero = np.zeros(self.penalised.size)
-        return float("inf") if self._broken(zero) else self.objective(zero)
+        """R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the hyperplane."""
+        lower, upper = self.domain.bounds(self.width)
+        level = self._level(lower, upper) if self.upper_bound is None else None
+        return float("inf") if level is None or level == 0.0 else level
 
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
