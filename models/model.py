@@ -84,6 +84,11 @@ class Model(Stated, HandingOver):
         return float("inf")
 
     @property
+    def value_at_zero(self) -> float:
+        """The objective of w = 0, which no useful classifier exceeds; infinite where that is infeasible or not known."""
+        return float("inf")
+
+    @property
     def unrestricted(self) -> tuple[int, ...]:
         """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
         return ()

@@ -6,7 +6,7 @@ package changes no result: they serve models that nobody else reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ..errors import TooLargeError, UnsupportedModelError
 from ..models.model import Model
@@ -19,12 +19,19 @@ from .registry import EXTENSIONS, all_solvers, installed
 __all__ = ["choose", "ranked"]
 
 
-def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[str, str]:
-    """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
+def choose(model: Model, options: Options, *, only_open: bool = False, without: Collection[str] = frozenset()) -> tuple[str, str]:
+    """Return the name of the solver for this problem and the reason in one sentence.
+
+    ``only_open`` passes over commercial solvers, ``without`` over those that had their turn; after these, solvers that read the
+    form come before those that read the structure, whose arithmetic is alike.
+    """
     passed: list[str] = []
     refused: list[str] = []
-    for solver in _candidates(model):
+    candidates = sorted(_candidates(model), key=lambda solver: not solver.reads_form) if without else _candidates(model)
+    for solver in candidates:
         name = solver.info.name
+        if name in without:
+            continue
         if not installed(solver):
             passed.append(f"{name} is not installed")
             continue

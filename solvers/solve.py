@@ -9,7 +9,15 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError, WriteError
+from ..errors import (
+    InputError,
+    LicenceError,
+    MissingPackageError,
+    SolverError,
+    TooLargeError,
+    UnsupportedModelError,
+    WriteError,
+)
 from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
 from ..models.fingerprint import describe, fingerprint
@@ -45,12 +53,19 @@ __all__ = ["judge", "solve_problem"]
 _INTEGRALITY = 1e-4
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
+#: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
+_MORE, _WRITTEN_OUT = 3, 1e8
+#: Residual up to which a point is compared by its objective.
+_FEASIBLE = 1e-6
+#: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
+_UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
 
 
 def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None) -> Result:
     """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
 
-    ``kept`` holds a backend's own model between the calls of one path.
+    Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
+    is returned. ``kept`` holds a backend's own model between the calls of one path.
 
     Raises
     ------
@@ -72,6 +87,50 @@ def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, optio
     if chosen is None:
         name, picked = choose(model, options)
         chosen = get_solver(name)
+    result = _solved_by(chosen, model, options, begin, picked, kept)
+    if asked.solver is None and kept is None and result.status in _UNMET and not options.native and _affordable(model):
+        return _by_another(model, options, begin, result, chosen.info.name)
+    return result
+
+
+def _affordable(model: Model) -> bool:
+    """Whether solvers that read the form, a dense quadratic part included, could still have their turn."""
+    form = _form_if_it_fits(model)
+    if form is None or model.form_bytes > _WRITTEN_OUT:
+        return False
+    return form.quadratic is None or form.quadratic.operator is None or 8 * form.n**2 <= _WRITTEN_OUT
+
+
+def _by_another(model: Model, options: Options, begin: float, first: Result, name: str) -> Result:
+    """Return the best answer of the first and of the solvers that rank next, up to one that meets the tolerance."""
+    best, tried = first, [name]
+    while not best.solved and len(tried) <= _MORE:
+        if options.time_limit is not None and time.perf_counter() - begin >= options.time_limit:
+            break
+        try:
+            name, why = choose(model, options, without=tried)
+        except UnsupportedModelError:  # no other solver reads it
+            break
+        tried.append(name)
+        unmet = f"{first.solver} ended without meeting the tolerance ({first.status}, relative gap {first.gap:.1e})"
+        try:
+            other = _solved_by(get_solver(name), model, options, begin, f"{why}; {unmet}", None)
+        except (SolverError, TooLargeError):
+            continue
+        best = max(best, other, key=_worth)
+    return best
+
+
+def _worth(result: Result) -> tuple[bool, bool, float, float]:
+    """Solved before unsolved, feasible before infeasible, then what the bound leaves open; a relative gap is none across zero."""
+    certificate = result.certificate
+    if certificate is None:
+        return result.solved, False, -np.inf, -np.inf
+    return result.solved, certificate.feasible(_FEASIBLE), certificate.bound - certificate.objective, -certificate.objective
+
+
+def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept: Kept | None) -> Result:
+    """Check that a solver can solve the model, run it and judge the answer."""
     licence = _licence(chosen, model, options)
     obstacle = chosen.obstacle(model)
     if obstacle is not None:

@@ -97,6 +97,11 @@ class HingeSVM(Model):
         return np.broadcast_to(np.float64(self.lam), n) if np.ndim(self.lam) == 0 else as_vector(self.lam, n, "lam")
 
     @property
+    def value_at_zero(self) -> float:
+        """Σ λ_i."""
+        return float(self.weights.sum())
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the rows."""
         return 12 * entries(self.X) + 100 * self.X.shape[0]

@@ -207,7 +207,21 @@ class Mixture(Kernel):
 
     def rounding(self, X: Points) -> FloatArray:
         """Of both parts, and of their sum."""
-        first, second = self.first.rounding(X), self.second.rounding(X)
+        return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
+
+    def coarse(self, X: Points) -> bool:
+        """Where a part is."""
+        return self.first.coarse(X) or self.second.coarse(X)
+
+    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
+        """(1 - t) k_1 + t k_2, from differences."""
+        return np.asarray((1.0 - self.weight) * self.first.fine_matrix(X, Z) + self.weight * self.second.fine_matrix(X, Z))
+
+    def fine_rounding(self, X: Points) -> FloatArray:
+        """Of both parts, and of their sum."""
+        return self._sum_rounding(X, self.first.fine_rounding(X), self.second.fine_rounding(X))
+
+    def _sum_rounding(self, X: Points, first: FloatArray, second: FloatArray) -> FloatArray:
         parts = (1.0 - self.weight) * first**2 + self.weight * second**2 + gamma_n(4) * np.abs(self.diagonal(X))
         return np.sqrt(parts * (1.0 + 1e-12))
 

@@ -87,6 +87,25 @@ class KernelGram(GramOperator):
         return placed(self.kernel, self.X) if self.kernel.translation_invariant else Place(self.X)
 
     @cached_property
+    def _fine(self) -> bool:
+        """Whether distances are those of differences."""
+        return not self._exact and self.kernel.coarse(self.place.points)
+
+    @cached_property
+    def _exact(self) -> bool:
+        """Whether distances are whole numbers, which products give without rounding: those of points of zeros and ones."""
+        return self._bits and float(self.X.data[0]).is_integer() and float(row_norms_squared(self.X).max()) < 2.0**50
+
+    def _values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
+        """k(x_i, x_j) of the given rows, or of all, and the given columns; not of a precomputed kernel."""
+        if self._fine:  # differences of the points as they came: moving them rounds once more
+            return self.kernel.fine_matrix(self.X if rows is None else self.X[rows], self.X[columns])
+        points = self.place.points
+        if rows is None:
+            return self.kernel.columns(points, columns, self._norms)
+        return self.kernel.matrix(points[rows], points[columns])
+
+    @cached_property
     def _norms(self) -> FloatArray:
         """||x_i||² of the points in their place."""
         return row_norms_squared(self.place.points)
@@ -94,7 +113,8 @@ class KernelGram(GramOperator):
     @cached_property
     def _rounding(self) -> tuple[FloatArray, FloatArray]:
         """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
-        entry = self.kernel.rounding(self.place.points)
+        fine = self._fine or self._exact
+        entry = self.kernel.fine_rounding(self.X) if fine else self.kernel.rounding(self.place.points)
         if isinstance(self.kernel, Precomputed):
             return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
         if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
@@ -118,7 +138,7 @@ class KernelGram(GramOperator):
             return own + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
         if (self._radial is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
             return support + 16
-        return BLOCK + support // BLOCK + 16
+        return min(support, BLOCK) + support // BLOCK + 16
 
     @property
     def diagonal_error(self) -> FloatArray:
@@ -135,7 +155,7 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Precomputed):
             block = np.array(to_dense(self.X[:, indices]))
         else:
-            block = np.array(self.kernel.columns(self.place.points, indices, self._norms))
+            block = np.array(self._values(None, indices))
         block += self.offset
         if self.signs is not None:
             block *= self.signs[:, None]
@@ -149,8 +169,7 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Precomputed):
             block = np.array(to_dense(self.X[rows][:, columns]))
         else:
-            points = self.place.points
-            block = np.array(self.kernel.matrix(points[rows], points[columns]))
+            block = np.array(self._values(rows, columns))
         block += self.offset
         if self.signs is not None:
             block *= self.signs[rows][:, None]
@@ -182,7 +201,7 @@ class KernelGram(GramOperator):
             BitDistances.load()
             if panels:
                 BitDistances.load_panel(self.entry_kind)
-        elif isinstance(self.kernel, RBF) and not sp.issparse(self.X):
+        elif isinstance(self.kernel, RBF) and not (sp.issparse(self.X) or self._fine):
             RBFExponents.load(rows=single, products=large, panels=panels)
 
     @cached_property
@@ -190,7 +209,7 @@ class KernelGram(GramOperator):
         if self._bits:
             assert isinstance(self.kernel, RadialKernel)
             return BitDistances.of(self.kernel, self.X)
-        if not isinstance(self.kernel, RBF):
+        if not isinstance(self.kernel, RBF) or self._fine:
             return None
         return RBFExponents.of(self.kernel, self.place.points)
 
@@ -289,11 +308,11 @@ class KernelGram(GramOperator):
         if self._radial is not None and support.size * self.n > _COMPILED_FROM:
             return self._radial.product(weights)
         features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
-        result, points = np.zeros(self.n), self.place.points
+        result = np.zeros(self.n)
         for start in range(0, support.size, BLOCK):
             chosen = support[start : start + BLOCK]
             if features is not None and isinstance(self.kernel, Polynomial):
                 result += weights[chosen] @ self.kernel.of_products(features.rows(chosen))
             else:
-                result += self.kernel.columns(points, chosen, self._norms) @ weights[chosen]
+                result += self._values(None, chosen) @ weights[chosen]
         return result

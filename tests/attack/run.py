@@ -28,6 +28,7 @@ import attack_alternatives as alternatives
 import attack_answers as answers
 import attack_compositions as compositions
 import attack_doors as doors
+import attack_estimators as estimators
 import attack_files as files
 import attack_inputs as inputs
 import attack_models as models
@@ -148,7 +149,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parts = ("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps", "compositions")
+    parts = (
+        "answers",
+        "alternatives",
+        "models",
+        "inputs",
+        "files",
+        "doors",
+        "workers",
+        "outside",
+        "ramps",
+        "compositions",
+        "estimators",
+    )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -171,6 +184,8 @@ def main() -> int:
         rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "compositions"):
         rows.append(attack_cases("compositions, forged proofs", compositions.attack, round(10_000 * a.part), a.seed))
+    if a.only in (None, "estimators"):
+        rows.append(attack_cases("estimators on shifted data", estimators.attack, round(3_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

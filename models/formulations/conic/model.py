@@ -125,6 +125,11 @@ class ConicSVM(Model):
         return self.kappa == 0.0
 
     @property
+    def value_at_zero(self) -> float:
+        """λn of the λ form: w = 0 violates every margin."""
+        return float("inf") if self.lam is None else self.lam * self.X.shape[0]
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the dense hull rows, n rows of svec length."""
         n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2

@@ -208,6 +208,13 @@ class Margin(Composition):
     def _broken(self, w: FloatArray) -> bool:
         return any(r.excess(self.points, self.y, w, self.penalised) > 0 for r in self.subject_to)
 
+    @property
+    def value_at_zero(self) -> float:
+        """R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the hyperplane."""
+        lower, upper = self.domain.bounds(self.width)
+        level = self._level(lower, upper) if self.upper_bound is None else None
+        return float("inf") if level is None or level == 0.0 else level
+
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
         A, c = self.loss.rows(self.points, self.y)

@@ -172,6 +172,11 @@ class MulticlassSVM(Model):
         """½||W||² + Σ c_i ℓ_i, from the data."""
         return 0.5 * float(np.sum(W * W)) + float(self.costs @ self._loss.values(self.margins(W)))
 
+    @property
+    def value_at_zero(self) -> float:
+        """The losses of W = 0."""
+        return self.objective(np.zeros((self.classes.size, self.features.rows.shape[1])))
+
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """W(α) and the slack that it needs; α one for each row."""
         W = np.asarray(self._rows.T @ np.ravel(alpha)).reshape(self.classes.size, -1)

@@ -41,8 +41,10 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
         return 1.0 / p
     mean = float(X.sum()) / (n * p)
     squares = float(row_norms_squared(X).sum()) / (n * p)
-    variance = squares - mean**2
-    if variance <= 1e3 * float(np.finfo(np.float64).eps) * squares:
+    deviations = X - mean if isinstance(X, np.ndarray) else X.data - mean
+    variance = (float(np.vdot(deviations, deviations)) + (n * p - deviations.size) * mean**2) / (n * p)
+    # equal entries leave the rounding errors of their mean
+    if variance <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * squares:
         raise InputError("the rule 'scale' needs entries that differ; all entries of X are equal")
     return 1.0 / (p * variance)
 

@@ -16,7 +16,7 @@ import numpy as np
 from ....errors import InputError
 from ...arrays import FloatArray, IntArray, Points, row_norms_squared
 from ...rounding import gamma as gamma_n
-from .distances import distances_with_norms, squared_distances
+from .distances import coarse, distance_error, distances_by_differences, distances_with_norms, squared_distances
 from .gamma import gamma_number
 
 __all__ = ["DistanceKernel", "Kernel", "NormalisedKernel", "ParameterRange", "RadialKernel"]
@@ -118,6 +118,18 @@ class Kernel(ABC):
         """e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
+    def coarse(self, X: Points) -> bool:
+        """Whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
+        return False
+
+    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
+        """k(x_i, z_j), from differences of the points where the kernel is a function of these."""
+        return self.matrix(X, Z)
+
+    def fine_rounding(self, X: Points) -> FloatArray:
+        """`rounding` of `fine_matrix`."""
+        return self.rounding(X)
+
 
 class NormalisedKernel(Kernel):
     """A kernel with k(x, x) = 1: every point lies on the unit sphere."""
@@ -151,9 +163,11 @@ class DistanceKernel(NormalisedKernel):
 
     def rounding(self, X: Points) -> FloatArray:
         """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
-        largest = float(row_norms_squared(X).max(initial=0.0))
-        error = self.steepness() * 4.0 * gamma_n(X.shape[1] + 8) * largest + gamma_n(32)
-        return np.full(X.shape[0], np.sqrt(error))
+        return np.full(X.shape[0], np.sqrt(self._error(X) + gamma_n(32)))
+
+    def _error(self, X: Points) -> float:
+        """L times the error of the distances."""
+        return self.steepness() * distance_error(X.shape[1], float(row_norms_squared(X).max(initial=0.0)))
 
 
 class RadialKernel(DistanceKernel):
@@ -165,7 +179,22 @@ class RadialKernel(DistanceKernel):
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """k(x_i, z_j) from the squared distances."""
-        return self.of_distances(squared_distances(X, Z))
+        return self.of_distances(squared_distances(X, Z, self.steepness()))
+
+    def coarse(self, X: Points) -> bool:
+        """Whether the error of `rounding` is worth the differences' time."""
+        return coarse(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
+
+    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
+        """k(x_i, z_j) from the differences."""
+        return self.of_distances(distances_by_differences(X, Z))
+
+    def fine_rounding(self, X: Points) -> FloatArray:
+        """The relative error γ_p of d = ||x - z||² times |dk/d log d| ≤ 1/e, k a mixture of exp(-td), and that of the function.
+
+        It does not grow with the steepness: where d is far beyond the kernel's width, the value is 0 and so is its error.
+        """
+        return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
         """Columns of k(x_i, x_j) of points that lie where their distances keep their digits."""

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, as_points
+from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
@@ -103,7 +103,8 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._centre_norm = float(a @ work.gram.product(a))
         self._diagonal = float(work.gram.diagonal.max())
         everyone = Pair(sample.rows, np.ones(X.shape[0]), -1, 0)
-        self._predictor = space.predictor(sample, [everyone], [Solution(a, 0.0)])
+        self._origin = work.place.centre
+        self._predictor = space.predictor(sample, [everyone], [Solution(a, 0.0, origin=self._origin)])
         shown = self._predictor.attributes()
         self.support_, self.dual_coef_, self.kernel_ = shown["support_"], shown["dual_coef_"], shown["kernel_"]
         self.radius_ = float(np.sqrt(max(work.squared_distances(self.result_.values).max(), 0.0)))
@@ -122,7 +123,8 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.kernel_, Precomputed):
             own: FloatArray | float = self._diagonal
         else:
-            own = self.kernel_.diagonal(self._predictor.scaling.transform(X))
+            rows = self._predictor.scaling.transform(X)
+            own = self.kernel_.diagonal(rows if self._origin is None else to_dense(rows) - self._origin)
         return np.asarray(2.0 * self._predictor.scores(X)[:, 0] - own - self._centre_norm)
 
     def score_samples(self, X: Any) -> FloatArray:

@@ -25,7 +25,7 @@ from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .multiclass import Pair, binary_problems, class_scores
 from .refusing import refuse
-from .solving import Outcome, one_or_all, solved_task
+from .solving import Outcome, one_or_all, solved_task, warn_of_one_class
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
@@ -118,7 +118,13 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         X, y = self._validated(X, y)
         stage = self._stage(X, y, given_weight)
         self._keep(stage, self._solve_all(stage))
+        rows = stage.sample.rows
+        warn_of_one_class(type(self).__name__, self._decided, X[rows], y[rows], stage.cost)
         return self
+
+    def _decided(self, X: Points) -> np.ndarray:
+        """The classes of validated rows."""
+        return decide(self._predictor, self._pairs, self.classes_, X)[1]
 
     def _solve_all(self, stage: Stage) -> list[Outcome]:
         """Every binary problem, in parallel where asked."""
@@ -190,7 +196,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """The class with the highest score."""
         check_is_fitted(self)
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return decide(self._predictor, self._pairs, self.classes_, X)[1]
+        return self._decided(X)
 
     def _pairwise(self) -> bool:
         """Whether X is a kernel matrix."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, Points
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.formulations.max_min import MaxMinSVM
@@ -181,7 +181,12 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
     """Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
     p, q = problem.edges(a)
     half = 0.5 * (p - q)
-    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric)
+    if not half > float(a @ problem.simplex.gram.product_error(a)):
+        raise SolverError(
+            f"the classes' hulls are nearer to each other than the rounding error of the {problem.kernel.name} kernel's values: "
+            "no classifier follows; standardise or rescale the features, or give a smaller C"
+        )
+    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric, problem.place.centre)
 
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[Outcome]:

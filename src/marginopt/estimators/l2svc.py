@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..errors import SolverError
 from ..models.arrays import FloatArray, Points
 from ..models.formulations.l2_svm import L2SVMDual
 from ..models.model import Model
@@ -106,7 +107,13 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         """a ↦ (a∘y)/ρ with ρ = a'K̃a, which at the optimum is min (K̃a)_i; b is the sum of these."""
         assert isinstance(problem, L2SVMDual)
         a = result.values["a"]
-        beta = a * problem.y / (2.0 * problem.simplex.objective(a))
+        margin = 2.0 * problem.simplex.objective(a)
+        if not margin > float(a @ problem.simplex.gram.product_error(a)):
+            raise SolverError(
+                f"the margin is below the rounding error of the {problem.kernel.name} kernel's values: no classifier follows; "
+                "standardise or rescale the features, or give a smaller C"
+            )
+        beta = a * problem.y / margin
         return Solution(beta, float(beta.sum()))
 
     def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NotSeparableError, SolverError
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, Points
 from ..models.model import Model
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
@@ -20,11 +20,15 @@ from ..solvers.records.status import Status
 from ..solvers.solve import solve_problem
 from .spaces import Solution
 
-__all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task"]
+__all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task", "warn_of_one_class", "warn_of_zero"]
 
 
 #: Share of the largest multiplier of an infeasible problem below which others are its rounding.
 _ROUNDING = 1e-9
+#: Share of the weight below which a class may be given up without a word.
+_MINOR = 0.01
+#: Training points that are decided first.
+_LOOK = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +55,13 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
         if not result.solved and result.status not in expected:
             gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
             warnings.warn(
-                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); "
-                "result_ and certificate_ say more, tol= and time_limit= ask for less or more",
+                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); standardise the features, or "
+                "give another solver= or a larger tol= or time_limit=; result_ and certificate_ say more",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        else:
+            warn_of_zero(problem, result)
         return result
     if result.status is Status.UNBOUNDED:
         raise SolverError(
@@ -70,6 +76,51 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
         raise SolverError(f"{result.model} has no classifier that satisfies its restrictions{rows}")
     raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
+
+
+def warn_of_zero(problem: Model, result: Result) -> None:
+    """Warn of a classifier that the certificate cannot tell from w = 0, whose direction is rounding.
+
+    The gain over w = 0 is to be more than what the solver left open. A search that its budget ended leaves nearly all open, so
+    there the incumbent itself is to be better.
+    """
+    if not np.isfinite(problem.value_at_zero) or result.objective is None:
+        return
+    gain = problem.value_at_zero - result.objective
+    left = result.objective - result.bound if result.solved and result.bound is not None else 0.0
+    rounding = 0.0 if result.certificate is None else result.certificate.error
+    if gain > max(left, rounding):
+        return
+    warnings.warn(
+        f"{result.solver} on {result.model}: the classifier is not better than w = 0 by more than the tolerance (objective "
+        f"{result.objective:.6g}, {problem.value_at_zero:.6g} at w = 0, {left:.1e} left open), so its direction means nothing; "
+        "give a larger lam, or a smaller tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+def warn_of_one_class(
+    name: str, decide: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
+) -> None:
+    """Warn where ``decide`` puts all training points into one class, unless the others weigh next to nothing.
+
+    A part of the points is decided first: that they are of two classes is known of most classifiers after it.
+    """
+    step = max(1, labels.size // _LOOK)
+    for rows in (X[::step], X):
+        decided = decide(rows)
+        if (decided != decided[0]).any():
+            return
+    others = float(weights[labels != decided[0]].sum()) / float(weights.sum())
+    if others < _MINOR:
+        return
+    warnings.warn(
+        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight "
+        "is in others; give a larger C or lam, class_weight='balanced', or standardise the features",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:

@@ -36,12 +36,14 @@ _BLOCK_ENTRIES = 8_000_000
 class Solution:
     """A binary classifier: coefficients of the features or of the points, and the intercept.
 
-    ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature).
+    ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature). ``origin`` is the point
+    that the model's `Place` took for 0, None where that is 0 itself.
     """
 
     coefficients: FloatArray
     intercept: float
     metric: FloatArray | None = None
+    origin: FloatArray | None = None
 
 
 class Predictor(ABC):
@@ -89,25 +91,32 @@ class LinearSpace(Space):
         return self.Z[index]
 
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:
-        """Coefficients for rows as they come."""
+        """Coefficients of the scaled features."""
         coef = np.array([s.coefficients for s in solutions])
-        return LinearPredictor(*self.scaling.undone(coef, np.array([s.intercept for s in solutions])))
+        return LinearPredictor(coef, np.array([s.intercept for s in solutions]), self.scaling)
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPredictor(Predictor):
-    """x'w + b of every problem."""
+    """z'w + b of every problem, z the scaled row.
+
+    Rows are scaled before the product: x'w of rows as they come cancels against an intercept -w'mean where the mean is large.
+    """
 
     coef: FloatArray
     intercept: FloatArray
+    scaling: Scaling
 
     def scores(self, X: Points) -> FloatArray:
-        """X coef' + intercept."""
-        return np.asarray(X @ self.coef.T) + self.intercept
+        """Z coef' + intercept, in blocks of rows."""
+        step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
+        blocks = [np.asarray(self.scaling.transform(X[i : i + step]) @ self.coef.T) for i in range(0, X.shape[0], step)]
+        return np.concatenate(blocks) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """``coef_`` (problems × p) and ``intercept_`` (problems)."""
-        return {"coef_": self.coef, "intercept_": self.intercept}
+        """``coef_`` (problems × p) and ``intercept_`` (problems), for rows as they come."""
+        coef, intercept = self.scaling.undone(self.coef, self.intercept)
+        return {"coef_": coef, "intercept_": intercept}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +160,7 @@ class KernelSpace(Space):
             support=sample.points[copies],
             dual=dense[:, sample.member[copies]] * sample.share[copies],
             metrics=metrics or None,
+            origins=[s.origin for s in solutions] if isinstance(self.kernel, Linear) else None,
         )
 
 
@@ -171,6 +181,8 @@ class KernelPredictor(Predictor):
         Their coefficients.
     metrics : list of ndarray or None
         √γ of every problem, where each has a Gaussian kernel of its own.
+    origins : list of (ndarray or None) or None
+        The point that each problem's model took for 0; None where the kernel is a function of x - z, or of the matrix.
     """
 
     kernel: Kernel
@@ -181,16 +193,27 @@ class KernelPredictor(Predictor):
     support: IntArray
     dual: FloatArray
     metrics: list[FloatArray] | None = None
+    origins: list[FloatArray | None] | None = None
 
     def scores(self, X: Points) -> FloatArray:
         """One kernel evaluation for all problems (one a problem, where they have their own kernels), in blocks of rows."""
         if isinstance(self.kernel, Precomputed):
             return to_dense(X[:, self.vectors]) @ self.merged.T + self.intercept
         Z = self.scaling.transform(X)
-        if isinstance(self.kernel, Linear):
-            return np.asarray(Z @ (self.vectors.T @ self.merged.T)) + self.intercept
+        if self.origins is not None:
+            return np.column_stack([self._products(Z, k, origin) for k, origin in enumerate(self.origins)]) + self.intercept
         step = max(1, _BLOCK_ENTRIES // max(1, self.vectors.shape[0]))
         return np.concatenate([self._block(Z[i : i + step]) for i in range(0, Z.shape[0], step)])
+
+    def _products(self, Z: Points, k: int, origin: FloatArray | None) -> FloatArray:
+        """Σ_j c_j (z_j - origin)'(z - origin) of problem k, with the linear kernel."""
+        rows = Z if origin is None else to_dense(Z) - origin
+        return np.asarray(rows @ self._normal(k, origin))
+
+    def _normal(self, k: int, origin: FloatArray | None) -> FloatArray:
+        """Σ_j c_j (z_j - origin) of problem k."""
+        vectors = self.vectors if origin is None else to_dense(self.vectors) - origin
+        return np.asarray(vectors.T @ self.merged[k])
 
     def _block(self, Z: Points) -> FloatArray:
         if self.vectors.shape[0] == 0:
@@ -205,8 +228,14 @@ class KernelPredictor(Predictor):
         return np.column_stack(columns) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_``, and the ``kernel_`` that all share."""
-        shown = {"support_": self.support, "dual_coef_": self.dual, "intercept_": self.intercept}
+        """``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_``, and the ``kernel_`` that all share.
+
+        The intercept is that of rows as the kernel sees them, moved by no origin: models that choose one have Σ c_j = 0.
+        """
+        intercept = self.intercept.copy()
+        for k, origin in enumerate(self.origins or []):
+            intercept[k] -= 0.0 if origin is None else float(self._normal(k, origin) @ origin)
+        shown = {"support_": self.support, "dual_coef_": self.dual, "intercept_": intercept}
         return shown if self.metrics is not None else {**shown, "kernel_": self.kernel}
 
 

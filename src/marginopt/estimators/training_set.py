@@ -97,6 +97,7 @@ class Scaling:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.asarray(X.T @ weights) / total
             if isinstance(X, np.ndarray):
+                mean = mean + weights @ (X - mean) / total  # the rounding of a long sum of large numbers
                 variance = weights @ (X - mean) ** 2 / total
                 largest = np.abs(X).max(axis=0)
             else:
@@ -154,7 +155,7 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
     Raises
     ------
     InputError
-        Neither None, "balanced" nor a mapping of labels to positive numbers.
+        Neither None, "balanced" nor a mapping of labels to positive numbers; a key that is no label.
     """
     if given is None:
         return np.ones(classes.size)
@@ -162,6 +163,12 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
         return np.asarray(weights.sum() / (classes.size * np.bincount(codes, weights=weights, minlength=classes.size)))
     if not isinstance(given, Mapping):
         raise InputError(f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {given!r}")
+    known = classes.tolist()
+    strangers = [key for key in given if key not in known]
+    if strangers:
+        raise InputError(
+            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in known[:20])}"
+        )
     factors = as_vector([given.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
     if not (factors > 0).all():
         raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}")

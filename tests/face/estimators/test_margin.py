@@ -80,6 +80,7 @@ SLOPES = margin.LinearRows(np.array([[0.0, 1.0, 1.0]]), -1.0, 1.0)
 RULES = [(), mo.fixed({1: 1.0}), mo.at_most(1).nonzero, SLOPES, mo.error_budget(1, 0.4), mo.parity([0, 1] * 8, 0.2)]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # small costs: w = 0 is the optimum of some
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_drawn_compositions_are_estimators(loss: str) -> None:

@@ -11,13 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...errors import InputError, MarginoptWarning
-from ...models.arrays import FloatArray, as_points, as_positive
+from ...models.arrays import FloatArray, Points, as_points, as_positive
 from ...models.formulations.multiclass.model import MulticlassSVM
 from ...solvers.records.options import Options
 from ...solvers.records.status import Status
 from ..record import EstimatorInfo
-from ..solving import solve_checked
-from ..spaces import LinearSpace
+from ..solving import solve_checked, warn_of_one_class
+from ..spaces import LinearPredictor, LinearSpace
 from ..training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = ["MulticlassSVC"]
@@ -106,21 +106,32 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
         result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
-        self.coef_, self.intercept_ = scaling.undone(W[:, 1:], W[:, 0])
+        self._predictor = LinearPredictor(W[:, 1:], W[:, 0], scaling)
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value)
         self.classes_ = classes
         self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
+        warn_of_one_class(type(self).__name__, self._decided, points[sample.rows], labels[sample.rows], cost)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
-        check_is_fitted(self)
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+        return self._scores(self._checked(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        scores = self.decision_function(X)
+        return self._decided(self._checked(X))
+
+    def _checked(self, X: Any) -> Points:
+        check_is_fitted(self)
+        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _scores(self, X: Points) -> FloatArray:
+        scores = self._predictor.scores(X)
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def _decided(self, X: Points) -> np.ndarray:
+        scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
