@@ -53,10 +53,11 @@ class _PTF(FileFormat):
             lines.append(f"    {name} {_interval(low, high)}")
         if form.integer.any():
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
-        write_texts({path: "\n".join([*lines, ""]), sidecar(path): Layout.of(form).text})
+        text = "\n".join([*lines, ""])
+        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        return _program(source).to_form(Layout.load(source.path))
+        return _program(source).to_form(source.layout)
 
 
 def _quoted(name: str) -> str:
