@@ -288,7 +288,11 @@ def read_program(source: Source) -> FlatProgram:
         or quadratic rows that are not convex; says which and where.
     """
     parser = _Parser(source)
+    objectives = 0
     for section, lines in sections(source):
+        objectives += section in ("least", "most")
+        if objectives > 1:
+            raise DataError("a second objective")
         if section in REFUSED:
             source.line = lines[0][0]
             raise DataError(f"{section} are not read: {lines[0][1][:60]}")

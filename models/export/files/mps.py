@@ -89,6 +89,9 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
     if low == -np.inf and high == np.inf:
         yield "FR", ""
         return
+    if integer and (low, high) == (0.0, 1.0):
+        yield "BV", ""
+        return
     if low == high:
         yield "FX", f" {low:.17g}"
         return

@@ -187,6 +187,8 @@ class _Reader:
             return
         if len(words) not in (3, 5):
             raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}")
+        if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
+            raise DataError(f"the column {words[0]} goes on behind another one: readers take it for a second column of this name")
         j = self.columns.setdefault(words[0], len(self.columns))
         if self.integral:
             self.integers.add(j)
@@ -399,7 +401,7 @@ def read_program(source: Source) -> FlatProgram:
     DataError
         A line that is not understood, or says something that a form does not hold: its number is ``source.line``.
     """
-    section, reader, words_in = "", _Reader(source), _splitter(source.text)
+    section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
     for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):
             continue
@@ -414,6 +416,9 @@ def read_program(source: Source) -> FlatProgram:
             return reader.program()
         if section in _REFUSED and not rest:
             continue
+        if section in opened and section not in ("QSECTION", "QCMATRIX"):
+            raise DataError(f"a second section {section}")
+        opened.add(section)
         if section not in _LINES:
             what = _REFUSED.get(section, f"{raw.strip()[:60]!r}")
             raise DataError(f"{what} are not read" if section in _REFUSED else f"{what} is not read: the section is not known")

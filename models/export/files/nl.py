@@ -254,14 +254,20 @@ def _index(place: str | int, size: int) -> int:
 
 
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
-    """Integer variables from the header: last of the nonlinear ones, and last of all."""
-    binary, integer, _, _, nonlinear = counts[5][:5]
+    """Integer variables from the header: the last of all, and the last of each group of nonlinear ones.
+
+    The groups are in the order of the file: nonlinear in rows and in the objective, in rows alone, in the objective alone.
+    """
+    binary, integer, *nonlinear = counts[5][:5]
+    rows, objective, both = (*counts[3], 0)[:3]
     found = np.zeros(n, dtype=bool)
-    top = max(counts[3][:2])
-    if min(binary, integer, nonlinear) < 0 or binary + integer > n or not nonlinear <= top <= n:
+    if min(binary, integer, *nonlinear) < 0 or binary + integer > n or max(rows, objective, both) > n:
         raise DataError("its numbers of discrete variables do not fit the number of variables")
     found[n - binary - integer :] = True
-    found[top - nonlinear : top] = True
+    for stop, size in zip((both, rows, objective), nonlinear, strict=True):
+        if size > stop:
+            raise DataError("its numbers of discrete variables do not fit the number of nonlinear variables")
+        found[stop - size : stop] = True
     return found
 
 

@@ -229,7 +229,7 @@ def _limits(text: str) -> tuple[float, float]:
 def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
     outer = min((line.indent for line in body), default=0)
     heads = [k for k, line in enumerate(body) if line.indent == outer]
-    for number, (k, stop) in enumerate(zip(heads, [*heads[1:], len(body)], strict=True)):
+    for number, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
         source.line = body[k].number
         name, kind, rest = _head(body[k].text)
         if kind is None:
