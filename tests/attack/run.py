@@ -1,7 +1,7 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 2,000 program files that
-HiGHS, SCIP and Gurobi judge, 4,000 programs of which some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors, 1,000 searches with
-broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps with 6,000 forged proofs, 10,000 compositions with
-20,000 forged proofs; prints the table.
+HiGHS, SCIP and Gurobi judge, 4,000 programs of which some have no point or no least value, 12,000 lies about them, 10,000 models
+on odd data, 4,000 of other doors, 1,000 searches with broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps
+with 6,000 forged proofs, 10,000 compositions with 20,000 forged proofs; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
