@@ -236,22 +236,18 @@ def judgement(peers: list[Outcome]) -> Outcome | None:
 
 
 def verdict(ours: Outcome, peers: list[Outcome]) -> str:
-    """Compare our outcome with the peers' judgement."""
-    shared = judgement(peers)
+    """Compare our outcome with the peers' judgement, or with the one peer that has an outcome."""
     if all(peer.kind == "other format" for peer in peers):
         return "no peer"
+    judged = [peer for peer in peers if peer.judged]
+    shared = judgement(peers) or (judged[0] if len(judged) == 1 else None)
     if shared is None:
-        alone = [peer for peer in peers if peer.judged]
-        if len(alone) == 1:
-            if ours.same(alone[0]):
-                return "agrees"
-            return "refused" if ours.kind == "refused" else "DIFFERS"
         return "no judgement" if ours.kind != "raised" else "RAISED"
     if ours.same(shared):
         return "agrees"
-    if ours.kind == "refused":
-        return "refused"
-    return "READ" if shared.kind == "refused" else "DIFFERS" if ours.judged else ours.kind.upper()
+    if not ours.judged:
+        return ours.kind.upper()
+    return "refused" if ours.kind == "refused" else "READ" if shared.kind == "refused" else "DIFFERS"
 
 
 @dataclass
