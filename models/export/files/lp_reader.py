@@ -150,7 +150,7 @@ class _Parser:
 
     def _products(self, words: Words, factor: float) -> list[tuple[int, int, float]]:
         """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
-        found = []
+        found = list[tuple[int, int, float]]()
         while not words.taken("]"):
             sign, number = words.sign(), words.number()
             if number is not None:
