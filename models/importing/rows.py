@@ -14,7 +14,7 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["IndicatorRow", "QuadraticRow", "RowProgram", "Taken", "unique"]
+__all__ = ["IndicatorRow", "QuadraticRow", "RowProgram", "Taken", "quadratic_cone", "unique"]
 
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
@@ -88,7 +88,7 @@ class RowProgram:
             constraints.append(Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone))
             pieces.append(RowPiece(label, index, sign))
         for row in self.quadratic_rows:
-            F, g, cone = _cone_of(row, self.lower)
+            F, g, cone = quadratic_cone(row, self.lower)
             constraints.append(Constraint(unique(row.name, labels), F, g, cone))
         for stem, F, g, cone in _switched(self.indicators, len(self.variables)):
             constraints.append(Constraint(unique(stem, labels), F, g, cone))
@@ -210,7 +210,7 @@ def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str,
         yield stem, F, np.array([side for _, sides in pairs for side in sides]), Indicator(2, len(pairs))
 
 
-def _cone_of(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
+def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
     """A quadratic row as one cone: convex as it stands, ||c|| ≤ t, or ||c||² ≤ 2uv.
 
     Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with

@@ -7,6 +7,8 @@ archives say how large they will be before they are unpacked, and are refused be
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import lzma
 import os
@@ -16,7 +18,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +29,7 @@ import numpy.typing as npt
 from .errors import DataError, WriteError
 
 __all__ = [
+    "COMPRESSED",
     "FAULTS",
     "READ_LIMIT",
     "check_target",
@@ -35,6 +38,7 @@ __all__ = [
     "read_bytes",
     "read_text",
     "whole_file",
+    "without_compression",
     "write_arrays",
     "write_text",
     "write_texts",
@@ -42,6 +46,8 @@ __all__ = [
 
 #: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
 READ_LIMIT = 2**30
+#: Suffixes of compressed files, which are unpacked as they are read.
+COMPRESSED = (".bz2", ".gz", ".xz")
 #: Members that an archive may have.
 _MOST_MEMBERS = 100_000
 #: What bytes that are not of their format can raise in a parser, numpy, zipfile and the decompressors.
@@ -206,19 +212,42 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Pat
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
+def without_compression(name: str) -> str:
+    """Return a file's name without a suffix of compression."""
+    return next((name[: -len(suffix)] for suffix in COMPRESSED if name.lower().endswith(suffix)), name)
+
+
+def _unpacked(file: Path) -> bytes:
+    """Return the content of a file, decompressed by its suffix, piece by piece and within `READ_LIMIT`."""
+    openers: dict[str, Callable[[Path], Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+    unpack = openers.get(file.suffix.lower())
+    if unpack is None:
+        return file.read_bytes()
+    try:
+        with unpack(file) as packed:
+            content: bytes = packed.read(READ_LIMIT + 1)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except FAULTS as error:
+        raise DataError(f"{file} cannot be read: {fault(error)}") from None
+    if len(content) > READ_LIMIT:
+        raise DataError(f"{file} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size")
+    return content
+
+
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The file as it is.
+    """Return the content of a file; compressed files (`COMPRESSED`) are unpacked.
 
     Raises
     ------
     DataError
-        No such file, not a file, or not permitted.
+        No such file, not a file, not permitted, broken compression, or unpacking to more than `READ_LIMIT` bytes.
     """
     file = Path(path)
     try:
         if file.is_dir():
             raise DataError(f"{file} is a directory; the name of a file is needed")
-        return file.read_bytes()
+        return _unpacked(file)
     except FileNotFoundError:
         raise DataError(f"there is no file {file}") from None
     except PermissionError:

@@ -5,12 +5,14 @@ The suffix decides; an npz file is looked into, since both kinds of file may be 
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import InputError
+from .errors import DataError, InputError
+from .files import read_bytes, without_compression
 from .instances import Instance, read as read_instance
 from .instances.formats.tidying import Categories, Missing
 from .models import StandardForm
@@ -34,7 +36,7 @@ def read(
     ----------
     path : str or path
         Programs: ``.lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
-        ``.libsvm .svm .svmlight .csv .tsv .arff`` (each also ``.bz2 .gz .xz``), ``.parquet``, other ``.npz``.
+        ``.libsvm .svm .svmlight .csv .tsv .arff .parquet``, other ``.npz``. Each also with ``.bz2 .gz .xz`` behind it.
     label, name
         Label column and name of a data set; see `marginopt.instances.read`.
     missing : {"refuse", "drop", "median"}
@@ -64,7 +66,7 @@ def read(
 
 
 def _is_program(file: Path) -> bool:
-    lowered = file.name.lower()
+    lowered = without_compression(file.name.lower())
     if lowered.endswith(".npz"):
         return _holds_layout(file)
     formats = file_formats().values()
@@ -74,7 +76,7 @@ def _is_program(file: Path) -> bool:
 def _holds_layout(file: Path) -> bool:
     """Whether an archive has the array that only our forms have; damaged and missing files are the data reader's to name."""
     try:
-        with zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(file if file.suffix.lower() == ".npz" else io.BytesIO(read_bytes(file))) as archive:
             return "layout.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, DataError, zipfile.BadZipFile):
         return False

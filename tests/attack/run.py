@@ -1,7 +1,7 @@
-"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
-some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors, 1,000 searches with
-broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps with 6,000 forged proofs, 10,000 compositions with
-20,000 forged proofs; prints the table.
+"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 2,000 program files that
+HiGHS, SCIP and Gurobi judge, 4,000 programs of which some have no point or no least value, 12,000 lies about them, 10,000 models
+on odd data, 4,000 of other doors, 1,000 searches with broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps
+with 6,000 forged proofs, 10,000 compositions with 20,000 forged proofs; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -131,6 +131,17 @@ def attack_cases(name: str, attack: Callable[[int], tuple[str, str]], count: int
     return row
 
 
+def attack_programs(count: int, seed: int) -> Row:
+    """Changed program files, judged by HiGHS, SCIP and Gurobi."""
+    row, judges = Row("changed program files"), files.Judges()
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(seed * count, (seed + 1) * count):
+            row.add(f"program {number}", files.program(number, Path(folder), judges))
+    judges.close()
+    print(row, flush=True)
+    return row
+
+
 def attack_files(count: int, seed: int) -> Row:
     """Malformed files of every kind."""
     row = Row("malformed files")
@@ -168,6 +179,7 @@ def main() -> int:
     rows: list[Row] = []
     if a.only in (None, "files"):
         rows.append(attack_files(round(2_000 * a.part), a.seed))
+        rows.append(attack_programs(round(2_000 * a.part), a.seed))
     if a.only in (None, "answers"):
         rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
     if a.only in (None, "alternatives"):

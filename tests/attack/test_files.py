@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import attack_files as attack
@@ -67,11 +68,9 @@ def test_a_header_that_promises_more_than_there_is_allocates_nothing(tmp_path: P
 
 
 def test_compressed_text_is_read_within_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from marginopt.instances.formats import compressed
-
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(bytes(3_000_000)))
-    monkeypatch.setattr(compressed, "READ_LIMIT", 10**6)
+    monkeypatch.setattr(files, "READ_LIMIT", 10**6)
     with pytest.raises(DataError, match=r"bomb.csv.gz unpacks to more than 1,000,000 bytes"):
         read_data(path)
 
@@ -92,6 +91,41 @@ def test_an_index_of_five_thousand_digits_is_refused_with_its_line(tmp_path: Pat
     (tmp_path / "long.arff").write_text(head + "{" + "9" * 5000 + " 1}\n")
     with pytest.raises(DataError, match=r"line 6.*is not an index below 2"):
         read_data(tmp_path / "long.arff")
+
+
+@pytest.fixture(scope="module")
+def judges() -> Iterator[attack.Judges]:
+    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    opened = attack.Judges()
+    yield opened
+    opened.close()
+
+
+def test_a_changed_program_is_no_other_than_two_peers_read(judges: attack.Judges, tmp_path: Path) -> None:
+    """All seeds are read as they are; of changed ones some are refused, and none is another problem."""
+    for suffix, texts in attack.PROGRAMS.items():
+        for k, text in enumerate(texts):
+            path = tmp_path / f"seed{k}{suffix}"
+            path.write_text(text)
+            ours, peers = judges.outcomes(path)
+            shared = attack.judgement(peers)
+            assert shared is not None and ours.same(shared), (path.name, str(ours), [str(peer) for peer in peers])
+    outcomes = [attack.program(number, tmp_path, judges) for number in range(60)]
+    assert outcomes == [""] * 60
+
+
+def test_the_law_of_changed_programs_finds_another_problem() -> None:
+    one, two, none = (attack.Outcome("optimal", value) for value in (1.0, 2.0, 1.0 + 1e-9))
+    refused = attack.Outcome("refused")
+    assert attack.compared(two, [one, none, refused]).startswith("another problem")
+    assert attack.compared(attack.Outcome("raised"), [refused] * 3) != ""
+    assert (
+        attack.compared(one, [one, none, two])
+        == attack.compared(refused, [one, one, one])
+        == attack.compared(two, [one, two, refused])
+        == ""
+    )
 
 
 @pytest.mark.parametrize("suffix", [".lp", ".mps", ".cbf", ".nl", ".qplib", ".ptf"])

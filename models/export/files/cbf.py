@@ -63,10 +63,11 @@ class _CBF(FileFormat):
         lines += ["OBJBCOORD", f"{form.r:.17g}", ""]
         lines += _rows(scalar, form.n)
         lines += list(_matrices(matrices))
-        write_texts({path: "\n".join(lines), sidecar(path): Layout.of(form).text})
+        text = "\n".join(lines)
+        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        return _Reader(source).program().to_form(Layout.load(source.path))
+        return _Reader(source).program().to_form(source.layout)
 
 
 def _domain(low: float, high: float) -> str:

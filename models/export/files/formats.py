@@ -2,7 +2,8 @@
 
 Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
 sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
-one block ``x`` and plain rows, with the names that the file gives.
+one block ``x`` and plain rows, with the names that the file gives. A sidecar belongs to one text, whose digest it holds: a file
+that another program saved under the name is read as that program's. Compressed files are read.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import ClassVar
 import numpy as np
 
 from ....errors import DataError, ExportError
-from ....files import FAULTS, fault, read_text
+from ....files import FAULTS, fault, read_text, without_compression
 from ...program.cones import Feature
 from ...program.form import StandardForm
+from ..shared.layout import Layout
 
 __all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
 
@@ -38,6 +40,20 @@ class Source:
     def text(self) -> str:
         """The whole file."""
         return read_text(self.path)
+
+    @cached_property
+    def sidecar(self) -> Layout | None:
+        """The layout beside the file, whichever text it belongs to."""
+        return Layout.load(self.path)
+
+    @property
+    def layout(self) -> Layout | None:
+        """The layout beside the file, if it belongs to this very text."""
+        return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
+
+    def at(self, line: int) -> None:
+        """Report faults in this line from now on."""
+        self.line = line
 
     def lines(self) -> Iterator[str]:
         """One line after the other."""
@@ -127,7 +143,8 @@ def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     formats = file_formats()
     if reading:
         formats |= {suffix: found for found in file_formats().values() for suffix in found.also_read}
+    name = without_compression(path.name.lower()) if reading else path.name.lower()
     for suffix in sorted(formats, key=len, reverse=True):
-        if path.name.lower().endswith(suffix):
+        if name.endswith(suffix):
             return formats[suffix]
     raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}")

@@ -102,6 +102,11 @@ class Side(NamedTuple):
     sense: str
     value: float
 
+    @property
+    def turned(self) -> str:
+        """The sense as it reads from the other side."""
+        return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
+
 
 class Words:
     """The words of a section, taken one after the other; a fault is reported in the line of the last that was taken."""
@@ -143,6 +148,10 @@ class Words:
             found = (1.0 if found is None else found) * (1.0 if self.take().text == "+" else -1.0)
         return found
 
+    def factor(self) -> bool:
+        """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
+        return (self.taken("*") or bool(self.ahead().text)) and self.ahead().kind == "name"
+
     def number(self) -> float | None:
         """A number without a sign, None where none comes."""
         return float(self.take().text) if self.ahead().kind == "number" else None
@@ -162,7 +171,7 @@ class Words:
         if value is None or sense is None:
             self._at = at
             return None
-        return Side({"<=": ">=", ">=": "<=", "=": "="}[sense], value)
+        return Side(Side(sense, value).turned, value)
 
     def side_behind(self) -> Side | None:
         """A sense and the number behind it, None where no sense comes."""

@@ -72,8 +72,8 @@ class Read:
 def read_program(document: dict[str, Any]) -> Read:
     """The program of a document."""
     index = {v["name"]: j for j, v in enumerate(document["variables"])}
-    if len(index) != len(document["variables"]) or not all(isinstance(name, str) for name in index):
-        raise DataError("the names of variables must be texts that differ")
+    if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
+        raise DataError("the names of variables must be texts that differ and are not empty")
     n = len(index)
     found = Read(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
     _read_objective(document["objective"], found)

@@ -1,8 +1,9 @@
-"""NL, the text format of AMPL's solver library: quadratic objective, linear rows, bounds, integers.
+"""NL, the text format of AMPL's solver library: quadratic objective, linear and convex quadratic rows, bounds, integers.
 
 The format prescribes the order of the variables (those of the quadratic part first, integers last of each kind); the
 sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and Pyomo write them; a file of
-others without a sidecar has them from there.
+others without a sidecar has them from there. Suffixes say nothing of the program but those of special ordered sets, which are
+refused.
 """
 
 from __future__ import annotations
@@ -19,11 +20,16 @@ from ...arrays import BoolArray, IntArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..shared.layout import Layout, sidecar
-from ..shared.programs import FlatProgram, one_sided, symmetric
+from ..shared.programs import FlatProgram, cone_rows, one_sided, symmetric, two_sided
 from .formats import FileFormat, Source
-from .nl_expression import quadratic_lines, read_expression
+from .nl_expression import Quadric, quadratic_lines, read_expression
 
 __all__ = ["FORMAT"]
+
+#: Suffixes that make variables a special ordered set.
+_SETS = ("sosno", "ref", "sos", "sosref")
+#: Segments that a form has no place for.
+_REFUSED = {"L": "logical constraints", "V": "common expressions", "F": "imported functions"}
 
 
 class _NL(FileFormat):
@@ -54,24 +60,25 @@ class _NL(FileFormat):
             lines += [f"G0 {gradient.size}", *(f"{j} {flat.q[order[j]]:.17g}" for j in gradient)]
         names = form.names()
         rows = "".join(f"{name}\n" for c in form.constraints for name in c.names())
+        text = "\n".join([*lines, ""])
         write_texts(
             {
-                path: "\n".join([*lines, ""]),
+                path: text,
                 path.with_suffix(".col"): "".join(f"{names[j]}\n" for j in order),
                 path.with_suffix(".row"): f"{rows}obj\n",
-                sidecar(path): Layout.of(form, order).text,
+                sidecar(path): Layout.of(form, order).beside(text),
             }
         )
 
     def read(self, source: Source) -> StandardForm:
-        layout = Layout.load(source.path)
-        flat = _Reader(source).program(named=layout is None)
+        layout = source.layout
+        flat = _Reader(source).program(named=layout is None and not _names_of_another_text(source))
         if layout is None:
             return flat.to_form(None)
         order = np.array(layout.order if layout.order is not None else np.arange(flat.q.size))
         if not np.array_equal(np.sort(order), np.arange(flat.q.size)):
             raise DataError("the sidecar's order of the variables does not fit the file")
-        return _sorted(flat, np.argsort(order)).to_form(layout)
+        return flat.by_columns(np.argsort(order)).to_form(layout)
 
 
 def _file_order(flat: FlatProgram, nonlinear: BoolArray) -> IntArray:
@@ -107,33 +114,20 @@ def _interval(low: float, high: float) -> str:
     return f"1 {high:.17g}" if np.isfinite(high) else "3"
 
 
-def _sorted(flat: FlatProgram, place: IntArray) -> FlatProgram:
-    """The program with variable j of the result at ``place[j]`` of the file."""
-    return FlatProgram(
-        P=None if flat.P is None else sp.csc_array(sp.csr_array(flat.P[:, place])[place]),
-        q=flat.q[place],
-        r=flat.r,
-        A=sp.csr_array(sp.csc_array(flat.A)[:, place]),
-        b=flat.b,
-        equal=flat.equal,
-        lower=flat.lower[place],
-        upper=flat.upper[place],
-        integer=flat.integer[place],
-    )
-
-
 class _Reader:
     """Segment by segment, each called by its first letter."""
 
     def __init__(self, source: Source) -> None:
-        self.path = source.path
+        self.path, self.source = source.path, source
         self.lines: Iterator[str] = (line.split("#", 1)[0].strip() for line in source.lines())
         if not next(self.lines).startswith("g"):
             raise DataError("only the text form of NL is read: its first letter is g")
         counts = [[int(word) for word in next(self.lines).split()] for _ in range(9)]
         (self.n, self.m), objectives = counts[0][:2], counts[0][2]
-        if objectives != 1 or counts[1][0] or counts[8] != [0] * 5:
-            raise DataError("only one objective over linear constraints, without common expressions, is read")
+        if len(counts[0]) > 5 and counts[0][5]:
+            raise DataError("logical constraints are not read")
+        if objectives != 1 or any(counts[8]):
+            raise DataError("only one objective, without common expressions, is read")
         if not 0 <= max(self.n, self.m) <= source.text.count("\n") or min(self.n, self.m) < 0:
             raise DataError(f"it says {self.n} variables and {self.m} rows, which have a line each, and has fewer lines")
         self.integer = _discrete(self.n, counts)
@@ -143,6 +137,8 @@ class _Reader:
         self.sides: list[tuple[float, float]] = []
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
+        #: Quadratic terms of rows, and the line behind them.
+        self.squares: dict[int, tuple[Quadric, int]] = {}
         self.maximise = False
 
     def program(self, named: bool) -> FlatProgram:
@@ -155,28 +151,51 @@ class _Reader:
         left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
         kept = [(i, j, v) for i, j, v in self.entries if v]
         rows, columns, data = ([e[k] for e in kept] for k in range(3))
-        lower, upper = np.array(self.bounds).reshape(-1, 2).T
+        A = sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64)
+        lower, upper = np.array(self.bounds).reshape(-1, 2).T + 0.0
         called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None
         row_names = _names_beside(self.path.with_suffix(".row"), self.m) if named else None
-        found = one_sided(sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64), left, right, row_names)
+        squares = [
+            (square, line)
+            for i, (terms, line) in self.squares.items()
+            for square in two_sided(
+                row_names[i] if row_names else f"c{i}",
+                self._matrix(terms),
+                A[[i]].toarray().ravel(),
+                float(left[i]),
+                float(right[i]),
+            )
+        ]
+        plain = [i for i in range(self.m) if i not in self.squares]
+        names = [row_names[i] for i in plain] if row_names else None
+        found = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
         return FlatProgram(
-            self.P, self.q, self.r, found.A, found.b, found.equal, lower + 0.0, upper + 0.0, self.integer, called, found.names,
-            self.maximise,
+            self.P, self.q, self.r, found.A, found.b, found.equal, lower, upper, self.integer, called, found.names, self.maximise,
+            cones=cone_rows(squares, lower, self.source.at),
         )  # fmt: skip
+
+    def _matrix(self, terms: Quadric) -> sp.csc_array:
+        """Return P of ½x'Px."""
+        for pair in terms.quadratic:
+            _index(max(pair), self.n)
+        P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
+        return sp.csc_array((self.n, self.n)) if P is None else P
 
     def _take(self, letter: str, words: list[str]) -> None:
         if letter == "C":
             expression = read_expression(self.lines)
-            if expression.linear or expression.quadratic:
-                raise DataError("nonlinear constraints are not read")
-            self.constants[_index(words[0], self.m)] = expression.constant
+            i = _index(words[0], self.m)
+            self.constants[i] = expression.constant
+            self.entries += [(i, _index(j, self.n), v) for j, v in expression.linear.items()]
+            if any(expression.quadratic.values()):
+                self.squares[i] = expression, self.source.line
         elif letter == "O":
             if words[1:] not in (["0"], ["1"]):
                 raise DataError("an objective is of the sense 0 (least) or 1 (most)")
             self.maximise = words[1] == "1"
             expression = read_expression(self.lines)
             self.r = expression.constant + 0.0
-            self.P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in expression.quadratic.items() if v], self.n)
+            self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
                 self.q[_index(j, self.n)] += v
         elif letter == "r":
@@ -193,8 +212,21 @@ class _Reader:
         elif letter in "kxd":  # column counts, starting points: nothing that a form has
             for _ in range(int(words[0])):
                 next(self.lines)
+        elif letter == "S":
+            lines = [next(self.lines).split() for _ in range(int(words[1]))]
+            if words[2] in _SETS and any(float(value) for _, value in lines):
+                raise DataError(f"special ordered sets are not read: suffix {words[2]}")
         else:
-            raise DataError(f"segments of the kind {letter} are not read")
+            raise DataError(f"{_REFUSED.get(letter, f'segments of the kind {letter}')} are not read")
+
+
+def _names_of_another_text(source: Source) -> bool:
+    """Tell if the names beside a file are those of its sidecar, which was written beside another text."""
+    layout, path = source.sidecar, source.path.with_suffix(".col")
+    if layout is None or layout.order is None or not path.exists():
+        return False
+    names = layout.names
+    return read_text(path).splitlines() == [names[j] for j in layout.order if j < len(names)]
 
 
 def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
@@ -222,14 +254,20 @@ def _index(place: str | int, size: int) -> int:
 
 
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
-    """Integer variables from the header: last of the nonlinear ones, and last of all."""
-    binary, integer, _, _, nonlinear = counts[5][:5]
+    """Integer variables from the header: the last of all, and the last of each group of nonlinear ones.
+
+    The groups are in the order of the file: nonlinear in rows and in the objective, in rows alone, in the objective alone.
+    """
+    binary, integer, *nonlinear = counts[5][:5]
+    rows, objective, both = (*counts[3], 0)[:3]
     found = np.zeros(n, dtype=bool)
-    top = max(counts[3][:2])
-    if min(binary, integer, nonlinear) < 0 or binary + integer > n or not nonlinear <= top <= n:
+    if min(binary, integer, *nonlinear) < 0 or binary + integer > n or max(rows, objective, both) > n:
         raise DataError("its numbers of discrete variables do not fit the number of variables")
     found[n - binary - integer :] = True
-    found[top - nonlinear : top] = True
+    for stop, size in zip((both, rows, objective), nonlinear, strict=True):
+        if size > stop:
+            raise DataError("its numbers of discrete variables do not fit the number of nonlinear variables")
+        found[stop - size : stop] = True
     return found
 
 

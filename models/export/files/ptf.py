@@ -53,10 +53,11 @@ class _PTF(FileFormat):
             lines.append(f"    {name} {_interval(low, high)}")
         if form.integer.any():
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
-        write_texts({path: "\n".join([*lines, ""]), sidecar(path): Layout.of(form).text})
+        text = "\n".join([*lines, ""])
+        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        return _program(source).to_form(Layout.load(source.path))
+        return _program(source).to_form(source.layout)
 
 
 def _quoted(name: str) -> str:
@@ -228,7 +229,7 @@ def _limits(text: str) -> tuple[float, float]:
 def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
     outer = min((line.indent for line in body), default=0)
     heads = [k for k, line in enumerate(body) if line.indent == outer]
-    for number, (k, stop) in enumerate(zip(heads, [*heads[1:], len(body)], strict=True)):
+    for number, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
         source.line = body[k].number
         name, kind, rest = _head(body[k].text)
         if kind is None:

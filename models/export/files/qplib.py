@@ -55,10 +55,11 @@ class _QPLIB(FileFormat):
         lines += _vector(np.zeros(m), 0.0, "constraint dual values in starting point") if m else []
         lines += _vector(np.zeros(n), 0.0, "variable bound dual values in starting point")
         lines += ["0 # number of non-default variable names", "0 # number of non-default constraint names", ""]
-        write_texts({path: "\n".join(lines), sidecar(path): Layout.of(form).text})
+        text = "\n".join(lines)
+        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        return _Reader(source).program().to_form(Layout.load(source.path))
+        return _Reader(source).program().to_form(source.layout)
 
 
 def _word(name: str) -> str:

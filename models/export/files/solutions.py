@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import DataError
-from ....files import FAULTS, fault, read_bytes
+from ....files import FAULTS, fault, read_bytes, read_text
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
@@ -275,7 +275,10 @@ def _ampl_word(code: int) -> str:
 
 
 def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
-    layout = Layout.load(path.with_suffix(".nl"))
+    program = path.with_suffix(".nl")
+    layout = Layout.load(program)
+    if layout is not None and program.exists() and not layout.describes(read_text(program)):
+        raise ValueError(f"{program.name} beside it was saved by another program since its .names.json was written")
     if layout is None or layout.order is None:
         raise ValueError(f"its numbers are in the order of {path.with_suffix('.nl').name}, whose .names.json is not beside it")
     if layout.blocks != form.blocks:

@@ -25,6 +25,8 @@ class IndicatorRows:
 
     def name(self, k: int) -> str:
         """Name of the k-th one."""
+        if self.constraint.own is not None:
+            return self.constraint.own[2 * k + 1]
         return self.constraint.label if self.binary.size == 1 else f"{self.constraint.label}[{k}]"
 
 

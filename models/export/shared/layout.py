@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....errors import DataError
-from ....files import FAULTS, fault, read_text
+from ....files import FAULTS, fault, read_text, without_compression
 from ...arrays import IntArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, StandardForm
@@ -54,6 +55,11 @@ def sidecar(path: Path) -> Path:
     return path.with_name(path.name + ".names.json")
 
 
+def _digest(text: str) -> str:
+    """Return the digest of a text, whatever ends its lines."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode("utf-8")).hexdigest()
+
+
 class Rows(NamedTuple):
     """A constraint without its numbers; ``own`` as in `Constraint`."""
 
@@ -66,7 +72,8 @@ class Rows(NamedTuple):
 class Layout:
     """Blocks, constraints and sense of a form, without its numbers.
 
-    ``order`` is there for formats that prescribe the order of the variables: the form's index of each of the file's.
+    ``order`` is there for formats that prescribe the order of the variables: the form's index of each of the file's. ``digest``
+    is that of the text beside which a sidecar was written.
     """
 
     name: str
@@ -75,6 +82,7 @@ class Layout:
     maximise: bool
     constant: float
     order: tuple[int, ...] | None = None
+    digest: str = ""
 
     @classmethod
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
@@ -90,7 +98,7 @@ class Layout:
 
     def record(self) -> dict[str, Any]:
         """As plain data for JSON."""
-        record = {
+        record: dict[str, Any] = {
             "format": "marginopt layout 1",
             "name": self.name,
             "maximise": self.maximise,
@@ -101,7 +109,8 @@ class Layout:
                 for c in self.constraints
             ],
         }
-        return record if self.order is None else {**record, "order": list(self.order)}
+        record |= {} if self.order is None else {"order": list(self.order)}
+        return record | ({"digest": self.digest} if self.digest else {})
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Layout:
@@ -119,17 +128,25 @@ class Layout:
             for c in record["constraints"]
         )
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
-        return cls(_text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order)
+        return cls(
+            _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,
+            _text(record.get("digest", "")),
+        )  # fmt: skip
 
-    @property
-    def text(self) -> str:
-        """What a sidecar holds."""
-        return json.dumps(self.record(), indent=1) + "\n"
+    def beside(self, text: str) -> str:
+        """Return the content of the sidecar of a file with this text."""
+        return json.dumps(replace(self, digest=_digest(text)).record(), indent=1) + "\n"
+
+    def describes(self, text: str) -> bool:
+        """Tell if this layout was written beside a file with this text."""
+        return self.digest == _digest(text)
 
     @classmethod
     def load(cls, path: Path) -> Layout | None:
-        """The sidecar's layout of a file; None where there is none."""
+        """Return the layout in the sidecar of a file, compressed since or not; None without a sidecar."""
         place = sidecar(path)
+        if not place.exists():
+            place = sidecar(path.with_name(without_compression(path.name)))
         if not place.exists():
             return None
         try:

@@ -6,20 +6,22 @@ back into the form that was written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import DataError
-from ...arrays import BoolArray, FloatArray
-from ...program.cones import PSD, Nonnegative, Zero
+from ....errors import DataError, UnsupportedModelError
+from ...arrays import BoolArray, FloatArray, IntArray
+from ...importing.rows import IndicatorRow, QuadraticRow, quadratic_cone, unique
+from ...program.cones import PSD, Indicator, Nonnegative, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from .indicators import indicator_rows
 from .layout import Layout
 
-__all__ = ["INFINITE", "ConicProgram", "FlatProgram", "OneSided", "one_sided", "symmetric"]
+__all__ = ["INFINITE", "ConicProgram", "FlatProgram", "OneSided", "cone_rows", "one_sided", "symmetric", "two_sided"]
 
 #: Bounds and sides from here on are infinite for every reader of LP and MPS files.
 INFINITE = 1e20
@@ -27,11 +29,11 @@ INFINITE = 1e20
 
 @dataclass(frozen=True, eq=False)
 class FlatProgram:
-    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality.
+    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality, indicators, cones.
 
     ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file. ``maximise`` says that the file
     maximises this objective: the form minimises its negative. From ``infinite`` on bounds and sides count as infinite in the
-    format; what we wrote ourselves is taken literally.
+    format; what we wrote ourselves is taken literally. Cones are quadratic rows of files of others.
     """
 
     P: sp.csc_array | None
@@ -47,21 +49,67 @@ class FlatProgram:
     rows: tuple[str, ...] | None = None
     maximise: bool = False
     infinite: float = np.inf
+    indicators: tuple[IndicatorRow, ...] = ()
+    cones: tuple[Constraint, ...] = ()
 
     @classmethod
     def of(cls, form: StandardForm, *, quadratic: bool = True) -> FlatProgram:
-        """Rows F x ≥ -g and F x = -g of a form with linear cones only; P is left out for who takes it elsewhere."""
-        F, g = form.rows_matrix()
-        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
+        """Rows F x ≥ -g and F x = -g of a form, and its indicators; P is left out for who takes it elsewhere."""
+        F, g = form.rows_matrix([c.label for c in form.constraints if not isinstance(c.cone, Indicator)])
+        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints if not isinstance(c.cone, Indicator)]
         equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
         P = form.quadratic.csc if quadratic and form.quadratic is not None else None
+        indicators = tuple(
+            IndicatorRow(
+                rows.name(k), int(rows.binary[k]), int(rows.active[k]), sp.csr_array(rows.constraint.F[[i]]),
+                -float(rows.constraint.g[i]) + 0.0, np.inf,
+            )
+            for rows in indicator_rows(form) for k, i in enumerate(rows.rows.tolist())
+        )  # fmt: skip
         # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
-        return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer)
+        return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer, indicators=indicators)
+
+    def arranged(self, columns: Sequence[str], rows: Sequence[str], equal: BoolArray) -> FlatProgram | None:
+        """Return the program with its variables, rows and indicators in the order of these names; None where others are there."""
+        names = [*(self.rows or ()), *(row.name for row in self.indicators)]
+        if self.cones or self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
+            return None
+        if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
+            return None
+        place = {name: i for i, name in enumerate(names)}
+        order = np.array([i for i in map(place.__getitem__, rows) if i < self.b.size], dtype=np.int64)
+        switched = [i - self.b.size for i in map(place.__getitem__, rows) if i >= self.b.size]
+        if not np.array_equal(self.equal[order], equal):
+            return None
+        index = {name: j for j, name in enumerate(self.columns)}
+        program = replace(
+            self, A=sp.csr_array(self.A[order]), b=self.b[order], equal=self.equal[order], rows=None,
+            indicators=tuple(self.indicators[i] for i in switched),
+        )  # fmt: skip
+        return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
+
+    def by_columns(self, place: IntArray) -> FlatProgram:
+        """Return the program whose variable j is this one's variable ``place[j]``."""
+        index = np.argsort(place)
+        indicators = tuple(
+            replace(row, binary=int(index[row.binary]), a=sp.csr_array(sp.csc_array(row.a)[:, place])) for row in self.indicators
+        )
+        return replace(
+            self,
+            P=None if self.P is None else sp.csc_array(sp.csr_array(self.P[:, place])[place]),
+            q=self.q[place],
+            A=sp.csr_array(sp.csc_array(self.A)[:, place]),
+            lower=self.lower[place],
+            upper=self.upper[place],
+            integer=self.integer[place],
+            columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
+            indicators=indicators,
+        )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
         """The form with the labels of ``layout``; without it one block ``x`` and plain rows, each with the names of the file."""
         constraints = self._plain() if layout is None else self._labelled(layout)
-        infinite = self.infinite if layout is None else np.inf
+        infinite = self.infinite
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
@@ -84,18 +132,71 @@ class FlatProgram:
             own = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
                 found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), own))
-        return tuple(found)
+        if self.indicators:
+            F, g, names = _switched(self.indicators, self.q.size)
+            found.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
+        return (*found, *self.cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
-        total = sum(c.cone.rows for c in layout.constraints)
-        if total != self.b.size or sum(b.size for b in layout.blocks) != self.q.size:
+        pairs = sum(c.cone.count for c in layout.constraints if isinstance(c.cone, Indicator))
+        total = sum(c.cone.rows for c in layout.constraints) - 2 * pairs
+        F, g, _ = _switched(self.indicators, self.q.size)
+        if (total, 2 * pairs) != (self.b.size, g.size) or sum(b.size for b in layout.blocks) != self.q.size:
             raise DataError("the sidecar's layout does not fit the file: other sizes")
-        found, start = [], 0
+        stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
+        found, taken = [], {False: 0, True: 0}
         for label, cone, own in layout.constraints:
-            rows = np.arange(start, start + cone.rows)
-            start += cone.rows
-            found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone, own))
+            kind = isinstance(cone, Indicator)
+            rows = np.arange(taken[kind], taken[kind] + cone.rows)
+            taken[kind] += cone.rows
+            if not kind and not (np.all(self.equal[rows] == isinstance(cone, Zero)) and isinstance(cone, (Zero, Nonnegative))):
+                raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
+            matrix, constants = stacks[kind]
+            found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, own))
         return tuple(found)
+
+
+def cone_rows(
+    rows: Iterable[tuple[QuadraticRow, int]], lower: FloatArray, at_line: Callable[[int], None]
+) -> tuple[Constraint, ...]:
+    """Return quadratic rows, each with its line in the file, as cones under their names.
+
+    Raises
+    ------
+    DataError
+        A row that is not convex; ``at_line`` was told its line.
+    """
+    cones, labels = [], {"x", "equal", "greater", "switched"}
+    for row, line in rows:
+        at_line(line)
+        try:
+            F, g, cone = quadratic_cone(row, lower)
+        except UnsupportedModelError as error:
+            raise DataError(str(error)) from error
+        cones.append(Constraint(unique(row.name, labels), F, g, cone))
+    return tuple(cones)
+
+
+def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
+    """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side."""
+    if left > -np.inf:
+        yield QuadraticRow(name, sp.csc_array(-Q), -a + 0.0, -left + 0.0)
+    if right < np.inf:
+        yield QuadraticRow(name, Q, a, right)
+
+
+def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array, FloatArray, tuple[str, ...]]:
+    """Return F, g and the names of indicators as pairs of a switch and a row ≥ 0; a row with two sides has two pairs."""
+    pairs, g, names = [sp.csr_array((0, n))], list[float](), list[str]()
+    for row in indicators:
+        sides = [(1.0, row.lower, "")] if row.lower > -np.inf else []
+        sides += [(-1.0, row.upper, " (other side)" if sides else "")] if row.upper < np.inf else []
+        switch = sp.csr_array(([1.0 - 2.0 * row.active], ([0], [row.binary])), shape=(1, n))  # x, or 1 - x
+        for sign, side, suffix in sides:
+            pairs += [switch, sp.csr_array(sign * row.a)]
+            g += [float(row.active), -sign * side + 0.0]
+            names += [f"{row.name}{suffix} (switch)", f"{row.name}{suffix}"]
+    return sp.csr_array(sp.vstack(pairs, format="csr")), np.array(g), tuple(names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,9 @@
 
 A case is (kind, number): the number seeds the generator, so that every case can be run again by itself. The law: a reader
 returns something of its type, or raises one of our errors, whose message names the file.
+
+Program files that are changed a little (`program`) have a second law: a reader never returns another problem than two of HiGHS,
+SCIP and Gurobi agree on. It refuses, or its program has the outcome that the two have.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import io
 import json
 import lzma
 import sqlite3
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +29,9 @@ from marginopt.instances import read as read_data
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, SecondOrder, StandardForm
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.relaxations.report.store import CellStore
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))
+from peer_files import PEERS, READERS, Outcome, Reader, judgement
 
 FORMS = (".lp", ".mps", ".cbf", ".nl", ".qplib", ".ptf", ".mof.json", ".npz")
 DATA = (".libsvm", ".csv", ".arff", ".parquet", ".data.npz", ".csv.gz", ".libsvm.bz2", ".arff.xz")
@@ -349,3 +356,234 @@ def _packed(kind: str, raw: bytes, rng: np.random.Generator) -> bytes:
     if codec is None or rng.random() < 0.5:
         return mutated(raw, rng)
     return bytes(codec.compress(mutated(codec.decompress(raw), rng)))
+
+
+# -- programs that other readers judge ------------------------------------------------------------------------------
+
+#: Small bounded programs with every section that two of the peers read.
+PROGRAMS = {
+    ".mps": [
+        """NAME plain
+OBJSENSE
+    MAX
+ROWS
+ N cost
+ L c1
+ G c2
+ E c3
+COLUMNS
+    x cost 2 c1 1
+    x c2 1
+    m1 'MARKER' 'INTORG'
+    y cost 3 c1 2
+    y c3 1
+    m2 'MARKER' 'INTEND'
+    z cost -1 c2 -1
+    z c3 1
+RHS
+    rhs c1 9 c2 -2
+    rhs c3 3 cost 5
+RANGES
+    rng c1 4 c3 2
+BOUNDS
+ UP bnd x 4
+ LO bnd y 1
+ UP bnd y 6
+ MI bnd z
+ UP bnd z 8
+ENDATA
+""",
+        """NAME square
+ROWS
+ N cost
+ G c1
+ L c2
+COLUMNS
+    x cost -3 c1 1
+    x c2 1
+    y cost 1 c1 1
+    y c2 -1
+RHS
+    rhs c1 1 c2 4
+BOUNDS
+ UP bnd x 5
+ UP bnd y 5
+QUADOBJ
+    x x 2
+    x y -1
+    y y 3
+ENDATA
+""",
+        """NAME whole
+ROWS
+ N cost
+ L c1
+ G c2
+COLUMNS
+    m1 'MARKER' 'INTORG'
+    x cost -3 c1 1
+    y cost -2 c1 1
+    u cost 1 c2 1
+    m2 'MARKER' 'INTEND'
+    v cost 2 c2 1
+RHS
+    rhs c1 1 c2 1.5
+BOUNDS
+ BV bnd x
+ LI bnd u 1
+ UI bnd u 3
+ FX bnd v 0.5
+ENDATA
+""",
+        """NAME switched
+ROWS
+ N cost
+ L c1
+ G c2
+COLUMNS
+    x cost -3 c1 1
+    x c2 1
+    y cost 1 c2 1
+    m1 'MARKER' 'INTORG'
+    a cost -4
+    b cost -4
+    m2 'MARKER' 'INTEND'
+RHS
+    rhs c1 2 c2 6
+BOUNDS
+ UP bnd x 5
+ UP bnd y 5
+INDICATORS
+ IF c1 a 1
+ IF c2 b 0
+ENDATA
+""",
+    ],
+    ".lp": [
+        """maximize
+ obj: 2 x + 3 y - z + 5
+subject to
+ c1: x + 2 y + z <= 9
+ c2: x - z >= -2
+ c3: y + z = 3
+bounds
+ 0 <= x <= 4
+ 1 <= y <= 6
+ -5 <= z <= 8
+general
+ y
+end
+""",
+        """minimize
+ obj: - 3 x + y + [ 2 x ^2 - 2 x * y + 3 y ^2 ] / 2
+subject to
+ c1: x + y >= 1
+ c2: x - y <= 4
+bounds
+ x <= 5
+ y <= 5
+end
+""",
+        """minimize
+ obj: - 3 x - 2 y + u + 2 v
+subject to
+ c1: x + y <= 1
+ c2: u + v >= 1.5
+ c3: x + u + v >= 2
+bounds
+ u <= 3
+ v = 0.5
+general
+ u
+binary
+ x y
+end
+""",
+        """maximize
+ obj: 3 x - y + 4 a + 4 b
+subject to
+ c1: a = 1 -> x <= 2
+ c2: b = 0 -> x + y >= 6
+ c3: x + [ x ^2 + y ^2 ] <= 30
+bounds
+ x <= 5
+ y <= 5
+binary
+ a b
+end
+""",
+    ],
+}
+#: Words that stand elsewhere in such files.
+_SPELLINGS = (
+    "0", "1", "-1", "2", "-3", "4.5", "1e30", "-1e30", "inf", "-inf", "1e1", "+2", ".5", "x", "y", "z", "c1", "c2", "cost", "rhs",
+    "bnd", "UP", "LO", "FX", "FR", "MI", "PL", "BV", "LI", "UI", "N", "L", "G", "E", "'INTORG'", "'INTEND'", "<=", ">=", "=", "+",
+    "-", "free", "*", "/", "^2", "[", "]", "binary", "general", "bounds", "RHS", "RANGES", "BOUNDS", "ROWS", "COLUMNS", ":",
+    "obj:", "$", "nan",
+)  # fmt: skip
+
+
+def changed(text: str, rng: np.random.Generator) -> str:
+    """The text of a program with one or two small changes of lines or words."""
+    for _ in range(int(rng.integers(1, 3))):
+        lines = text.rstrip("\n").split("\n")
+        i, j = rng.integers(len(lines), size=2).tolist()
+        choice = int(rng.integers(8))
+        words = lines[i].split()
+        k = int(rng.integers(len(words))) if words else 0
+        indent = lines[i][: len(lines[i]) - len(lines[i].lstrip())]
+        if choice == 0:
+            del lines[i]
+        elif choice == 1:
+            lines.insert(j, lines[i])
+        elif choice == 2:
+            lines[i], lines[j] = lines[j], lines[i]
+        elif not words:
+            continue
+        else:
+            word = _SPELLINGS[int(rng.integers(len(_SPELLINGS)))]
+            if choice == 3:
+                del words[k]
+            elif choice == 4:
+                words.insert(k, word)
+            else:
+                words[k] = word if choice < 7 else words[k] + words[int(rng.integers(len(words)))]
+            lines[i] = indent + " ".join(words)
+        text = "\n".join(lines) + "\n"
+    return text
+
+
+class Judges:
+    """Our reader and the three peers, each in a process of its own."""
+
+    def __init__(self) -> None:
+        self._readers = {name: Reader(name) for name in READERS}
+
+    def outcomes(self, path: Path, limit: float = 5.0) -> tuple[Outcome, list[Outcome]]:
+        """Return our outcome and the peers'."""
+        return self._readers["ours"].outcome(path, limit), [self._readers[peer].outcome(path, limit) for peer in PEERS]
+
+    def close(self) -> None:
+        """End the processes."""
+        for one in self._readers.values():
+            one.close()
+
+
+def program(number: int, folder: Path, judges: Judges) -> str:
+    """Read one changed program: "" where the law holds, else what came."""
+    rng = np.random.default_rng([number, 77])
+    suffix = (".mps", ".lp")[number % 2]
+    texts = PROGRAMS[suffix]
+    path = folder / f"changed{suffix}"
+    path.write_text(changed(texts[int(rng.integers(len(texts)))], rng))
+    return compared(*judges.outcomes(path))
+
+
+def compared(ours: Outcome, peers: list[Outcome]) -> str:
+    """Return "" unless two peers agree on a problem and ours is another one, or ours failed."""
+    if ours.kind in ("raised", "crashed"):
+        return f"{ours.kind}: {ours.reason}"
+    shared = judgement(peers)
+    if shared is None or shared.kind == "refused" or not ours.judged or ours.kind == "refused" or ours.same(shared):
+        return ""
+    return f"another problem: {ours}, the peers {shared}"

@@ -1,0 +1,419 @@
+"""MPS, LP and NL files of others: each line is read or refused by its number, as HiGHS, SCIP and Gurobi read it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data import nine_points
+
+import marginopt as mo
+from marginopt.errors import DataError
+from marginopt.models import Indicator, Model, RotatedSecondOrder, SecondOrder, StandardForm
+from marginopt.models.export.files.formats import file_formats, read_form, write_form
+from marginopt.models.export.shared.layout import sidecar
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))
+import peer_files as peers
+
+MPS = """NAME t
+ROWS
+ N obj
+ L c1
+ G c2
+COLUMNS
+    m1 'MARKER' 'INTORG'
+    x obj -1 c1 1
+    m2 'MARKER' 'INTEND'
+    y obj 1 c1 1
+    y c2 1
+RHS
+    rhs c1 10 c2 -3
+RANGES
+    rng c2 5
+BOUNDS
+ UP bnd x 4
+ENDATA
+"""
+
+
+def _read(text: str, folder: Path, name: str = "theirs.mps") -> StandardForm:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    form = mo.read(path)
+    assert isinstance(form, StandardForm)
+    return form
+
+
+def _data(form: StandardForm) -> dict[str, object]:
+    """Every number of a program, its rows in the order of their names."""
+    rows = {
+        name: (*row, g, str(c.cone)[:4])
+        for c in form.constraints
+        for name, row, g in zip(c.names(), c.F.toarray().tolist(), c.g.tolist(), strict=True)
+    }
+    fields = {name: np.asarray(getattr(form, name)).tolist() for name in ("q", "r", "lower", "upper", "integer", "maximise")}
+    P = None if form.quadratic is None else form.quadratic.csc.toarray().tolist()
+    return fields | {"names": form.names(), "rows": dict(sorted(rows.items())), "P": P}
+
+
+#: What of the text is written otherwise, and how, with the same meaning.
+SAME = {
+    "c1 10 c2 -3": ["c1 1.0D1 c2 -3", "c1 1d+1 c2 -3", "c1 10 c2 -3 $ litres", "c1 10 c2 -3 * litres", "c1 +10. c2 -3.0E0"],
+    "RHS\n": ["RHS\n    rhs obj 0\n"],
+    "    rhs c1 10 c2 -3": ["    c1 10 c2 -3", "    c1 10\n    c2 -3", "    rhs c1 10\n    rhs c2 -3\n    other c1 7",
+        "    rhs c1 10 c2 -3\n    rhs c1 10"],
+    "    rng c2 5": ["    c2 -5", "    rng c2 5 obj 3"],
+    " UP bnd x 4": [" UP x 4", " UI bnd x 4", " UP bnd x 4\n UP other x 9",
+        " LO bnd x 0\n UP bnd x 4", " UP bnd x 4\n PL bnd y", " UP bnd x 4 $ most"],
+    "NAME t\n": ["", "NAME t\nOBJSENSE\n    MIN\n", "NAME t\nOBJSENSE MINIMIZE\n", "NAME t\nOBJNAME\n    obj\n",
+        "NAME other words FREE\n"],
+    "ENDATA\n": ["ENDATA\nPRIORITIES\n x 2\n", "SOS\nENDATA\n", "ENDATA", "QUADOBJ\nENDATA\n"],
+    " N obj\n": [" N obj $ Cost\n", " N obj\n N spare\n", "* a comment\n N obj\n", "\n N obj\n"],
+    " G c2\nCOLUMNS": ["LAZYCONS\n G c2\nCOLUMNS", "USERCUTS\n G c2\nCOLUMNS"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), [(old, new) for old, spellings in SAME.items() for new in spellings])
+def test_a_spelling_of_mps_says_the_same(old: str, new: str, tmp_path: Path) -> None:
+    assert MPS.count(old) == 1
+    assert _data(_read(MPS.replace(old, new), tmp_path)) == _data(_read(MPS, tmp_path))
+
+
+#: What is put into the text, the line that is blamed, and why.
+REFUSED = [
+    (" UP bnd x 4", " SC bnd x 4", 17, "semi-continuous variables are not read"),
+    (" UP bnd x 4", " SI bnd x 4", 17, "semi-continuous variables are not read"),
+    (" UP bnd x 4", " ZZ bnd x 4", 17, "a kind of bound that is not known: 'ZZ'"),
+    (" UP bnd x 4", " UP bnd x 4\n UP bnd x 5", 18, "the bound upper of x is stated twice: 4 and 5"),
+    (" UP bnd x 4", " FX bnd x 4\n LO bnd x 3", 18, "the bound lower of x is stated twice: 4 and 3"),
+    (" UP bnd x 4", " UP bnd x", 17, "a bound must be a number, not 'x'"),
+    (" UP bnd x 4", " UP x", 17, "a bound of the kind UP has a column and a number"),
+    (" UP bnd x 4", " UP bnd x 4 5", 17, "a bound of the kind UP has a column and a number"),
+    (" UP bnd x 4", " FR bnd x z", 17, "a bound must be a number, not 'z'"),
+    (" UP bnd x 4", " UP bnd z 4", 17, "the variable 'z' is not in COLUMNS"),
+    (" UP bnd x 4", " UP bnd x -4", 18, "the integer x has a negative upper bound and no lower one"),
+    (" UP bnd x 4", " UP bnd x nan", 17, "a bound must be a number, not 'nan'"),
+    ("c1 10", "c1 1_0", 13, "a right-hand side must be a number, not '1_0'"),
+    ("c1 10", "c1 9/10", 13, "a right-hand side must be a number"),
+    ("c1 10", "c1 inf", 13, "a right-hand side must be finite"),
+    ("    rhs c1 10", "    foo\n    rhs c1 10", 13, "a row and its number are needed"),
+    ("    rhs c1 10", "    rhs c1 9\n    rhs c1 10", 14, "the right-hand side of c1 is stated twice: 9 and 10"),
+    ("    rhs c1 10", "    rhs obj 9\n    rhs obj 8\n    rhs c1 10", 14, "the constant of obj is stated twice"),
+    ("    rhs c1 10", "    rhs zz 9\n    rhs c1 10", 13, "the row 'zz' is not declared in ROWS"),
+    ("    rng c2 5", "    rng c2 5 c1", 15, "a range must be a number, not 'c2'"),
+    ("    rng c2 5", "    rng c2 5\n    rng c2 6", 16, "the range of c2 is stated twice: 5 and 6"),
+    ("    y c2 1", "    y c2 1\n    y c2 1", 12, "a second entry of y in c2"),
+    ("    y c2 1", "    z c2 1\n    y c2 1", 12, "the column y goes on behind another one"),
+    ("    y c2 1", "    y c2 nan", 11, "a coefficient must be a number"),
+    ("    y c2 1", "    y c2 1e999", 11, "a coefficient must be finite"),
+    ("    y c2 1", "    y c2 0x1", 11, "a coefficient must be a number"),
+    ("'INTORG'", "'SOSORG'", 7, "a marker is 'INTORG' or 'INTEND'"),
+    (" G c2", " G c1", 5, "a row must be N, E, L or G with a name of its own"),
+    (" G c2", " X c2", 5, "a row must be N, E, L or G with a name of its own"),
+    (" G c2", " G c2 5", 5, "a row must have a kind and a name"),
+    ("RHS\n", "RHS of water\n", 12, "words behind the name of the section RHS"),
+    ("RHS\n", "WATER\n", 12, "'WATER' is not read: the section is not known"),
+    ("RHS\n", "COLUMNS\nRHS\n", 12, "a second section COLUMNS"),
+    ("NAME t\n", "    x 1\nNAME t\n", 1, "a line that belongs to no section"),
+    ("NAME t\n", "NAME t\nOBJSENSE MAX MIN\n", 2, "an objective is to be minimised or maximised"),
+    ("NAME t\n", "NAME t\nOBJNAME c1\n", 4, "an objective other than the first N row"),
+    ("ENDATA", "SOS1\n S1 set\nENDATA", 19, "special ordered sets are not read"),
+    ("ENDATA", "QUADOBJ\n    x x 1 y\nENDATA", 19, "an entry of a matrix has two columns and a number"),
+    ("ENDATA", "QMATRIX\n    x y 1\nENDATA", 18, "QMATRIX must hold both triangles of a symmetric matrix"),
+    ("ENDATA", "QUADOBJ\n    y y 1\nQMATRIX\n    y y 1\nENDATA", 20, "a second quadratic part of the objective"),
+    ("ENDATA", "QSECTION\n    y y 1\nENDATA", 18, "the name of one row must stand behind QSECTION"),
+    ("ENDATA", "QCMATRIX zz\n    y y 1\nENDATA", 18, "the row 'zz' is not declared in ROWS"),
+    ("ENDATA", "QCMATRIX c1\n    y y 1\n    y y 1\nENDATA", 18, "a second entry of one pair of variables"),
+    ("ENDATA", "QCMATRIX c1\n    y y -1\nENDATA", 18, "the quadratic constraint c1 is not convex"),
+    ("ENDATA", "INDICATORS\n IF c1 x 1\nENDATA", 19, "the switch of the indicator c1, x, must be a binary variable"),
+    ("ENDATA", "INDICATORS\n IF c1 x\nENDATA", 19, "an indicator must be IF, a row, a binary variable and 0 or 1"),
+    ("ENDATA", "INDICATORS\n IF c1 x 2\nENDATA", 19, "an indicator must be IF, a row, a binary variable and 0 or 1"),
+    ("ENDATA\n", "", 17, "it ends before ENDATA"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message"), REFUSED)
+def test_a_line_of_mps_that_is_not_read_is_named(old: str, new: str, line: int, message: str, tmp_path: Path) -> None:
+    assert MPS.count(old) == 1
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        _read(MPS.replace(old, new), tmp_path)
+    assert f"theirs.mps, line {line}: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "interval"),
+    [
+        ("", (0.0, 1.0)), (" LO bnd x 0", (0.0, np.inf)), (" LO bnd x 2", (2.0, np.inf)), (" UP bnd x 7", (0.0, 7.0)),
+        (" PL bnd x", (0.0, np.inf)), (" MI bnd x", (-np.inf, np.inf)), (" FR bnd x", (-np.inf, np.inf)),
+        (" BV bnd x", (0.0, 1.0)), (" LI bnd x 2", (2.0, np.inf)), (" UP other y 1", (0.0, 1.0)),
+    ],
+)  # fmt: skip
+def test_bounds_of_integer_columns(lines: str, interval: tuple[float, float], tmp_path: Path) -> None:
+    """[0, 1] where no bound is stated, for every reader that there is."""
+    form = _read(MPS.replace(" UP bnd x 4", lines), tmp_path)
+    assert form.integer.tolist() == [True, False]
+    assert (form.lower[0], form.upper[0]) == interval
+
+
+SMOOTH = MPS.replace("    m1 'MARKER' 'INTORG'\n", "").replace("    m2 'MARKER' 'INTEND'\n", "")
+ONE_SIDED = MPS.replace("RANGES\n    rng c2 5\n", "")
+
+#: Programs with quadratic parts and indicators, which two of the three peers at least read.
+JUDGED = {
+    "QMATRIX.mps": SMOOTH.replace("ENDATA", "QMATRIX\n    y y 4\n    x y 1\n    y x 1\n    x x 2\nENDATA"),
+    "QCMATRIX of the objective.mps": SMOOTH.replace("ENDATA", "QCMATRIX obj\n    y y 4\n    x y 1\n    y x 1\n    x x 2\nENDATA"),
+    "QSECTION of the objective.mps": SMOOTH.replace("ENDATA", "QSECTION obj\n    y y 4\n    y x 1\n    x x 2\nENDATA"),
+    "two entries a line.mps": SMOOTH.replace("ENDATA", "QUADOBJ\n    x x 4 y 1\n    y y 4\nENDATA"),
+    "QCMATRIX.mps": MPS.replace("ENDATA", "QCMATRIX c1\n    x x 3\n    x y 1\n    y x 1\n    y y 2\nENDATA"),
+    "QCMATRIX of a row from below.mps": ONE_SIDED.replace("ENDATA", "QCMATRIX c2\n    x x -3\n    y y -2\nENDATA"),
+    "INDICATORS.mps": ONE_SIDED.replace("UP bnd x 4", "UP bnd x 1").replace("c2 -3", "c2 2")
+    .replace("ENDATA", "INDICATORS\n IF c2 x 1\nENDATA"),
+    "INDICATORS at zero.mps": ONE_SIDED.replace("UP bnd x 4", "BV bnd x").replace("c2 -3", "c2 2")
+    .replace("ENDATA", "INDICATORS\n IF c2 x 0\nENDATA"),
+    "row.lp": "max\n obj: x + y\nst\n c: y + [ x ^2 + x * y + 2 y ^2 ] <= 4\nend\n",
+    "row from below.lp": "max\n obj: x + y\nst\n c: y + [ - x ^2 - y ^2 ] >= -4\n d: y <= 3\nend\n",
+    "cone.lp": "max\n obj: x + y\nst\n c: [ x ^2 - 2 y * z ] <= 0\n d: y + z <= 3\nend\n",
+    "ball.lp": "max\n obj: x + z\nst\n c: [ x ^2 + z ^2 - y ^2 ] <= 0\n d: y <= 3\nend\n",
+    "indicators.lp": "max\n obj: x + 3 b + 5 d - 0.5 y\nst\n c: b = 1 -> x - y <= 4\n e: d = 0 -> x = 2\n f: x <= 10\n"
+    "binary\n b d\nend\n",
+    "empty rows.lp": "max\n obj: x\nst\n c1: x <= 4\n c2: = +0\n c3: >= -1\nend\n",
+    "bounds and binary.lp": "max\n obj: x + 2 y - z + v\nst\n c: x + y + z + v <= 9\nbounds\n x <= 0\n y <= 5\n z >= 0.5\n"
+    " v free\n"
+    "binary\n x y z v\nend\n",
+    "never.lp": "max\n obj: x\nst\n c: x <= 9\nbounds\n x = 0.5\nbinary\n x\nend\n",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judge() -> Callable[[Path], list[peers.Outcome]]:
+    """The outcomes of HiGHS, SCIP and Gurobi for a file."""
+    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    readers = [peers.by_highs, peers.by_scip, peers.by_gurobi]
+    return lambda path: [reader(str(path), 20.0) for reader in readers]
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_program_is_the_one_that_two_peers_read(
+    name: str, judge: Callable[[Path], list[peers.Outcome]], tmp_path: Path
+) -> None:
+    path = tmp_path / name.replace(" ", "-")
+    path.write_text(JUDGED[name], encoding="utf-8")
+    shared = peers.judgement(judge(path))
+    assert shared is not None and shared.kind in ("optimal", "infeasible")
+    ours = peers.by_us(str(path), 20.0)
+    assert ours.kind == shared.kind
+    if shared.kind == "optimal":
+        assert ours.value == pytest.approx(shared.value, abs=1e-5)
+
+
+def test_quadratic_rows_are_cones_under_their_names(tmp_path: Path) -> None:
+    for name, cone in (("row.lp", RotatedSecondOrder), ("cone.lp", RotatedSecondOrder), ("ball.lp", SecondOrder)):
+        form = _read(JUDGED[name], tmp_path, name)
+        assert isinstance(form.constraint("c").cone, cone)
+
+
+def test_what_all_readers_refuse_but_means_one_thing(tmp_path: Path) -> None:
+    """A factor before *, a quadratic part without its half."""
+    starred = _read("min\n obj: 3 * x + [ 2 * x ^2 + x y ]\nst\n c: 2 * x + y >= 1\nend\n", tmp_path, "starred.lp")
+    assert starred.q.tolist() == [3.0, 0.0]
+    assert starred.quadratic is not None
+    assert starred.quadratic.csc.toarray().tolist() == [[4.0, 1.0], [1.0, 0.0]]
+    halved, whole = (
+        _read(f"max\n obj: x\nst\n c: [ x ^2 + y ^2 ]{end} <= 4\nend\n", tmp_path, "half.lp") for end in (" / 2", "")
+    )
+    assert [round(mo.solve(form, "clarabel", tol=1e-9).objective, 5) for form in (halved, whole)] == [round(8**0.5, 5), 2.0]
+    assert starred.constraint("greater").F.toarray().tolist() == [[2.0, 1.0]]
+
+
+@pytest.mark.parametrize("row", ["0 >= 3", ">= 1", "= 2", "1 <= 0 <= 2"])
+def test_rows_without_terms_that_never_hold(row: str, tmp_path: Path) -> None:
+    form = _read(f"max\n obj: x\nst\n c1: x <= 4\n c2: {row}\nend\n", tmp_path, "never.lp")
+    assert mo.solve(form, "highs").status.name == "INFEASIBLE"
+
+
+# -- indicators -----------------------------------------------------------------------------------------------------
+
+
+def _switched() -> list[Model]:
+    X, y = nine_points()
+    group = (X[:, 1] > 0).astype(int)
+    fair = mo.Margin(X, y, "zero-one", "half-l2", intercept="free", subject_to=[mo.parity(group, 0.3), mo.error_budget(-1, 0.5)])
+    return [mo.ZeroOneSVM(X, y, lam=0.7, encoding="indicator"), mo.RampSVM(X, y, encoding="indicator"), fair]
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+@pytest.mark.parametrize("model", _switched(), ids=lambda m: m.statement.title)
+def test_indicators_go_through_files(suffix: str, model: Model, tmp_path: Path) -> None:
+    """The file reads back to an equal form; without its sidecar, and by Gurobi and SCIP, it has the same optimum."""
+    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    path = model.write(tmp_path / f"model{suffix}")
+    assert any(isinstance(c.cone, Indicator) for c in model.form.constraints)
+    assert str(model.form.diff(read_form(path))) == "no difference"
+    optimum = mo.solve(model.form, "scip", tol=1e-8).objective
+    sidecar(path).unlink()
+    plain = read_form(path)
+    assert isinstance(plain.constraint("switched").cone, Indicator)
+    assert mo.solve(plain, "scip", tol=1e-8).objective == pytest.approx(optimum, abs=1e-5)
+    for by in (peers.by_scip, peers.by_gurobi):
+        assert by(str(path), 30.0).value == pytest.approx(optimum, abs=1e-5)
+    again = write_form(plain, tmp_path / f"again{suffix}")
+    assert str(plain.diff(read_form(again))) == "no difference"
+
+
+def test_both_sides_of_a_switched_row(tmp_path: Path) -> None:
+    form = _read("max\n obj: x\nst\n c: b = 1 -> x - y = 4\nbinary\n b\nend\n", tmp_path, "both.lp")
+    switched = form.constraint("switched")
+    assert switched.names() == ["c (switch)", "c", "c (other side) (switch)", "c (other side)"]
+    assert form.names() == ["x", "b", "y"]
+    assert switched.F.toarray().tolist() == [[0, -1, 0], [1, 0, -1], [0, -1, 0], [-1, 0, 1]]
+    assert switched.g.tolist() == [1.0, -4.0, 1.0, 4.0]
+
+
+# -- sidecars and compressed files ----------------------------------------------------------------------------------
+
+
+def _hinge() -> mo.HingeSVM:
+    return mo.HingeSVM(*nine_points(), lam=0.7)
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_a_file_that_was_saved_again_has_its_labels_in_any_order(suffix: str, tmp_path: Path) -> None:
+    """HiGHS writes the columns in another order."""
+    import highspy
+
+    path = _hinge().write(tmp_path / f"model{suffix}")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    highs.writeModel(str(path))
+    before, after = mo.solve(_hinge(), "clarabel"), mo.solve(read_form(path), "clarabel")
+    for label, value in before.values.items():
+        np.testing.assert_allclose(after.values[label], value, atol=1e-5)
+    text = path.read_text(encoding="utf-8").replace("w_0", "weight_0")
+    path.write_text(text, encoding="utf-8")
+    assert [b.label for b in read_form(path).blocks] == ["x"]
+    assert "weight_0" in read_form(path).names()
+
+
+@pytest.mark.parametrize("suffix", sorted(set(file_formats()) - {".npz", ".mof.json"}))
+def test_a_sidecar_says_nothing_of_another_text(suffix: str, tmp_path: Path) -> None:
+    """Another program takes the name: it is read as it is without any sidecar, and its own sidecar is no hindrance."""
+    carries = {feature.name for feature in file_formats()[suffix].carries}
+    model = _hinge().form if "QUADRATIC" in carries else mo.ConicSVM(*nine_points(), lam=0.7).form
+    other = model.replace(q=model.q[::-1] + 1.0, name="other")
+    if suffix in (".lp", ".mps", ".ptf"):  # the names are in the file
+        other = StandardForm(
+            "other", (mo.models.Block("apples", (model.n,)),), model.q, (), model.lower, model.upper, model.integer
+        )
+    path, alone = write_form(model, tmp_path / f"model{suffix}"), write_form(other, tmp_path / f"alone{suffix}")
+    own = sidecar(alone)
+    content = own.read_text(encoding="utf-8")
+    own.unlink()
+    for beside in (".col", ".row"):
+        alone.with_suffix(beside).unlink(missing_ok=True)
+    path.write_bytes(alone.read_bytes())
+    assert _data(read_form(path)) == _data(read_form(alone))
+    sidecar(path).write_text(content, encoding="utf-8")
+    assert read_form(path).equals(other)
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+@pytest.mark.parametrize("suffix", sorted(file_formats()))
+def test_every_format_is_read_compressed(suffix: str, ending: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    carries = {feature.name for feature in file_formats()[suffix].carries}
+    form = _hinge().form if "QUADRATIC" in carries else mo.ConicSVM(*nine_points(), lam=0.7).form
+    path = write_form(form, tmp_path / f"model{suffix}")
+    packed = path.with_name(path.name + ending)
+    packed.write_bytes(pack(path.read_bytes()))
+    assert mo.read(packed).equals(form)  # with the sidecar of the plain file
+    packed.write_bytes(pack(path.read_bytes())[:40])
+    with pytest.raises(DataError, match=re.escape(packed.name)):
+        mo.read(packed)
+
+
+# -- NL -------------------------------------------------------------------------------------------------------------
+
+#: min x² + y over x² + xy + y² ≤ 3, x + y ≥ 1, y integer, with two suffixes.
+NL = """g3 1 1 0
+ 2 2 1 0 0
+ 1 1
+ 0 0
+ 2 1 1
+ 0 0 0 1
+ 0 0 0 1 0
+ 4 1
+ 0 0
+ 0 0 0 0 0
+S0 1 priority
+1 3
+S1 1 note
+0 1
+C0
+o54
+3
+o5
+v0
+n2
+o2
+v0
+v1
+o5
+v1
+n2
+C1
+n0
+O0 0
+o5
+v0
+n2
+r
+1 3
+2 1
+b
+3
+0 -5 5
+k1
+2
+J0 2
+0 0
+1 0
+J1 2
+0 1
+1 1
+G0 1
+1 1
+"""
+
+
+def test_nl_suffixes_and_quadratic_rows(tmp_path: Path) -> None:
+    form = _read(NL, tmp_path, "theirs.nl")
+    assert isinstance(form.constraint("c0").cone, RotatedSecondOrder)
+    assert form.integer.tolist() == [False, True]
+    path = tmp_path / "theirs.nl"
+    pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    theirs = peers.by_scip(str(path), 20.0)
+    assert mo.solve(form, "scip", tol=1e-8).objective == pytest.approx(theirs.value, abs=1e-5)
+    assert math.isfinite(theirs.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("S0 1 priority", "S0 1 sosno", "line 12: special ordered sets are not read: suffix sosno"),
+        ("S0 1 priority", "L0\nn1", "logical constraints are not read"),
+        ("r\n1 3", "r\n4 3", "the quadratic constraint c0 is not convex"),
+    ],
+)
+def test_what_nl_has_beyond_a_form_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(NL.replace(old, new), tmp_path, "theirs.nl")
