@@ -33,7 +33,7 @@ from ..shared.layout import Layout, sidecar
 from ..shared.programs import ConicProgram
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "scaled", "unscaled"]
 
 _DOMAINS: dict[type[Cone], str] = {Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR"}
 _DIGITS = Context(prec=50)
@@ -121,22 +121,23 @@ def _matrices(constraints: list[Constraint]) -> Iterator[str]:
             k, place = divmod(row, c.cone.dim)
             if v:
                 i, l = lower[place], upper[place]
-                H.append(f"{number + k} {j} {i} {l} {_unscaled(v, i != l)}")
+                H.append(f"{number + k} {j} {i} {l} {unscaled(v, i != l)}")
         for row in np.flatnonzero(c.g).tolist():
             k, place = divmod(row, c.cone.dim)
             i, l = lower[place], upper[place]
-            D.append(f"{number + k} {i} {l} {_unscaled(float(c.g[row]), i != l)}")
+            D.append(f"{number + k} {i} {l} {unscaled(float(c.g[row]), i != l)}")
         number += c.cone.count
     yield from _table("HCOORD", H)
     yield from _table("DCOORD", D)
 
 
-def _unscaled(v: float, off: bool) -> str:
-    """v, or v/√2 to 34 digits."""
+def unscaled(v: float, off: bool) -> str:
+    """Return v as text, or v/√2 to 34 digits for an entry off the diagonal."""
     return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off else f"{v:.17g}"
 
 
-def _scaled(text: str, off: bool) -> float:
+def scaled(text: str, off: bool) -> float:
+    """Return the number of a text, times √2 for an entry off the diagonal: the inverse of `unscaled`."""
     return float(_DIGITS.multiply(Decimal(text), _ROOT)) if off else float(text)
 
 
@@ -226,12 +227,12 @@ class _Reader:
     def _semidefinite(self) -> Iterator[Constraint]:
         check_bytes(16 * sum(svec_size(order) for order in self.orders), "the semidefinite rows that it declares")
         starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in self.orders], dtype=np.int64)])
-        found = [(self._place(starts, k, i, l), int(j), _scaled(v, i != l)) for k, j, i, l, v in self.H]
+        found = [(self._place(starts, k, i, l), int(j), scaled(v, i != l)) for k, j, i, l, v in self.H]
         rows, columns, data = _triplets(found)
         F = sp.csr_array((data, (rows, columns)), shape=(int(starts[-1]), self.q.size), dtype=np.float64)
         g = np.zeros(int(starts[-1]))
         for k, i, l, v in self.D:
-            g[self._place(starts, k, i, l)] += _scaled(v, i != l)
+            g[self._place(starts, k, i, l)] += scaled(v, i != l)
         for number, order in enumerate(self.orders):
             piece = np.arange(starts[number], starts[number + 1])
             yield Constraint(f"psd{number}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))

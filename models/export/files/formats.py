@@ -24,7 +24,7 @@ from ...program.form import StandardForm
 __all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
 
 #: Modules of this package that define ``FORMAT``.
-_MODULES = ("npz", "lp", "mps", "mof", "cbf", "ptf", "nl", "qplib")
+_MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 
 
 class Source:
@@ -50,8 +50,10 @@ class FileFormat(ABC):
     """One file format: what it carries, how it is written and read."""
 
     suffix: ClassVar[str]
-    #: Other suffixes under which files of this format go about; they are read, not written.
+    #: Other suffixes under which files of this format go about; they are read.
     also_read: ClassVar[tuple[str, ...]] = ()
+    #: Those of them under which files are written too.
+    also_written: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     carries: ClassVar[frozenset[Feature]]
 
@@ -125,8 +127,8 @@ def _checked(form: StandardForm) -> StandardForm:
 
 def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     formats = file_formats()
-    if reading:
-        formats |= {suffix: found for found in file_formats().values() for suffix in found.also_read}
+    for known in list(formats.values()):
+        formats |= dict.fromkeys(known.also_read if reading else known.also_written, known)
     for suffix in sorted(formats, key=len, reverse=True):
         if path.name.lower().endswith(suffix):
             return formats[suffix]
