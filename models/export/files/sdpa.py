@@ -2,7 +2,8 @@
 
 Negative sizes are diagonal blocks, hence inequalities. Rows and bounds of a form are one diagonal block; an equality is the row
 and its negative, since the format has none. Integers are listed behind ``*INTEGER``, as SCIP-SDP and MathOptInterface do. Entries
-off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF.
+off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF. A constant of the objective is the
+cost of a last variable that is fixed at 1.
 
 Punctuation ({, }, parentheses, commas) is blank; text may stand behind the sizes. An entry of the lower triangle is its mirror
 image; a second entry of one place is refused, since readers differ on it.
@@ -12,18 +13,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import DataError, ExportError
+from ....errors import DataError
 from ....files import write_texts
 from ...arrays import FloatArray
 from ...memory import check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero
-from ...program.form import Constraint, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.svec import svec_indices, svec_size
 from ..shared.layout import Layout, sidecar
 from ..shared.programs import ConicProgram
@@ -46,11 +47,7 @@ class _SDPA(FileFormat):
     carries = frozenset({Feature.PSD, Feature.INTEGER})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        if form.r:
-            raise ExportError(
-                f"the SDPA sparse format has no constant of the objective, and {form.name} has {form.r:g}: subtract it, or write "
-                ".cbf or .mof.json"
-            )
+        layout, form = Layout.of(form), _with_constant(form)
         rows = _scalar_rows(form)
         matrices = [c for c in form.constraints if isinstance(c.cone, PSD) and c.rows]
         sizes = [-rows.shape[0]] if rows.shape[0] else []
@@ -61,7 +58,7 @@ class _SDPA(FileFormat):
         lines += _blocks(matrices, 1 + bool(rows.shape[0]))
         if form.integer.any():
             lines += ["*INTEGER", *(f"*{j + 1}" for j in np.flatnonzero(form.integer))]
-        write_texts({path: "\n".join(lines) + "\n", sidecar(path): Layout.of(form).text})
+        write_texts({path: "\n".join(lines) + "\n", sidecar(path): layout.text})
 
     def read(self, source: Source) -> StandardForm:
         layout = Layout.load(source.path)
@@ -69,6 +66,24 @@ class _SDPA(FileFormat):
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
+
+
+def _with_constant(form: StandardForm) -> StandardForm:
+    """The form with the constant of its objective as the cost of a last variable, which is fixed at 1."""
+    if not form.r:
+        return form
+    constraints = tuple(
+        replace(c, F=sp.csr_array(sp.hstack([c.F, sp.csr_array((c.rows, 1))], format="csr"))) for c in form.constraints
+    )
+    return form.replace(
+        blocks=(*form.blocks, Block("constant of the objective", ())),
+        q=np.append(form.q, form.r),
+        r=0.0,
+        constraints=constraints,
+        lower=np.append(form.lower, 1.0),
+        upper=np.append(form.upper, 1.0),
+        integer=np.append(form.integer, False),
+    )
 
 
 def _scalar_rows(form: StandardForm) -> sp.csr_array:
@@ -161,10 +176,13 @@ class _Reader:
             scalar = size < 0 or (size == 1 and layout is None)
             cone: Cone = Nonnegative(length) if scalar else PSD.of_order(size)
             pieces.append(Constraint(f"{'diagonal' if scalar else 'psd'}{number}", sp.csr_array(F[rows]), g[rows], cone))
+        integer, constant = self._integer_mask(n), 0.0
         if layout is not None:
             pieces = _without_negatives(pieces, layout)
-        free = np.full(n, np.inf)
-        return ConicProgram(q, 0.0, tuple(pieces), -free, free, self._integer_mask(n), surplus=True)
+            if n == sum(block.size for block in layout.blocks) + 1:
+                pieces, constant, q, integer = _without_constant(pieces), float(q[-1]), q[:-1], integer[:-1]
+        free = np.full(q.size, np.inf)
+        return ConicProgram(q, constant, tuple(pieces), -free, free, integer, surplus=True)
 
     def _next(self, what: str) -> _Words:
         line = next(self._lines, None)
@@ -249,6 +267,21 @@ def _without_negatives(pieces: list[Constraint], layout: Layout) -> list[Constra
     rest = np.setdiff1d(np.arange(g.size), second)
     folded = Constraint(scalar[0].label, sp.csr_array(F[rest]), g[rest], Nonnegative(rest.size))
     return [folded if c is scalar[0] else c for c in pieces]
+
+
+def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
+    """The pieces without the last variable, which two rows fix at 1."""
+    narrowed = []
+    fixed: list[tuple[float, float]] = []
+    for c in pieces:
+        own = np.flatnonzero(c.F[:, [c.F.shape[1] - 1]].toarray().ravel())
+        fixed += [(float(c.F[i, c.F.shape[1] - 1]), float(c.g[i])) for i in own.tolist()]
+        rest = np.setdiff1d(np.arange(c.rows), own)
+        F, cone = sp.csr_array(c.F[rest][:, :-1]), c.cone if not own.size else Nonnegative(rest.size)
+        narrowed.append(Constraint(c.label, F, c.g[rest], cone))
+    if sorted(fixed) != [(-1.0, 1.0), (1.0, -1.0)]:
+        raise DataError("the sidecar's layout does not fit the file: its last variable is not fixed at 1")
+    return narrowed
 
 
 FORMAT = _SDPA()
