@@ -146,7 +146,7 @@ def test_the_field_s_own_checker_accepts(tmp_path: Path, points: tuple[np.ndarra
         assert "Successfully verified" in said.stdout
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_equalities_with_decimal_coefficients_have_their_vertex(tmp_path: Path, data: st.DataObject) -> None:
     """Continuous slacks of decimal equalities have no point of doubles; the vertex of a leaf, in rationals, is one.
