@@ -114,8 +114,8 @@ def target_column(table: Table, label: str | int | None) -> int:
     if label is not None:
         return label_column(table.where, table.names, width, label)
     if len(table.outputs) > 1:
-        names = ", ".join(column_name(table.names, j) for j in table.outputs)
-        raise DataError(f"{table.where} has the outputs {names}; label= chooses one")
+        outputs = ", ".join(column_name(table.names, j) for j in table.outputs)
+        raise DataError(f"{table.where} has the outputs {outputs}; label= chooses one")
     if table.outputs:
         return table.outputs[0]
     columns = [j for j in range(width) if table.kinds.get(j) not in ("index", "unused")]
