@@ -95,7 +95,7 @@ def _float(cell: Any) -> float:
 def _text(cell: Any) -> str:
     text = (cell.decode() if isinstance(cell, bytes) else str(cell)).strip()
     try:
-        return f"{float(text):g}"
+        return f"{float(text) + 0.0:g}"
     except ValueError:
         return text
 
