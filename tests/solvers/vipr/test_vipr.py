@@ -151,7 +151,8 @@ def test_the_field_s_own_checker_accepts(tmp_path: Path, points: tuple[np.ndarra
 def test_equalities_with_decimal_coefficients_have_their_vertex(tmp_path: Path, data: st.DataObject) -> None:
     """Continuous slacks of decimal equalities have no point of doubles; the vertex of a leaf, in rationals, is one.
 
-    minimise Σ |a'x - b| over small integers, where no a'x is b and so no slack is zero but for rounding: the file's value is the rational minimum over all of them, with and without a start.
+    minimise Σ |a'x - b| over small integers, where no a'x is b and so no slack is zero but for rounding: the file's value is
+    the rational minimum over all of them, with and without a start.
     """
     n, m = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
     decimal = st.integers(-19, 19).map(lambda k: k / 10)
