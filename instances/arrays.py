@@ -19,6 +19,7 @@ __all__ = [
     "IntArray",
     "Label",
     "Matrix",
+    "as_number",
     "check_codes",
     "check_matrix",
     "encode_labels",
@@ -164,11 +165,15 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
         Missing labels, one class, or so many classes that the column looks like a measurement.
     """
     raw = np.asarray(values)
+    if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values
+        raw = np.asarray(values, dtype=object)
     if raw.ndim != 1 or raw.size == 0:
         raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}")
     cells = [_tidy(value, row) for row, value in enumerate(raw.tolist())]
-    if any(isinstance(cell, str) for cell in cells):
-        cells = [str(cell) for cell in cells]
+    if any(isinstance(cell, str) for cell in cells):  # beside words, text stays as it is written
+        cells = [
+            _text(value) if isinstance(value, str | bytes) else str(cell) for value, cell in zip(raw.tolist(), cells, strict=True)
+        ]
     classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
     if len(classes) == 1:
         raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed")
@@ -182,16 +187,39 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     return (2.0 * codes - 1.0, classes) if len(classes) == 2 else (codes, classes)
 
 
+def _text(value: object) -> str:
+    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)).strip()
+
+
 def _tidy(value: object, row: int) -> Label:
-    """One label as int, float or stripped text."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    text = text.strip()
-    if text.lower() in {"", "?", "nan", "none", "<na>"}:
+    """One label as int, float or stripped text; a value that is missing is refused, the word none is a word."""
+    text = _text(value)
+    word = isinstance(value, str | bytes)
+    if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):
         raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}")
-    try:
-        number = float(text) if not isinstance(value, bool | np.bool_) else float(bool(value))
-    except ValueError:
+    number = as_number(text) if word else _float(value)
+    if number is None:
         return text
     if not np.isfinite(number):
         raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}")
     return int(number) if number == int(number) else number
+
+
+def _float(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def as_number(text: str) -> float | None:
+    """Return the number that a text says, with blanks around it; None for text that says none.
+
+    Python's float also reads underscores and the digits of other scripts, which no file format does.
+    """
+    if "_" in text or not text.isascii():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None

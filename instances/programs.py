@@ -1,10 +1,12 @@
-"""Programs of known collections, from files in the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs.
+"""Programs of known collections, from files in the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs, SDPLIB.
 
 Nothing of them is in the package. They are where other packages keep their tests: the SIF files (which are QPS) in the source
 distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy
-(1.17.1), under benchmarks/benchmarks/linprog_benchmark_files, infeasible ones in a folder of their own. They go to
+(1.17.1), under benchmarks/benchmarks/linprog_benchmark_files, infeasible ones in a folder of their own;
+SDPLIB's files in the repository vsdp/SDPLIB. They go to
 
     MARGINOPT_DATA/maros-meszaros/HS21.SIF    MARGINOPT_DATA/netlib/AFIRO.npz    MARGINOPT_DATA/netlib/infeasible/klein1.npz
+    MARGINOPT_DATA/sdplib/truss1.dat-s
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ import scipy.sparse as sp
 from ..errors import DataError
 from .sources import DATA_VARIABLE, data_directory
 
-__all__ = ["MAROS_MESZAROS", "Collection", "StoredProgram", "linprog_arguments", "stored_program", "stored_programs"]
+__all__ = ["MAROS_MESZAROS", "SDPLIB", "Collection", "StoredProgram", "linprog_arguments", "stored_program", "stored_programs"]
 
-Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible"]
+Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
 
 #: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): what BPMPD
 #: found with its default settings. Those of HS268 and S268 are its errors: the optimum is zero.
@@ -61,10 +63,21 @@ MAROS_MESZAROS: dict[str, float] = {
     "TAME": 0.0, "UBH1": 1.1160008, "VALUES": -1.3966211, "YAO": 1.9770426e2, "ZECEVIC2": -4.125,
 }  # fmt: skip
 
+#: Optima of min c'x in the digits that SDPLIB's README prints (B. Borchers, 1999); None for an infeasible or unbounded program.
+SDPLIB: dict[str, str | None] = {
+    "arch0": "5.66517e-01", "control1": "1.778463e+01", "control2": "8.300000e+00", "gpp100": "-4.49435e+01",
+    "hinf1": "2.0326e+00", "hinf2": "1.0967e+01", "hinf3": "5.69e+01", "hinf4": "2.74764e+02", "hinf5": "3.63e+02",
+    "hinf12": "2e-1", "infd1": None, "infd2": None, "infp1": None, "infp2": None, "mcp100": "2.261574e+02",
+    "mcp124-1": "1.419905e+02", "qap5": "-4.360e+02", "qap6": "-3.8144e+02", "theta1": "2.300000e+01",
+    "theta2": "3.287917e+01", "truss1": "-8.999996e+00", "truss2": "-1.233804e+02", "truss3": "-9.109996e+00",
+    "truss4": "-9.009996e+00",
+}  # fmt: skip
+
 _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
     "maros-meszaros": ("maros-meszaros", (".SIF", ".QPS", ".qps")),
     "netlib": ("netlib", (".npz",)),
     "netlib-infeasible": ("netlib/infeasible", (".npz",)),
+    "sdplib": ("sdplib", (".dat-s",)),
 }
 
 
@@ -75,9 +88,9 @@ class StoredProgram:
     Attributes
     ----------
     name : str
-    collection : {"maros-meszaros", "netlib", "netlib-infeasible"}
+    collection : {"maros-meszaros", "netlib", "netlib-infeasible", "sdplib"}
     path : Path
-        A QPS file, which ``marginopt.read`` reads, or an archive of `linprog_arguments`.
+        A QPS or SDPA file, which ``marginopt.read`` reads, or an archive of `linprog_arguments`.
     """
 
     name: str
@@ -89,6 +102,9 @@ class StoredProgram:
         """As published; None where there is none: for an infeasible program, or one whose figure is not listed here."""
         if self.collection == "maros-meszaros":
             return MAROS_MESZAROS.get(self.name)
+        if self.collection == "sdplib":
+            printed = SDPLIB.get(self.name)
+            return None if printed is None else float(printed)
         return float(_member(self.path, "obj")) if self.collection == "netlib" else None
 
 
@@ -117,15 +133,15 @@ def stored_program(name: str) -> StoredProgram:
     state = "is not set" if data_directory() is None else "does not hold it"
     raise DataError(
         f"the program {name!r} needs its file in the directory of {DATA_VARIABLE}, which {state}: maros-meszaros/{name}.SIF "
-        f"from the source distribution of proxsuite, or netlib/{name}.npz from that of scipy "
+        f"from the source distribution of proxsuite, netlib/{name}.npz from that of scipy, or sdplib/{name}.dat-s from SDPLIB "
         "(the text of marginopt.instances.programs says where in them)"
     )
 
 
 def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     """What ``linprog`` and ``marginopt.from_scipy`` take: c, A_ub, b_ub, A_eq, b_eq and bounds of a Netlib program."""
-    if program.collection == "maros-meszaros":
-        raise DataError(f"{program.name} is a quadratic program: marginopt.read({str(program.path)!r}) reads it")
+    if program.collection in ("maros-meszaros", "sdplib"):
+        raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it")
     held = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}
     bounds = np.squeeze(held.pop("bounds"))
     given = {name: sp.csr_array(value) if name in ("A_ub", "A_eq") else value for name, value in held.items()}

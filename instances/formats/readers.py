@@ -20,9 +20,10 @@ import scipy.sparse as sp
 from ...errors import DataError, InputError, MissingPackageError
 from ...files import FAULTS, READ_LIMIT, fault, read_arrays
 from ..instance import Instance
+from .arff import parse_arff
 from .compressed import as_path, read_bytes, read_text, stem, suffix
-from .tables import Table, label_column, table_instance
-from .text import parse_arff, parse_csv
+from .tables import Table, column_name, label_column, lines_of, table_instance
+from .text import parse_csv
 from .tidying import Categories, Missing, Tidying
 
 __all__ = ["read", "read_arff", "read_csv", "read_libsvm", "read_npz", "read_parquet"]
@@ -38,7 +39,9 @@ LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
 #: Columns that LIBSVM text may have: a vector of as many numbers takes 0.8 GB.
 MOST_COLUMNS = 10**8
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
+LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?", re.ASCII)
+#: Bytes of LIBSVM text without query numbers and comments.
+_LIBSVM_BYTES = b"0123456789+-.eE: \t\n"
 
 
 def read(
@@ -63,11 +66,17 @@ def read(
     name : str, optional
         What to call the instance; by default the file's name.
     missing : {"refuse", "drop", "median"}
-        Cells of CSV and ARFF that hold nothing ("", "?", NA, nan, null): an error; rows left out; the column's median.
+        Cells that hold nothing: an error; rows left out; the column's median. In CSV these are "", ?, NA, N/A, nan and null (also
+        na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
     categories : {"refuse", "indicators"}
         Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
+
+    Notes
+    -----
+    Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", and the index columns
+    that pandas stores in Parquet.
 
     Raises
     ------
@@ -106,7 +115,9 @@ def read(
 
 
 def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None = None, dense: bool | None = None) -> Instance:
-    """Read LIBSVM (svmlight) text through scikit-learn.
+    """Read LIBSVM (svmlight) text through scikit-learn. Indices count from 0 if one of them is 0, else from 1.
+
+    Query numbers (``qid:3``) and comments behind # are passed over.
 
     Parameters
     ----------
@@ -120,11 +131,12 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     from sklearn.datasets import load_svmlight_file
 
     file = as_path(path)
-    content = read_bytes(file)
+    content = libsvm_lines(read_bytes(file))
     if not content.strip():
         raise DataError(f"{file} holds no rows of data")
     if b":" not in content:
         raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere")
+    check_libsvm(file, content)
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
     except FAULTS as error:
@@ -137,9 +149,29 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     return _built(file, matrix, y, name, None)
 
 
+def libsvm_lines(content: bytes, first: bool = True) -> bytes:
+    """Return LIBSVM text with line ends that scikit-learn knows, without the mark of the byte order in its first piece."""
+    if first:
+        content = content.removeprefix(b"\xef\xbb\xbf")
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
+    """Raise DataError for the first line that is not LIBSVM text, if some byte of the text may make one.
+
+    scikit-learn reads what Python reads as a number: nan, inf and 1_0 too.
+    """
+    if not content.translate(None, _LIBSVM_BYTES):
+        return
+    for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1 + before):
+        text = line.split("#", 1)[0].strip()
+        if text and not LIBSVM_LINE.fullmatch(text):
+            raise DataError(f"{file}, line {number}: not 'label index:value index:value ...': {text[:60]!r}")
+
+
 def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> str:
     """Name the first line that is not LIBSVM text, ``before`` lines into the file; scikit-learn's message has no line number."""
-    for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1 + before):
+    for number, raw in enumerate(lines_of(content.decode("utf-8", "replace")), 1 + before):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
@@ -181,11 +213,13 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 
 def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
     """The table's instance, whose source says what was tidied."""
-    if not tidying.asked:
-        return table_instance(table, label, name)
-    table, target, said = tidying.applied(table, label)
-    found = table_instance(table, target, name)
-    return replace(found, source=f"{found.source}: {said}") if said else found
+    index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
+    said = f"without the names of rows in {index[0]}" if index else ""
+    if tidying.asked:
+        table, label, done = tidying.applied(table, label)
+        said = "; ".join(filter(None, (said, done)))
+    instance = table_instance(table, label, name)
+    return replace(instance, source=f"{instance.source}: {said}") if said else instance
 
 
 def read_parquet(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
@@ -206,9 +240,10 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         raise
     except (pa.ArrowException, *FAULTS) as error:
         raise DataError(f"{file} cannot be read as Parquet: {fault(error)}") from None
-    names = [str(column) for column in table.column_names]
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data")
+    table = table.select(feature_places(table.schema))
+    names = [str(column) for column in table.column_names]
     target = label_column(str(file), names, len(names), label)
     columns = [j for j in range(len(names)) if j != target]
     for j in columns:
@@ -221,6 +256,12 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
             raise DataError(f"{file}, row {row}, counting from 0, column {j} ({names[j]!r}): the value is missing")
     X = np.column_stack([np.asarray(table.column(j).to_pylist(), dtype=np.float64) for j in columns])
     return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
+
+
+def feature_places(schema: Any) -> list[int]:
+    """List the columns of a Parquet schema that are no index of the pandas frame it was written from."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [j for j, name in enumerate(schema.names) if name not in index]
 
 
 def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Instance:

@@ -9,17 +9,17 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ...errors import DataError, InputError
-from .tables import Table, label_column
+from ..arrays import as_number
+from .tables import Kind, Table, feature_columns, label_column, target_column
 
-__all__ = ["MISSING", "Categories", "Missing", "Tidying"]
+__all__ = ["Categories", "Missing", "Tidying"]
 
-#: Cells that hold nothing, in any case.
-MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 #: Levels up to which a column of words is taken for categories, and not for names of rows.
 _MOST_LEVELS = 50
 
 Missing: TypeAlias = Literal["refuse", "drop", "median"]
 Categories: TypeAlias = Literal["refuse", "indicators"]
+_Cells: TypeAlias = list[str | None]
 
 
 @dataclass(frozen=True)
@@ -71,43 +71,44 @@ class Tidying:
         if not table.rows:
             return table, 0, ""
         width = len(table.rows[0])
-        target = label_column(table.where, table.names, width, label)
+        target = target_column(table, label)
         out = [label_column(table.where, table.names, width, column) for column in self.leave_out]
         if target in out:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}")
-        kept = [j for j in range(width) if j not in out]
+        features = feature_columns(table, target, out)
         said = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines = table.rows, table.lines
         if self.missing == "drop":
-            whole = [all(not _empty(row[j]) for j in kept) for row in rows]
+            whole = [all(row[j] is not None for j in (*features, target)) for row in rows]
             rows = [row for row, good in zip(rows, whole, strict=True) if good]
             lines = [line for line, good in zip(lines, whole, strict=True) if good]
             if not rows:
                 raise DataError(f"{table.where}: every row has a missing value; missing='median' keeps them")
             said += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
-        columns: list[tuple[str, list[str]]] = []
-        for j in (j for j in kept if j != target):
-            columns += self._column(table, j, [row[j].strip() for row in rows], said)
+        columns: list[tuple[str, _Cells]] = []
+        kinds: dict[int, Kind] = {}
+        for j in features:
+            if table.kinds.get(j) == "string" and self.categories == "refuse":
+                kinds[len(columns)] = "string"
+            columns += self._column(table, j, [row[j] for row in rows], said)
         cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
-        return replace(table, names=names, rows=cells, lines=lines), len(columns), "; ".join(said)
+        return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(said)
 
-    def _column(self, table: Table, j: int, cells: list[str], said: list[str]) -> list[tuple[str, list[str]]]:
+    def _column(self, table: Table, j: int, cells: _Cells, said: list[str]) -> list[tuple[str, _Cells]]:
         """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
-        name, held = _name(table, j), [cell for cell in cells if not _empty(cell)]
+        name, held = _name(table, j), [cell for cell in cells if cell is not None]
         if not held:
             raise DataError(f"{table.where}: column {name!r} has no value; leave it out (leave_out)")
-        if not all(map(_is_number, held)):
+        if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in held):
             return self._indicators(table, name, cells, held, said) if self.categories == "indicators" else [(name, cells)]
         if self.missing == "median" and len(held) < len(cells):
             middle = f"{float(np.median([float(cell) for cell in held])):.17g}"
             said.append(f"{len(cells) - len(held)} missing {name} at the median {float(middle):g}")
-            cells = [middle if _empty(cell) else cell for cell in cells]
+            cells = [middle if cell is None else cell for cell in cells]
         return [(name, cells)]
 
-    def _indicators(
-        self, table: Table, name: str, cells: list[str], held: list[str], said: list[str]
-    ) -> list[tuple[str, list[str]]]:
+    def _indicators(self, table: Table, name: str, cells: _Cells, held: list[str], said: list[str]) -> list[tuple[str, _Cells]]:
         levels = sorted(set(held))
         if len(levels) > _MOST_LEVELS:
             raise DataError(
@@ -123,15 +124,3 @@ class Tidying:
 
 def _name(table: Table, j: int) -> str:
     return str(j) if table.names is None else table.names[j]
-
-
-def _empty(cell: str) -> bool:
-    return cell.strip().lower() in MISSING
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ...errors import DataError, MissingPackageError
 from ...files import FAULTS, fault
-from ..formats.readers import MOST_COLUMNS, libsvm_fault
+from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
 from ..formats.tables import label_column
 from .stored import StoredArray, stored_npy
 
@@ -93,6 +93,7 @@ def unpacked_libsvm(path: Path, folder: Folder) -> tuple[StoredArray, StoredArra
         indptr = _column(stack, folder, "indptr", np.int64)
         indptr.append([0])
         for text in _chunks(path):
+            check_libsvm(path, text, lines)
             try:
                 X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
             except FAULTS as error:
@@ -119,16 +120,16 @@ def _chunks(path: Path) -> Iterator[bytes]:
     opener = _OPENERS.get(path.suffix.lower())
     try:
         with path.open("rb") if opener is None else opener(path) as handle:
-            rest = b""
+            rest, first = b"", True
             while text := handle.read(_CHUNK):
-                cut = text.rfind(b"\n") + 1
+                rest += text
+                whole = rest[:-1] if rest.endswith(b"\r") else rest  # half of a line end may follow
+                cut = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1
                 if cut:
-                    yield rest + text[:cut]
-                    rest = text[cut:]
-                else:
-                    rest += text
+                    yield libsvm_lines(rest[:cut], first)
+                    rest, first = rest[cut:], False
             if rest.strip():
-                yield rest
+                yield libsvm_lines(rest, first)
     except FAULTS as error:
         raise DataError(f"{path} cannot be read: {fault(error)}") from None
 
@@ -163,12 +164,15 @@ def unpacked_parquet(
     labels: list[npt.NDArray[Any]] = []
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:
-            names = [str(name) for name in file.schema_arrow.names]
+            schema = file.schema_arrow
+            places = feature_places(schema)
+            names = [str(schema.names[j]) for j in places]
             target = label_column(str(path), names, len(names), label)
             features = [j for j in range(len(names)) if j != target]
-            single = all(file.schema_arrow.field(j).type == pa.float32() for j in features)
+            single = all(schema.field(places[j]).type == pa.float32() for j in features)
             rows = _column(stack, folder, "rows", np.float32 if single else np.float64)
-            for batch in file.iter_batches(batch_size=_BATCH):
+            for whole in file.iter_batches(batch_size=_BATCH):
+                batch = whole.select(places)
                 for j in range(len(names)):
                     kind = batch.schema.field(j).type
                     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)

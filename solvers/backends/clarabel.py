@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..interface.backend import Backend
@@ -49,6 +51,11 @@ _ENOUGH = 10.0
 #: The least gap beside the objective's terms, and residual, that a second solve is asked for.
 _GAP, _FEASIBLE = 1e-13, 1e-12
 
+#: Violation of a cone or of the dual equations, beside the data, from which on the objective is solved again in another scale.
+_FAULT = 1e-6
+#: That scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
+_SCALE = 1e5
+
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
 
@@ -78,7 +85,7 @@ class Clarabel(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with the native tolerances two orders below the gap asked for."""
         begin = time.perf_counter()
-        return self._solve(self._build(form, options), form, options, begin)
+        return self._solve(self._build(form, options), form, options, begin, rescale=True)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update P, q, A and b in place where their non-zeros stay where they are; equilibration is the first form's."""
@@ -112,19 +119,19 @@ class Clarabel(Backend):
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
         return clarabel.DefaultSolver(_objective(form), np.array(form.q), (-F).columns, g, cones, settings)
 
-    def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:
+    def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float, rescale: bool = False) -> Answer:
         recorder = Recorder("clarabel", options)
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:
-            solution, iterations = within(lambda: _refined(solver, recorder, flag, form.r, options, begin), options, begin)
+            solution = within(lambda: self._best(solver, recorder, flag, form, options, begin, rescale), options, begin)
         solved = time.perf_counter()
-        word = str(solution.status)
+        word, iterations = solution.status, solution.iterations
         status = _STATUS.get(word, Status.FAILED)
-        x, z = np.asarray(solution.x), np.asarray(solution.z)
+        x, z = solution.x, solution.z
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-        objective, bound = float(solution.obj_val) + form.r, float(solution.obj_val_dual) + form.r
+        objective, bound = solution.primal + form.r, solution.dual + form.r
         trace = recorder.end(iterations, None if ray else objective, None if ray else bound)
         return Answer(
             status=status,
@@ -142,6 +149,30 @@ class Clarabel(Backend):
             details=not_taken(options, _TAKEN),
         )
 
+    def _best(
+        self,
+        solver: Any,
+        recorder: Recorder,
+        flag: threading.Event,
+        form: StandardForm,
+        options: Options,
+        begin: float,
+        rescale: bool,
+    ) -> _Solution:
+        """The solution; where it misses cones or dual equations of a linear objective, the better one of two scales of it."""
+        first = _Solution.of(*_refined(solver, recorder, flag, form.r, options, begin))
+        left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
+        stopped = recorder.stopped or flag.is_set() or (left is not None and left <= 0.0) or options.iteration_limit is not None
+        own = any(name.startswith("tol_") for name in options.native)
+        solved = first.status in ("Solved", "AlmostSolved")
+        if not rescale or stopped or own or not solved or form.quadratic is not None or first.fault(form) <= _FAULT:
+            return first
+        scaled = self._build(form.replace(q=_SCALE * form.q), replace(options, time_limit=left))
+        native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
+        second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
+        better = second.status in ("Solved", "AlmostSolved") and second.fault(form) < first.fault(form)
+        return second if better else replace(first, iterations=second.iterations)
+
     def _settings(self, clarabel: Any, options: Options) -> Any:
         settings = clarabel.DefaultSettings()
         check_native("clarabel", options.native, _known(clarabel.DefaultSettings))
@@ -158,6 +189,37 @@ class Clarabel(Backend):
             settings.max_threads = options.threads
         set_natives("clarabel", options.native, functools.partial(setattr, settings))
         return settings
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """A native solution in the scale of the form, without the constant of its objective."""
+
+    status: str
+    x: FloatArray
+    z: FloatArray
+    primal: float
+    dual: float
+    iterations: int
+
+    @classmethod
+    def of(cls, native: Any, iterations: int, scale: float = 1.0) -> _Solution:
+        x, z = np.asarray(native.x), np.asarray(native.z) / scale
+        return cls(str(native.status), x, z, float(native.obj_val) / scale, float(native.obj_val_dual) / scale, iterations)
+
+    def fault(self, form: StandardForm) -> float:
+        """The largest violation of a cone by F x + g or by z, or of F'z = q, beside the sizes of g and q."""
+        if not (np.isfinite(self.x).all() and np.isfinite(self.z).all()):
+            return np.inf
+        residual, primal, dual = form.q.copy(), 0.0, 0.0
+        multipliers = by_label(form, self.z)
+        for c in form.constraints:
+            z = multipliers[c.label]
+            primal = max(primal, c.cone.violation(c.F @ self.x + c.g) / max(1.0, float(np.abs(c.g).max(initial=0.0))))
+            dual = max(dual, c.cone.dual_violation(z))
+            residual -= c.F.T @ z
+        dual = max(dual, float(np.abs(residual).max(initial=0.0)))
+        return max(primal, dual / max(1.0, float(np.abs(form.q).max(initial=0.0))))
 
 
 def _refined(
@@ -192,12 +254,13 @@ def _apart(solution: Any) -> float:
     return abs(float(solution.obj_val) - float(solution.obj_val_dual))
 
 
-def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: float, done: int = 0) -> Any:
+def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: float, done: int = 0, scale: float = 1.0) -> Any:
     """Solve under the termination callback: a row for each iteration; the user's callback or Ctrl-C ends the solve."""
 
     def watch(info: Any) -> bool:
         with recorder.guarded():
-            primal, dual, residual = info.cost_primal + constant, info.cost_dual + constant, max(info.res_primal, info.res_dual)
+            primal, dual = info.cost_primal / scale + constant, info.cost_dual / scale + constant
+            residual = max(info.res_primal, info.res_dual)
             recorder.see(done + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
         return recorder.stopped or flag.is_set()
 

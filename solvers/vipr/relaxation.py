@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.form import StandardForm
-from ..rational.form import Vector
+from ..rational.form import Vector, solve_linear
 from .program import LinearProgram
 
 __all__ = ["Relaxation", "Relaxations"]
@@ -90,8 +91,11 @@ class Relaxations:
         found = program.exact.point(rounded)
         if program.feasible(found) or form.integer.all():
             return found if program.feasible(found) else None
-        # inside by a margin that rounding does not use up; equalities must come out by themselves
         fixed = form.with_integers(x)
+        vertex = self._vertex(fixed)
+        if vertex is not None:
+            return vertex
+        # inside by a margin that rounding does not use up; equalities must come out by themselves
         for margin in _MARGINS:
             inner = self._inner(fixed, margin)
             if inner is not None:
@@ -99,6 +103,42 @@ class Relaxations:
                 if program.feasible(found):
                     return found
         return None
+
+    def _vertex(self, fixed: StandardForm) -> Vector | None:
+        """The optimal vertex of a form without integers, solved in rational arithmetic from HiGHS's basis.
+
+        Columns that are not basic stand at bounds and rows that are not basic at their sides: with the equalities these are the
+        equations of the basic columns. None where they have no solution, or one that violates the program.
+        """
+        highs = self._loaded(fixed)
+        highs.run()
+        if highs.getModelStatus() != self._highspy.HighsModelStatus.kOptimal:
+            return None
+        status, basis, rows = self._highspy.HighsBasisStatus, highs.getBasis(), self._program.rows
+        low, high = fixed.lower.tolist(), fixed.upper.tolist()
+        point: Vector = [Fraction(0)] * fixed.n
+        unknown: list[int] = []
+        for j, state in enumerate(basis.col_status):
+            if state == status.kBasic and low[j] < high[j]:
+                unknown.append(j)
+            elif np.isfinite(end := high[j] if state == status.kUpper else low[j]):
+                point[j] = Fraction(end)
+        tight = [row for row, state in zip(rows, basis.row_status, strict=True) if row.equal or state != status.kBasic]
+        places = {j: k for k, j in enumerate(unknown)}
+        table = [[Fraction(0)] * len(unknown) for _ in tight]
+        sides = [row.side for row in tight]
+        for i, row in enumerate(tight):
+            for j, v in row.terms:
+                if j in places:
+                    table[i][places[j]] = v
+                else:
+                    sides[i] -= v * point[j]
+        solution = solve_linear(table, sides) if unknown else []
+        if solution is None:
+            return None
+        for j, value in zip(unknown, solution, strict=True):
+            point[j] = value
+        return point if self._program.feasible(point) else None
 
     def _inner(self, fixed: StandardForm, margin: float) -> FloatArray | None:
         """The best point of a form without integers whose inequalities are tightened."""

@@ -1,7 +1,8 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 2,000 program files that
 HiGHS, SCIP and Gurobi judge, 4,000 programs of which some have no point or no least value, 12,000 lies about them, 10,000 models
 on odd data, 4,000 of other doors, 1,000 searches with broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps
-with 6,000 forged proofs, 10,000 compositions with 20,000 forged proofs; prints the table.
+with 6,000 forged proofs, 10,000 compositions with 20,000 forged proofs, 3,000 mutated data files beside the readers of others;
+prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -27,6 +28,7 @@ sys.path[:0] = [str(Path(__file__).parent / "cases"), str(Path(__file__).parents
 import attack_alternatives as alternatives
 import attack_answers as answers
 import attack_compositions as compositions
+import attack_data as data
 import attack_doors as doors
 import attack_estimators as estimators
 import attack_files as files
@@ -172,6 +174,7 @@ def main() -> int:
         "ramps",
         "compositions",
         "estimators",
+        "data",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -180,6 +183,8 @@ def main() -> int:
     if a.only in (None, "files"):
         rows.append(attack_files(round(2_000 * a.part), a.seed))
         rows.append(attack_programs(round(2_000 * a.part), a.seed))
+    if a.only in (None, "data"):
+        rows.append(attack_cases("mutated data files", data.attack, round(3_000 * a.part), a.seed))
     if a.only in (None, "answers"):
         rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
     if a.only in (None, "alternatives"):

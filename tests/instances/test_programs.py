@@ -15,7 +15,7 @@ import pytest
 import marginopt as mo
 from marginopt import instances
 from marginopt.errors import DataError
-from marginopt.instances.programs import MAROS_MESZAROS
+from marginopt.instances.programs import MAROS_MESZAROS, SDPLIB
 from marginopt.models.export.files.formats import write_form
 from marginopt.models.program.cones import Nonnegative
 
@@ -196,3 +196,32 @@ def test_linear_programs_have_their_published_optima(name: str) -> None:
 def test_infeasible_programs_are_proved_infeasible(name: str) -> None:
     result = mo.solve(mo.from_scipy(**instances.linprog_arguments(real(name))), "highs")
     assert result.status.name == "INFEASIBLE"
+
+
+def _unit(printed: str) -> float:
+    """One in the last digit that is printed."""
+    digits, _, exponent = printed.partition("e")
+    return float(10.0 ** (int(exponent) - len(digits.partition(".")[2])))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, optimum in SDPLIB.items() if optimum is not None and name != "hinf12"))
+def test_semidefinite_programs_have_their_published_optima(name: str) -> None:
+    """1e-5 where seven digits are printed, else the printed digits, the last of which is the publisher's rounding."""
+    form = mo.read(real(name).path)
+    result = mo.solve(form, "clarabel")
+    printed = SDPLIB[name]
+    assert printed is not None
+    seven = len(printed.partition("e")[0].lstrip("-").replace(".", "")) >= 7
+    tolerance = 1e-5 * max(1.0, abs(float(printed))) if seven else _unit(printed)
+    assert result.objective == pytest.approx(float(printed), abs=tolerance)
+    assert result.bound == pytest.approx(result.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("infp1", "INFEASIBLE"), ("infp2", "INFEASIBLE"), ("infd1", "UNBOUNDED"), ("infd2", "UNBOUNDED")]
+)
+def test_infeasible_semidefinite_programs_are_proved_so(name: str, status: str) -> None:
+    """Farkas multipliers, rounding included; a ray that descends exactly."""
+    result = mo.solve(mo.read(real(name).path), "clarabel")
+    assert result.status.name == status
+    assert result.evidence.startswith("proved: ")

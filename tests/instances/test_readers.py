@@ -118,7 +118,7 @@ ARFF = """% a comment
 @RELATION toy
 @attribute 'first value' numeric
 @ATTRIBUTE b real
-@attribute kind {'it''s', "no, never"}
+@attribute kind {no, 'a, \\'b\\'', yes}
 
 @data
 1.5, -2, no
@@ -156,10 +156,10 @@ class TestArff:
             ("@relation r\n@attribute a real\n", "no @data section"),
             ("hello\n", "line 1: not an ARFF declaration: 'hello'"),
             ("@attribute a\n", "line 1: an attribute needs a name and a type"),
-            ("@attribute a date\n", "attribute 'a' has type 'date'"),
+            ("@attribute a relational\n", "attribute 'a' has type 'relational'"),
             ("@attribute a real\n@attribute c {u,v}\n@data\n", "no rows"),
             ("@attribute a real\n@attribute c {u,v}\n@data\n1,u\n2\n", "line 5: 1 cells where the header has 2"),
-            ("@attribute a real\n@attribute c {u,v}\n@data\n1,u\n?,v\n", r"line 5, column 'a': '\?' is missing"),
+            ("@attribute a real\n@attribute c {u,v}\n@data\n1,u\n?,v\n", "line 5, column 'a': the value is missing"),
             ("@attribute a {p,q}\n@attribute c {u,v}\n@data\np,u\nq,v\n", r"line 4, column 'a'.*'p' is not a number"),
             ("@attribute a real\n@attribute c {u,v}\n@data\n{5 1}\n", "line 4: '5 1' is not an index below 2"),
             ("@attribute a real\n@attribute c {u,v}\n@data\n{0 1\n", "must close"),

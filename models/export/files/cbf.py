@@ -1,4 +1,7 @@
-"""CBF, the Conic Benchmark Format, version 4: linear rows, second-order, rotated and semidefinite cones, integers.
+"""CBF, the Conic Benchmark Format, to version 3: linear rows, second-order, rotated and semidefinite cones, integers.
+
+Variables in second-order cones and matrix variables are read too (they become rows of the form); exponential and power cones are
+refused by name.
 
 Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||c||²; rows are F x + g) but for two things.
 
@@ -14,6 +17,7 @@ objective is not in this format (`models.program.bridges.EpigraphBridge` makes i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Context, Decimal
 from itertools import groupby
@@ -33,9 +37,24 @@ from ..shared.layout import Layout, sidecar
 from ..shared.programs import ConicProgram
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "scaled", "unscaled"]
 
 _DOMAINS: dict[type[Cone], str] = {Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR"}
+#: Domains of variables and rows that are read.
+_NAMED = ("F", "L+", "L-", "L=", "Q", "QR")
+#: Tables of entries, and what each of their indices counts.
+_ENTRIES: dict[str, tuple[str, ...]] = {
+    "OBJFCOORD": ("PSDVAR", "order", "order"),
+    "OBJACOORD": ("VAR",),
+    "FCOORD": ("CON", "PSDVAR", "order", "order"),
+    "ACOORD": ("CON", "VAR"),
+    "BCOORD": ("CON",),
+    "HCOORD": ("PSDCON", "VAR", "order", "order"),
+    "DCOORD": ("PSDCON", "order", "order"),
+}
+_KEYWORDS = frozenset({"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", *_ENTRIES})
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DIGITS = Context(prec=50)
 _ROOT = _DIGITS.sqrt(Decimal(2))
 _SHORT = Context(prec=34)
@@ -47,7 +66,7 @@ class _CBF(FileFormat):
     carries = frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        lines = ["# written by marginopt", "VER", "4", "", "OBJSENSE", "MIN", ""]
+        lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MIN", ""]
         domains = [_domain(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True)]
         lines += _counted("VAR", form.n, [(key, len(list(run))) for key, run in groupby(domains)])
         if form.integer.any():
@@ -67,7 +86,8 @@ class _CBF(FileFormat):
         write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        return _Reader(source).program().to_form(source.layout)
+        # files that this package wrote once say version 4, of which they use nothing
+        return _Reader(source, 3 if source.layout is None else 4).program().to_form(source.layout)
 
 
 def _domain(low: float, high: float) -> str:
@@ -122,141 +142,236 @@ def _matrices(constraints: list[Constraint]) -> Iterator[str]:
             k, place = divmod(row, c.cone.dim)
             if v:
                 i, l = lower[place], upper[place]
-                H.append(f"{number + k} {j} {i} {l} {_unscaled(v, i != l)}")
+                H.append(f"{number + k} {j} {i} {l} {unscaled(v, i != l)}")
         for row in np.flatnonzero(c.g).tolist():
             k, place = divmod(row, c.cone.dim)
             i, l = lower[place], upper[place]
-            D.append(f"{number + k} {i} {l} {_unscaled(float(c.g[row]), i != l)}")
+            D.append(f"{number + k} {i} {l} {unscaled(float(c.g[row]), i != l)}")
         number += c.cone.count
     yield from _table("HCOORD", H)
     yield from _table("DCOORD", D)
 
 
-def _unscaled(v: float, off: bool) -> str:
-    """v, or v/√2 to 34 digits."""
+def unscaled(v: float, off: bool) -> str:
+    """Return v as text, or v/√2 to 34 digits for an entry off the diagonal."""
     return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off else f"{v:.17g}"
 
 
-def _scaled(text: str, off: bool) -> float:
+def scaled(text: str, off: bool) -> float:
+    """Return the number of a text, times √2 for an entry off the diagonal: the inverse of `unscaled`."""
     return float(_DIGITS.multiply(Decimal(text), _ROOT)) if off else float(text)
 
 
 class _Reader:
-    """One keyword after the other, each with its own table."""
+    """One keyword after the other, each with its own table; sizes come before the entries that they bound."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, newest: int) -> None:
         self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
-        self.q = np.zeros(0)
+        self.newest = newest
+        self.seen: set[str] = set()
         self.r, self.maximise = 0.0, False
-        self.lower, self.upper, self.integer = np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
+        self.domains: list[tuple[str, int]] = []
         self.cones: list[tuple[str, int]] = []
-        self.orders: list[int] = []
-        self.A: list[list[str]] = []
-        self.b: list[list[str]] = []
-        self.H: list[list[str]] = []
-        self.D: list[list[str]] = []
+        #: Orders of matrix variables and of semidefinite rows.
+        self.orders: dict[str, list[int]] = {"PSDVAR": [], "PSDCON": []}
+        self.integers: list[int] = []
+        #: Entries (indices, text of the number) of each table.
+        self.entries: dict[str, list[tuple[list[int], str]]] = {name: [] for name in _ENTRIES}
 
     def program(self) -> ConicProgram:
-        """Every keyword of the file."""
-        for words in self.lines:
-            self._take(words[0])
-        pieces = (*self._scalar(), *self._semidefinite())
-        return ConicProgram(self.q, self.r, pieces, self.lower, self.upper, self.integer, surplus=True, maximise=self.maximise)
+        """Every keyword of the file.
 
-    def _take(self, keyword: str) -> None:
+        Matrix variables come behind the others, their lower triangles by rows, each with a semidefinite constraint.
+        """
+        for words in self.lines:
+            self._take(words)
+        lacking = [name for name in ("VER", "OBJSENSE") if name not in self.seen]
+        if lacking:
+            raise DataError(f"it has no {lacking[0]}")
+        scalars = self._size("VAR")
+        n = scalars + sum(svec_size(order) for order in self.orders["PSDVAR"])
+        check_bytes(32 * n, "the variables that it declares")
+        free, sizes = np.full(n - scalars, np.inf), [size for _, size in self.domains]
+        lower = np.repeat([0.0 if name in ("L+", "L=") else -np.inf for name, _ in self.domains], sizes)
+        upper = np.repeat([0.0 if name in ("L-", "L=") else np.inf for name, _ in self.domains], sizes)
+        integer = np.zeros(n, dtype=bool)
+        integer[self.integers] = True
+        q = np.zeros(n)
+        for (j,), v in self.entries["OBJACOORD"]:
+            q[j] += float(v)
+        for (k, i, l), v in self.entries["OBJFCOORD"]:
+            q[self._matrix_place(k, i, l)] += float(v) * (1.0 if i == l else 2.0)
+        pieces = (*self._scalar(n), *self._semidefinite(n), *self._variable_cones(n))
+        bounds = np.concatenate([lower, -free]), np.concatenate([upper, free])
+        return ConicProgram(q, self.r, pieces, *bounds, integer, surplus=True, maximise=self.maximise)
+
+    def _take(self, words: list[str]) -> None:
+        keyword = words[0]
+        if len(words) > 1:
+            raise DataError(f"a keyword stands alone in its line: {' '.join(words)[:60]!r}")
+        if keyword in ("POWCONES", "POW*CONES"):
+            raise DataError(f"power cones are not read ({keyword})")
+        if keyword not in _KEYWORDS:
+            raise DataError(f"the keyword {keyword} is not read")
+        if keyword in self.seen:
+            raise DataError(f"a second {keyword}")
+        self.seen.add(keyword)
         if keyword == "VER":
-            if int(next(self.lines)[0]) > 4:
-                raise DataError("versions of CBF beyond 4 are not read")
+            if not 1 <= _whole(self._line(1)[0]) <= self.newest:
+                raise DataError(f"versions 1 to {self.newest} of CBF are read")
         elif keyword == "OBJSENSE":
-            sense = next(self.lines)[0]
+            (sense,) = self._line(1)
             if sense not in ("MIN", "MAX"):
                 raise DataError(f"an objective is MIN or MAX, not {sense!r}")
             self.maximise = sense == "MAX"
         elif keyword == "VAR":
-            self._variables(self._parts())
+            self.domains = self._parts()
         elif keyword == "CON":
             self.cones = self._parts()
         elif keyword == "OBJBCOORD":
-            self.r = float(next(self.lines)[0])
-        elif keyword in ("INT", "PSDCON", "OBJACOORD", "ACOORD", "BCOORD", "HCOORD", "DCOORD"):
-            self._entries(keyword, [next(self.lines) for _ in range(int(next(self.lines)[0]))])
+            self.r = float(_number(self._line(1)[0]))
+        elif keyword in self.orders:
+            self.orders[keyword] = [_order(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
+        elif keyword == "INT":
+            self.integers = [_index(self._line(1)[0], self._size("VAR")) for _ in range(_size(self._line(1)[0]))]
         else:
-            raise DataError(f"the keyword {keyword} is not read")
+            self._table(keyword)
+
+    def _line(self, count: int) -> list[str]:
+        words = next(self.lines, None)
+        if words is None:
+            raise DataError("it ends too early")
+        if len(words) != count:
+            raise DataError(f"{count} words are needed in this line, not {' '.join(words)[:60]!r}")
+        return words
 
     def _parts(self) -> list[tuple[str, int]]:
-        count = int(next(self.lines)[1])
-        table = [next(self.lines) for _ in range(count)]
-        return [(words[0], _size(words[1])) for words in table]
+        total, count = map(_size, self._line(2))
+        parts = [(name, _size(size)) for name, size in (self._line(2) for _ in range(count))]
+        if sum(size for _, size in parts) != total:
+            raise DataError(f"the domains have {sum(size for _, size in parts)} rows together, and {total} are declared")
+        for name, size in parts:
+            if name not in _NAMED:
+                what = "exponential and power cones are" if "EXP" in name or "POW" in name else f"the domain {name} is"
+                raise DataError(f"{what} not read ({name})")
+            if name in ("Q", "QR") and size < (1 if name == "Q" else 2):
+                raise DataError(f"a cone {name} of {size} rows")
+        return parts
 
-    def _variables(self, parts: list[tuple[str, int]]) -> None:
-        for name, _ in parts:
-            if name not in ("F", "L+", "L-", "L="):
-                raise DataError(f"variables in the domain {name} are not read")
-        sizes = [size for _, size in parts]
-        check_bytes(32 * sum(sizes), "the variables that it declares")
-        self.lower = np.repeat([0.0 if name in ("L+", "L=") else -np.inf for name, _ in parts], sizes)
-        self.upper = np.repeat([0.0 if name in ("L-", "L=") else np.inf for name, _ in parts], sizes)
-        self.q, self.integer = np.zeros(sum(sizes)), np.zeros(sum(sizes), dtype=bool)
+    def _size(self, keyword: str) -> int:
+        return sum(size for _, size in (self.domains if keyword == "VAR" else self.cones))
 
-    def _entries(self, keyword: str, table: list[list[str]]) -> None:
-        if keyword == "INT":
-            self.integer[[_index(words[0], self.q.size) for words in table]] = True
-        elif keyword == "PSDCON":
-            self.orders = [_size(words[0]) for words in table]
-        elif keyword == "OBJACOORD":
-            for j, v in table:
-                self.q[_index(j, self.q.size)] += float(v)
-        else:
-            {"ACOORD": self.A, "BCOORD": self.b, "HCOORD": self.H, "DCOORD": self.D}[keyword].extend(table)
+    def _table(self, keyword: str) -> None:
+        """Entries; each of their indices is below the size that was declared for it."""
+        kinds = _ENTRIES[keyword]
+        table = self.entries[keyword]
+        for _ in range(_size(self._line(1)[0])):
+            words = self._line(len(kinds) + 1)
+            places: list[int] = []
+            for kind, word in zip(kinds, words, strict=False):
+                if kind == "order":
+                    owner = "PSDCON" if keyword in ("HCOORD", "DCOORD") else "PSDVAR"
+                    matrix = places[kinds.index(owner)]
+                    places.append(_index(word, self.orders[owner][matrix]))
+                else:
+                    places.append(_index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
+            table.append((places, _number(words[-1])))
 
-    def _scalar(self) -> Iterator[Constraint]:
-        total = sum(size for _, size in self.cones)
+    def _matrix_place(self, k: int, i: int, l: int) -> int:
+        """Column of entry (i, l) of matrix variable k."""
+        start = self._size("VAR") + sum(svec_size(order) for order in self.orders["PSDVAR"][:k])
+        return start + _triangle(i, l)
+
+    def _scalar(self, n: int) -> Iterator[Constraint]:
+        total = self._size("CON")
         check_bytes(16 * total, "the rows that it declares")
-        rows, columns, data = _triplets([(int(i), int(j), float(v)) for i, j, v in self.A])
-        F = sp.csr_array((data, (rows, columns)), shape=(total, self.q.size), dtype=np.float64)
+        found = [(i, j, float(v)) for (i, j), v in self.entries["ACOORD"]]
+        matrices = self.entries["FCOORD"]
+        found += [(i, self._matrix_place(k, a, b), float(v) * (1.0 if a == b else 2.0)) for (i, k, a, b), v in matrices]
+        rows, columns, data = _triplets(found)
+        F = sp.csr_array((data, (rows, columns)), shape=(total, n), dtype=np.float64)
         g = np.zeros(total)
-        for i, v in self.b:
-            g[_index(i, total)] += float(v)
+        for (i,), v in self.entries["BCOORD"]:
+            g[i] += float(v)
         start = 0
         for number, (name, size) in enumerate(self.cones):
             piece = np.arange(start, start + size)
             start += size
             sign = -1.0 if name == "L-" else 1.0
-            yield Constraint(f"c{number}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
+            if name != "F":  # a free row asks for nothing
+                yield Constraint(f"c{number}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
 
-    def _semidefinite(self) -> Iterator[Constraint]:
-        check_bytes(16 * sum(svec_size(order) for order in self.orders), "the semidefinite rows that it declares")
-        starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in self.orders], dtype=np.int64)])
-        found = [(self._place(starts, k, i, l), int(j), _scaled(v, i != l)) for k, j, i, l, v in self.H]
+    def _semidefinite(self, n: int) -> Iterator[Constraint]:
+        orders = self.orders["PSDCON"]
+        check_bytes(16 * sum(svec_size(order) for order in orders), "the semidefinite rows that it declares")
+        starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in orders], dtype=np.int64)]).tolist()
+        found = [(starts[k] + _triangle(i, l), j, scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
         rows, columns, data = _triplets(found)
-        F = sp.csr_array((data, (rows, columns)), shape=(int(starts[-1]), self.q.size), dtype=np.float64)
-        g = np.zeros(int(starts[-1]))
-        for k, i, l, v in self.D:
-            g[self._place(starts, k, i, l)] += _scaled(v, i != l)
-        for number, order in enumerate(self.orders):
+        F = sp.csr_array((data, (rows, columns)), shape=(starts[-1], n), dtype=np.float64)
+        g = np.zeros(starts[-1])
+        for (k, i, l), v in self.entries["DCOORD"]:
+            g[starts[k] + _triangle(i, l)] += scaled(v, i != l)
+        for number, order in enumerate(orders):
             piece = np.arange(starts[number], starts[number + 1])
             yield Constraint(f"psd{number}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
 
-    def _place(self, starts: FloatArray, k: str, i: str, l: str) -> int:
-        """Row in the stacked svec (upper triangle by columns) of entry (i, l), i ≥ l."""
-        matrix = _index(k, len(self.orders))
-        entry = [_index(place, self.orders[matrix]) for place in (i, l)]
-        return int(starts[matrix]) + max(entry) * (max(entry) + 1) // 2 + min(entry)
+    def _variable_cones(self, n: int) -> Iterator[Constraint]:
+        """Variables in second-order cones, and matrix variables."""
+        start = 0
+        for number, (name, size) in enumerate(self.domains):
+            if name in ("Q", "QR"):
+                yield Constraint(f"v{number}", _selection(start, np.ones(size), n), np.zeros(size), _cone(name, size))
+            start += size
+        for number, order in enumerate(self.orders["PSDVAR"]):
+            upper, lower = svec_indices(order)
+            scale = np.where(upper == lower, 1.0, np.sqrt(2.0))
+            yield Constraint(f"matrix{number}", _selection(start, scale, n), np.zeros(scale.size), PSD.of_order(order))
+            start += scale.size
+
+
+def _selection(start: int, scale: FloatArray, n: int) -> sp.csr_array:
+    """Rows that are multiples of consecutive variables."""
+    rows = np.arange(scale.size)
+    return sp.csr_array((scale, (rows, start + rows)), shape=(scale.size, n))
+
+
+def _triangle(i: int, l: int) -> int:
+    """Place of an entry in a triangle: by rows of the lower one, which are the columns of the upper."""
+    return max(i, l) * (max(i, l) + 1) // 2 + min(i, l)
+
+
+def _whole(word: str) -> int:
+    if not _WHOLE.fullmatch(word):
+        raise DataError(f"a whole number is needed, not {word[:40]!r}")
+    return int(word)
+
+
+def _number(word: str) -> str:
+    if not _NUMBER.fullmatch(word):
+        raise DataError(f"a number is needed, not {word[:40]!r}")
+    return word
 
 
 def _index(word: str, size: int) -> int:
     """A number from 0, below ``size``."""
-    found = int(word)
-    if not 0 <= found < size:
-        raise DataError(f"the index {found} is not one of 0 to {size - 1}")
-    return found
+    index = _whole(word)
+    if not 0 <= index < size:
+        raise DataError(f"the index {index} is not one of 0 to {size - 1}")
+    return index
 
 
 def _size(word: str) -> int:
-    found = int(word)
-    if not 0 <= found < 2**40:
-        raise DataError(f"{found} is no size")
-    return found
+    size = _whole(word)
+    if not 0 <= size < 2**40:
+        raise DataError(f"{size} is no size")
+    return size
+
+
+def _order(word: str) -> int:
+    order = _size(word)
+    if not order:
+        raise DataError("a matrix of order 0")
+    return order
 
 
 def _triplets(entries: list[tuple[int, int, float]]) -> tuple[list[int], list[int], list[float]]:
@@ -264,11 +379,7 @@ def _triplets(entries: list[tuple[int, int, float]]) -> tuple[list[int], list[in
 
 
 def _cone(name: str, size: int) -> Cone:
-    if name in ("L+", "L-"):
-        return Nonnegative(size)
-    kinds: dict[str, type[Cone]] = {"L=": Zero, "Q": SecondOrder, "QR": RotatedSecondOrder}
-    if name not in kinds:
-        raise DataError(f"rows in the domain {name} are not read")
+    kinds: dict[str, type[Cone]] = {"L+": Nonnegative, "L-": Nonnegative, "L=": Zero, "Q": SecondOrder, "QR": RotatedSecondOrder}
     return kinds[name](size)
 
 

@@ -26,7 +26,7 @@ from ..shared.layout import Layout
 __all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
 
 #: Modules of this package that define ``FORMAT``.
-_MODULES = ("npz", "lp", "mps", "mof", "cbf", "ptf", "nl", "qplib")
+_MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 
 
 class Source:
@@ -66,8 +66,10 @@ class FileFormat(ABC):
     """One file format: what it carries, how it is written and read."""
 
     suffix: ClassVar[str]
-    #: Other suffixes under which files of this format go about; they are read, not written.
+    #: Other suffixes under which files of this format go about; they are read.
     also_read: ClassVar[tuple[str, ...]] = ()
+    #: Those of them under which files are written too.
+    also_written: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     carries: ClassVar[frozenset[Feature]]
 
@@ -141,8 +143,8 @@ def _checked(form: StandardForm) -> StandardForm:
 
 def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     formats = file_formats()
-    if reading:
-        formats |= {suffix: found for found in file_formats().values() for suffix in found.also_read}
+    for known in list(formats.values()):
+        formats |= dict.fromkeys(known.also_read if reading else known.also_written, known)
     name = without_compression(path.name.lower()) if reading else path.name.lower()
     for suffix in sorted(formats, key=len, reverse=True):
         if name.endswith(suffix):

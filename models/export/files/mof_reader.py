@@ -70,7 +70,16 @@ class Read:
 
 
 def read_program(document: dict[str, Any]) -> Read:
-    """The program of a document."""
+    """The program of a document.
+
+    Raises
+    ------
+    DataError
+        Another version than 1, variables without names of their own, or what is not read.
+    """
+    version = document["version"]["major"]
+    if version != 1:
+        raise DataError(f"version {version} of MathOptFormat is not read; version 1 is")
     index = {v["name"]: j for j, v in enumerate(document["variables"])}
     if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
         raise DataError("the names of variables must be texts that differ and are not empty")
