@@ -38,7 +38,6 @@ def _models() -> dict[str, Model]:
         plain = ZeroOneSVM(X, y, lam=lam)
         found[f"{seed}: plain"] = plain
         found[f"{seed}: incumbent"] = replace(plain, upper_bound=heuristic(plain)[1])
-        found[f"{seed}: tiny M"] = replace(plain, M=1.05, upper_bound=heuristic(plain)[1])
         found[f"{seed}: half of M"] = replace(plain, M=0.5 * plain.big_m)
         found[f"{seed}: free"] = replace(plain, intercept="free")
         found[f"{seed}: costs"] = replace(plain, lam=np.linspace(0.2, 2.0, n))
