@@ -21,7 +21,7 @@ from ....solvers.records.status import Status
 from ....solvers.records.trace import Trace
 from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM
-from ...reduction import restated
+from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen
 from .record import Cell, withhold_bound
 from .subject import InstanceAt
@@ -214,7 +214,8 @@ class ExactTask(Task[InstanceAt]):
             prepared = time.perf_counter() - begin
             assert self.solver.solver is not None  # auto was settled with the plan
             warm = Gives.WARM_START in self.solver.solver.info.gives
-            result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
+            with without_warnings():  # the caveat says that M may be too small
+                result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         form = None if self.encoding is None else model.form
