@@ -81,7 +81,8 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "closed",
         "gap closed",
-        "(bound - big-M)/(ζ - big-M): the part of the base big-M relaxation's gap that is closed; "
+        "(bound - base)/(ζ - base): the part of the base relaxation's gap that is closed, the base being big-M with M from w = 0 "
+        "(of a model as it is stated: its continuous relaxation); empty where the report has no base, or a bound above ζ; "
         "an interval where ζ is unproven.",
         lambda r: r.closed,
         "percent",
