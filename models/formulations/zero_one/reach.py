@@ -91,14 +91,12 @@ class Reach:
 
     @cached_property
     def level(self) -> float:
-        """The largest value, UB at most, up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max], λ_i ≤ v."""
-        high = self.known
-        if not np.isfinite(high):
-            high = 1.0
-            while high < _HUGE and self._valid_at(high):
-                high *= 16.0
-        if self._valid_at(high):
-            return self.known
+        """The largest value up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max], λ_i ≤ v."""
+        high = 1.0
+        while high < _HUGE and self._valid_at(high):
+            high *= 16.0
+        if high >= _HUGE:
+            return np.inf
         low = 0.0
         while high - low > _LEVEL * high:
             middle = 0.5 * (low + high)
