@@ -89,6 +89,11 @@ class Model(Stated, HandingOver):
         return float("inf")
 
     @property
+    def stated_constants(self) -> bool:
+        """Whether big-M constants of the form are the user's, who may have them too small."""
+        return False
+
+    @property
     def unrestricted(self) -> tuple[int, ...]:
         """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
         return ()

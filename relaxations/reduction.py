@@ -158,11 +158,16 @@ class Reduction(ABC, Generic[T]):
 
     @abstractmethod
     def lift(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """A proved bound of the original's optimum from multipliers of the target, of any quality."""
+        """Return a proved bound of the target's optimum from any multipliers; of the original's too, but for a `caveat`."""
+
+    def lifted(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """Return what the multipliers prove of the original: the bound of `lift`, or -inf where there is a `reservation`."""
+        dual, caveat = self.lift(model, target, multipliers), self.reservation(model)
+        return replace(dual, value=float("-inf"), argument=f"no bound of the original: {caveat}") if caveat else dual
 
     def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """`lift` with the target built anew."""
-        return self.lift(model, self.apply(model), multipliers)
+        """`lifted` with the target built anew."""
+        return self.lifted(model, self.apply(model), multipliers)
 
     def offset(self, model: ZeroOneSVM, target: T) -> Rounded:
         """What the target's optimum is short of to bound the original's: a constant that its kind of model cannot hold."""
@@ -189,6 +194,10 @@ class Reduction(ABC, Generic[T]):
     def caveat(self, model: ZeroOneSVM) -> str:
         """Why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
         return ""
+
+    def reservation(self, model: ZeroOneSVM) -> str:
+        """Return the caveat, or that the target is a restriction: no bound of the original follows; empty where one does."""
+        return self.caveat(model) or ("it restricts the problem" if self.direction is Direction.INNER else "")
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Where the target's big-M constants come from; empty where it has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -44,7 +45,7 @@ class Relaxed:
     objective : float
         Its true objective; NaN without one.
     lifted : LiftedDual or None
-        What the multipliers prove about the original; None where there are none.
+        What the multipliers prove about the original, -inf where the reduction has a caveat; None without multipliers.
     offset : Rounded
         What the target's optimum is short of: it and this bound the original's (a constant that the target cannot hold).
     """
@@ -65,35 +66,46 @@ class Relaxed:
 
     @property
     def bound(self) -> float:
-        """Lower bound of the target's optimum, offset included: proved where there is one, else the solver's claim; else -inf.
+        """Lower bound of the original's optimum: proved where there is one, else the solver's claim; else -inf.
 
-        Of a form that maximises it bounds the negative, which the form minimises.
+        -inf where the target's optimum need not bound the original's (`caveat`). Of a form that maximises it bounds the negative,
+        which the form minimises.
         """
-        value = self.result.best_bound[0]
-        return (Rounded(value) + self.offset).lower if isfinite(value) else value
+        return float("-inf") if self.caveat else self.target_bound
 
     @property
     def bound_kind(self) -> str:
         """How far to trust it: "proved", "claimed by solver" or "none"."""
-        return self.result.bound_kind
+        return Kind.NONE if self.caveat else self.target_kind
 
     @property
+    def target_bound(self) -> float:
+        """Lower bound of the target's own optimum, offset included; -inf without one."""
+        value = self.result.best_bound[0]
+        return (Rounded(value) + self.offset).lower if isfinite(value) else value
+
+    @property
+    def target_kind(self) -> str:
+        """How far to trust `target_bound`."""
+        return self.result.bound_kind
+
+    @cached_property
     def caveat(self) -> str:
-        """Why the bound may not be one of the 0-1 optimum; empty where it is."""
+        """Why the target's optimum need not bound the original's; empty where it does."""
         original: Any = self.model  # one that the reduction reads
-        return self.reduction.caveat(original)
+        return self.reduction.reservation(original)
 
     def __str__(self) -> str:
-        doubted = self.bound_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
-        kind = f"{self.bound_kind}, which its certificate does not support" if doubted else self.bound_kind
-        bound = bound_words(self.bound, kind, self.caveat, "the optimum")  # of a ramp's as well
+        doubted = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
+        kind = f"{self.target_kind}, which its certificate does not support" if doubted else self.target_kind
+        bound = bound_words(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
 
     __repr__ = __str__
 
 
 def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 optimum") -> str:
-    """A relaxation's bound and what it bounds: the optimum of a problem, the relaxation's own alone, or nothing."""
+    """Say what a bound of a relaxation's own optimum bounds: the optimum of a problem too, or, with a caveat, nothing else."""
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
@@ -141,5 +153,5 @@ def relax(
         values = reduction.recover(original, result.values)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
-        lifted = reduction.lift(original, target, result.multipliers)
+        lifted = reduction.lifted(original, target, result.multipliers)
     return Relaxed(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 from ..models.model import Model
 from .margin.check import FORMAT as MARGIN, check_margin_proof
 from .parallel import Cluster, team_of
 from .scoring.check import FORMAT as SCORING, check_scoring_proof
-from .zero_one.check.checker import ProofReport, check_proof as verify
+from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
 from .zero_one.check.sealed import lines
 
 __all__ = ["check_proof"]
@@ -41,16 +42,21 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
     InputError
         The model is none that such logs are about, ``cluster`` no cluster.
     """
-    apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(_format(Path(path)))
+    stated = _format(Path(path))
+    apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(stated)
     if apart is not None:
         return apart(path, model)
+    if stated != ZERO_ONE:
+        return ProofReport(
+            False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
+        )
     with team_of(jobs, cluster) as team:
         return verify(path, model, team)
 
 
 def _format(path: Path) -> str:
-    """What the first line says that the log is; nothing where it cannot be read, which the checker then says."""
+    """Return the format that the first line states; empty where it states none or cannot be read."""
     try:
-        return str(json.loads(next(lines(path))).get("format"))
+        return str(json.loads(next(lines(path)))["format"])
     except Exception:  # noqa: BLE001 - a file may be wrong in every way
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 from ..errors import (
     InputError,
     LicenceError,
+    MarginoptWarning,
     MissingPackageError,
     SolverError,
     TooLargeError,
@@ -51,6 +53,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: Frames between a warning of `judge` and who called ``solve``.
+_CALLER = 5
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 #: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
@@ -213,7 +217,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
-    found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
+    found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
         void = _void(form, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
@@ -251,7 +255,9 @@ def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, so
     return no_least_value(form) or void_rows(form, x, tolerance) or faint(certificate, tolerance)
 
 
-def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None, level: float, tol: float) -> Verdict:
+def _concluded(
+    found: Verdict, claim: Examined, certificate: Certificate | None, model: Model, tol: float, reads_form: bool
+) -> Verdict:
     """The verdict as rays, Farkas multipliers and the form's constants leave it."""
     status, remarks = found.status, found.remarks
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
@@ -259,7 +265,9 @@ def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None,
         if status is Status.UNBOUNDED and claim.ray.proved and claim.answer.ray is not None:
             remarks = (*remarks, claim.ray.moves(claim.answer.ray))
         status = Status.INACCURATE if claim.against or claim.ray.contradicts else status
-    beyond = beyond_level(status, certificate, level, tol)
+    beyond = beyond_level(status, certificate, model, tol) if reads_form else ""
+    if beyond and not model.changes:
+        warnings.warn(beyond, MarginoptWarning, stacklevel=_CALLER)
     return Verdict(Status.INACCURATE, (*remarks, beyond)) if beyond else Verdict(status, remarks)
 
 

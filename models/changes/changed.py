@@ -89,9 +89,18 @@ class Changed(Model):
 
     @property
     def level(self) -> float:
-        """The model's where the change restricts it; none is known where it changes the cost, or a free intercept."""
+        """The model's where the change restricts it; none is known where it changes the cost, or a free intercept.
+
+        Big-M constants that the user gave are taken to hold after a change of that kind.
+        """
         before = self.base.level
-        return before if np.isposinf(before) else self.change.level(before, self.base.unrestricted)
+        after = before if np.isposinf(before) else self.change.level(before, self.base.unrestricted)
+        return float("inf") if self.stated_constants and np.isneginf(after) else after
+
+    @property
+    def stated_constants(self) -> bool:
+        """The model's."""
+        return self.base.stated_constants
 
     @property
     def unrestricted(self) -> tuple[int, ...]:

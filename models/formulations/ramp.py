@@ -122,6 +122,11 @@ class RampSVM(BinaryMargins):
         return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
 
     @property
+    def uses_big_m(self) -> bool:
+        """Unless indicators stand in place of the rows."""
+        return self.encoding == "bigm"
+
+    @property
     def incumbent_source(self) -> str:
         """Of the bound that was given, or of a trivial point."""
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"

@@ -110,9 +110,9 @@ class BigM(WithConstants[StandardForm]):
     against_m = True
 
     @property
-    def base(self) -> int:
-        """Constants that are valid without any point come first."""
-        return 0 if self == BigM("zero") else 1
+    def base(self) -> int | None:
+        """Gap closed is counted from the constants that are valid without any point."""
+        return 0 if self == BigM("zero") else None
 
     @property
     def name(self) -> str:

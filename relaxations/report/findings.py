@@ -167,7 +167,7 @@ def _width(zeta: Interval) -> float:
 
 
 def _no_bounds(report: ReportData) -> list[Finding]:
-    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.bound is not None and c.caveat))
+    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.target_bound is not None))
     if not names:
         return []
     listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")

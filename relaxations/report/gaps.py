@@ -83,7 +83,12 @@ def base_bound(relaxations: Iterable[RelaxationCell], name: str) -> float | None
 
 
 def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
-    """(bound - base)/(ζ - base), base that of the big-M relaxation; None where ζ = base leaves no gap to close."""
+    """(bound - base)/(ζ - base), base that of the big-M relaxation; None where ζ = base leaves no gap to close.
+
+    None too where the bound or the base exceeds the best point that is known: one of them is no bound (`audit` says so).
+    """
+    if max(bound, base) - zeta.high > AGREE * max(abs(zeta.high), abs(bound), abs(base)):
+        return None
     if zeta.high == -_NOTHING or zeta.high - base <= AGREE * max(abs(zeta.high), abs(base)):
         return None
     low = (bound - base) / (zeta.high - base)

@@ -25,6 +25,8 @@ __all__ = ["CellStore", "digest", "identity"]
 
 #: Layout of the file; another one is refused.
 STORE_VERSION = 1
+#: Field of a stored record: its digest, so that a number that was edited is not taken for one that was computed.
+_SEAL = "sha256"
 #: Seconds to wait while another report writes.
 _PATIENCE = 60.0
 
@@ -64,22 +66,28 @@ class CellStore:
         """The record under a key, if it is there."""
         with self._transaction() as connection:
             row = connection.execute("SELECT record FROM cells WHERE key = ?", (key,)).fetchone()
-        return None if row is None else self._record(row[0])
+        return None if row is None else self._record(key, row[0])
 
     def put(self, key: str, kind: str, record: Mapping[str, Any]) -> dict[str, Any]:
         """Store a record unless there is one under the key; returns the one that is there in the end."""
-        text = json.dumps(record, allow_nan=False)
+        text = json.dumps({**record, _SEAL: _seal(key, record)}, allow_nan=False)
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", (key, kind, text))
             row = connection.execute("SELECT record FROM cells WHERE key = ?", (key,)).fetchone()
-        return self._record(row[0])
+        return self._record(key, row[0])
 
-    def _record(self, text: object) -> dict[str, Any]:
-        """One record from its text, which another program may have written."""
+    def _record(self, key: str, text: object) -> dict[str, Any]:
+        """Return a record from its text, which another program may have written or edited."""
         try:
-            return dict(json.loads(str(text)))
+            record = dict(json.loads(str(text)))
         except FAULTS as error:
             raise DataError(f"the store {self.path} holds a record that is damaged: {fault(error)}") from error
+        if record.pop(_SEAL, None) != _seal(key, record):
+            raise DataError(
+                f"the store {self.path} holds a record that was changed after it was written (key {key[:16]}): "
+                "its numbers prove nothing; start a new store"
+            )
+        return record
 
     def remember(
         self, kind: str, parts: Mapping[str, Any], make: Callable[[], tuple[dict[str, Any], bool]]
@@ -104,8 +112,8 @@ class CellStore:
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All records of one kind, in the order of their keys."""
         with self._transaction() as connection:
-            rows = connection.execute("SELECT record FROM cells WHERE kind = ? ORDER BY key", (kind,)).fetchall()
-        return [self._record(row[0]) for row in rows]
+            rows = connection.execute("SELECT key, record FROM cells WHERE kind = ? ORDER BY key", (kind,)).fetchall()
+        return [self._record(*row) for row in rows]
 
     def counts(self) -> dict[str, int]:
         """Number of records of each kind."""
@@ -127,6 +135,12 @@ class CellStore:
         finally:
             if connection is not None:
                 connection.close()  # rolls back what was not committed
+
+
+def _seal(key: str, record: Mapping[str, Any]) -> str:
+    """Return the digest of a record and of its key, which is one of all that determines it."""
+    text = json.dumps([key, dict(record)], sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def digest(value: Any) -> str:

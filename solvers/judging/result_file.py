@@ -25,11 +25,9 @@ __all__ = ["load_result", "load_results", "save_result", "save_results"]
 #: Mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
 _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "maximise")
-_SAID_NUMBERS = (
-    "objective", "bound", "root_bound", "stationarity", "nodes", "iterations",
-    "build_seconds", "solve_seconds", "compile_seconds",
-)  # fmt: skip
-_SAID_PLAIN = ("native_status", *_SAID_NUMBERS, "proved", "version", "bridges", "polished")
+_OPTIONAL = ("objective", "bound", "root_bound", "stationarity", "nodes", "iterations")
+_TIMES = ("build_seconds", "solve_seconds", "compile_seconds")
+_SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridges", "polished")
 #: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
 _REMARKS = ("models_trained", "objectives", "dual_value")
 #: What files of earlier versions do not hold.
@@ -162,7 +160,10 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
     from ..checks.verify import certified_anew
 
-    return certified_anew(result, model, str(path))
+    try:
+        return certified_anew(result, model, str(path))
+    except FAULTS as error:  # labels fit, and what was moved is no parameter of the model
+        raise DataError(f"{path} holds what the model cannot be certified with: {fault(error)}") from error
 
 
 def _result(arrays: dict[str, Any]) -> Result:
@@ -205,6 +206,9 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
     }
+    needed = ("objective", "primal_residual", "undercut", "bound", "error", "bound_error", "scale", "inner", "nonconvex")
+    if any(fields.get(name, 0.0) is None for name in needed):
+        raise DataError("a number of the certificate is missing")
     if not all(isinstance(fields.get(name, ""), str) for name in words):
         raise DataError("the certificate's argument must be text")
     return Certificate(violations={str(label): float(v) for label, v in stored["violations"].items()}, **fields)
@@ -219,14 +223,22 @@ def _check_kinds(meta: Mapping[str, Any], said: Mapping[str, Any]) -> None:
             said["version"],
         ),
         bool: (meta["maximise"], said["proved"]),
-        (int, float): tuple(
-            value for value in (meta["ray_residual"], *(said[name] for name in _SAID_NUMBERS)) if value is not None
+        (int, float): (
+            *(value for value in (meta["ray_residual"], *(said[name] for name in _OPTIONAL)) if value is not None),
+            *(said[name] for name in _TIMES),
         ),
+        dict: (meta["options"], meta["summary"], said["moved"], said["details"], *said["history"]),
     }
     for kind, values in kinds.items():
-        wrong = next((value for value in values if not isinstance(value, kind)), None)
-        if wrong is not None:
-            raise DataError(f"a value is of another kind than the layout has there: {wrong!r:.60}")
+        for value in values:
+            number = kind == (int, float)
+            if not isinstance(value, kind) or (number and (isinstance(value, bool) or not _in_range(value))):
+                raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
+
+
+def _in_range(value: float) -> bool:
+    """Return whether a number is one of double precision, as JSON's whole numbers need not be."""
+    return isinstance(value, float) or abs(value) < 2**63
 
 
 def _from_layout_1(meta: dict[str, Any], parts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

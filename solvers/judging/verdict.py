@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
+from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..records.answer import Answer
@@ -93,21 +94,32 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     return Verdict(Status.OPTIMAL if _near(certificate, apart, slack * tol) else Status.INACCURATE)
 
 
-def beyond_level(status: Status, certificate: Certificate | None, level: float, tol: float) -> str:
+#: Whose constants may cut off the optimum, and what to do.
+_STATED = ("as they were given", "leave M out to have valid ones computed, or give larger ones")
+_CHANGED = (
+    "made before the change",
+    "give the model M= that holds after the change (a Margin: upper_bound=, the objective of a point that the change allows)",
+)
+_KNOWN = (
+    "made from the upper bound that was given",
+    "give upper_bound= the objective of a point that is feasible, or leave it out",
+)
+
+
+def beyond_level(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
     """Why an optimum or infeasibility of the form is not the problem's; empty where it is.
 
-    Constants of the form that follow from a point of this level (`Model.level`) may cut off what is worse.
+    Constants of the form that hold up to a level (`Model.level`) may cut off what is worse, and with it what is better.
     """
+    level = model.level
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return ""
     found = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
     if found <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
     known = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
-    return (
-        f"the form's big-M constants, made before the change, are known to hold for {known}, and may cut off the optimum: give "
-        "the model M= that holds after the change (a Margin: upper_bound=, the objective of a point that the change allows)"
-    )
+    whose, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
+    return f"the form's big-M constants, {whose}, are known to hold for {known}, and may cut off the optimum: {remedy}"
 
 
 def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:

@@ -261,7 +261,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
-            state.log.finish(min(bound, state.value), w)  # the nodes say more where turning lost digits
+            nothing = bound == np.inf and not state.known  # is feasible
+            state.log.finish(bound if nothing else min(bound, state.value), w)  # nodes say more where turning lost digits
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={} if w is None else {"w": w},

@@ -119,7 +119,14 @@ class ProofLog:
             found["support"] = support.tolist()
 
     def finish(self, bound: float, w: FloatArray | None) -> None:
-        """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal."""
+        """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal.
+
+        An infinite bound without an incumbent is the claim that nothing is feasible.
+        """
+        if w is None and bound == np.inf:
+            self._file.write([{"bound": None, "infeasible": True, "w": None, "combination": None}])
+            self._file.seal()
+            return
         below = bound * (1.0 - _SLACK) - _spare(self._problem, np.zeros(len(self._V)) if w is None else w)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, claims nothing
         point = None if w is None else w.tolist()

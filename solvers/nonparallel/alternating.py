@@ -139,7 +139,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             if time.perf_counter() >= state.deadline:  # the classes' problems were left where they were
                 return Outcome.RUNNING
             if state.steps[-1].pareto <= state.tol and self._confirmed(state):
-                return Outcome.STATIONARY
+                # an iteration before was better: that point is the answer, and it is not stationary
+                return Outcome.STALLED if self._worse(state, state.steps[-1].largest) else Outcome.STATIONARY
             self._projection_steps(state)
             if state.moved <= 1e-12:
                 return Outcome.STALLED
@@ -168,6 +169,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         gap = relative_gap(largest, dual) if self.dual_values else float("nan")
         step = NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved, dual, gap)
         state.steps.append(step)
+        state.note(largest)
 
     def _dual_value(self, state: NPSVCState) -> float:
         """Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
@@ -242,7 +244,20 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return Measure(len(state.steps), value, active=int(np.count_nonzero(state.tau > 1e-8)), step="outer")
 
     def answer(self, state: NPSVCState) -> Answer:
-        """Every class's own optimum for the final P, certified by the model with that P."""
+        """Every class's own optimum for the final P or, where max ϖ_l J_l is less there, for the best P of all iterations."""
+        final, value = self._at(state)
+        if not self._worse(state, value):
+            return final
+        state.go_back()
+        best, least = self._at(state)
+        return best if least < value else final
+
+    def _worse(self, state: NPSVCState, value: float) -> bool:
+        """Return whether the best iteration was better by more than the classes' problems are off."""
+        return state.best is not None and value > state.best.value + self.inner_tol * abs(state.best.value)
+
+    def _at(self, state: NPSVCState) -> tuple[Answer, float]:
+        """Every class's own optimum for the present P, certified by the model with that P, and max ϖ_l J_l."""
         fixed = state.model.at(state.P)
         U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
         for k in range(fixed.K):
@@ -257,7 +272,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         largest = int(np.argmax(weighted))
         multipliers, reduced = fixed.multipliers(values, largest, lam[largest])
         state.U, state.V = U, V
-        return Answer(
+        found = Answer(
             values=values,
             multipliers=multipliers,
             reduced=reduced,
@@ -270,6 +285,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),
             },
         )
+        return found, float(weighted[largest])
 
 
 @dataclass(frozen=True)

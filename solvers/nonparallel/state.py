@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...models.arrays import FloatArray
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 
-__all__ = ["NPSVCState", "NPSVCStep"]
+__all__ = ["NPSVCPoint", "NPSVCState", "NPSVCStep"]
 
 #: Seconds that the problems of an answer have together after the time limit.
 _ANSWER = 0.2
@@ -35,6 +35,18 @@ class NPSVCStep:
     gap: float = float("nan")
 
 
+@dataclass(frozen=True, eq=False)
+class NPSVCPoint:
+    """P with τ, U, V and the classes' dual points, and max ϖ_l J_l there."""
+
+    value: float
+    P: FloatArray
+    tau: FloatArray
+    U: FloatArray
+    V: FloatArray
+    lam: tuple[FloatArray | None, ...]
+
+
 @dataclass(eq=False)
 class NPSVCState:
     """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
@@ -51,7 +63,19 @@ class NPSVCState:
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
     moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)
+    best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: where the classes' problems end too
+
+    def note(self, value: float) -> None:
+        """Keep the present point if it is the best so far."""
+        if self.best is None or value < self.best.value:
+            self.best = NPSVCPoint(value, self.P.copy(), self.tau.copy(), self.U.copy(), self.V.copy(), tuple(self.lam))
+
+    def go_back(self) -> None:
+        """Go to the best point."""
+        if self.best is not None:
+            self.P, self.tau, self.U, self.V = (part.copy() for part in (self.best.P, self.best.tau, self.best.U, self.best.V))
+            self.lam = list(self.best.lam)
 
     def last(self, share: int) -> float:
         """When one of so many problems of the answer is to end: they have some time after the deadline."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import re
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from enum import Enum, EnumType
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -17,6 +20,32 @@ from .errors import DataError
 
 __all__ = ["load_estimator"]
 
+#: Packages whose classes estimators hold.
+_PACKAGES = frozenset({"marginopt", "sklearn"})
+#: Types and functions by which plain values, arrays and sparse matrices are rebuilt, by module.
+_REBUILDING: Mapping[str, frozenset[str]] = {
+    "builtins": frozenset({"set", "frozenset", "complex", "slice", "range", "bytearray", "object"}),
+    "_codecs": frozenset({"encode"}),
+    "collections": frozenset({"OrderedDict", "deque"}),
+    "copyreg": frozenset({"_reconstructor", "__newobj__"}),
+    "fractions": frozenset({"Fraction"}),
+    "pathlib": frozenset({"PurePosixPath", "PosixPath"}),
+    "types": frozenset({"MappingProxyType"}),
+    "numpy": frozenset({
+        "ndarray", "dtype", "bool_", "bool", "float64", "float32", "int64", "int32", "int8", "uint8", "str_", "object_",
+    }),
+    "numpy.ma.core": frozenset({"_mareconstruct", "MaskedArray"}),
+    "torch": frozenset({"float32", "float64"}),
+    "numpy.core.multiarray": frozenset({"_reconstruct", "scalar"}),
+    "numpy.core.numeric": frozenset({"_frombuffer"}),
+    "numpy.random._pickle": frozenset({"__generator_ctor", "__bit_generator_ctor", "__randomstate_ctor"}),
+    "numpy.random._mt19937": frozenset({"MT19937"}),
+    "numpy.random._pcg64": frozenset({"PCG64"}),
+    "numpy.random.bit_generator": frozenset({"__pyx_unpickle_SeedSequence", "SeedSequence"}),
+    "scipy.sparse._csr": frozenset({"csr_array", "csr_matrix"}),
+    "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
+    "scipy.sparse._coo": frozenset({"coo_array", "coo_matrix"}),
+}  # fmt: skip
 _CLASS = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 
 
@@ -27,12 +56,14 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     is found by its name, which stays. What was fitted is as it was, so that predictions are the same; parameters that came later
     have their defaults. Results that were pickled before answers were typed say that their claims are as pickled.
 
-    Pickles run code: load none that you do not trust. What ``joblib.dump`` wrote is for ``joblib.load`` in the same version.
+    Pickles can call whatever they name. Here they may name classes of this package and of scikit-learn, and what arrays and their
+    kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. What ``joblib.dump`` wrote
+    is for ``joblib.load`` in the same version.
 
     Raises
     ------
     DataError
-        No such file, no pickle, no estimator, or one with a class that this version has not.
+        No such file, no pickle, no estimator, or one with a class that this version has not, or that estimators do not need.
     """
     file = Path(path)
     try:
@@ -49,10 +80,50 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     return found
 
 
+def _rebuilds(module: str, name: str) -> bool:
+    """Return whether the name is one of the functions and types by which plain data and arrays are rebuilt."""
+    home = module.replace("numpy._core", "numpy.core")  # NumPy 2 moved it
+    return name in _REBUILDING.get(home, ())
+
+
+def _harmless(found: object, package: str) -> bool:
+    """Return whether what was found is a class of the package that does nothing but hold data when it is made."""
+    if not isinstance(found, type) or found.__module__.partition(".")[0] != package:
+        return False
+    stated = found.__module__.startswith(f"{__package__}.models.")  # mathematics, which opens and solves nothing
+    return package != __package__ or stated or is_dataclass(found) or issubclass(found, BaseEstimator | Enum)
+
+
+def _member(kind: object, name: object) -> Any:
+    """Return a member of an enumeration, which is what pickles take attributes for.
+
+    Raises
+    ------
+    UnpicklingError
+        Another attribute is asked for.
+    """
+    if not (isinstance(kind, EnumType) and isinstance(name, str) and name in kind.__members__):
+        raise pickle.UnpicklingError(f"it takes the attribute {name!r} of an object, which no estimator needs: it may run code")
+    return kind.__members__[name]
+
+
 class _Unpickler(pickle.Unpickler):
-    """Finds our classes by their names where they are not in the module that is written."""
+    """Finds our classes by their names where they are not in the module that is written, and refuses all but harmless ones."""
 
     def find_class(self, module: str, name: str) -> Any:
+        package = module.partition(".")[0]
+        if (module, name) == ("builtins", "getattr"):
+            return _member
+        if _rebuilds(module, name):
+            return super().find_class(module, name)
+        if package not in _PACKAGES or "." in name:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which no estimator needs: it may run code")
+        found = self._found(module, name)
+        if not _harmless(found, package):
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
+        return found
+
+    def _found(self, module: str, name: str) -> Any:
         try:
             return super().find_class(module, name)
         except (ImportError, AttributeError):

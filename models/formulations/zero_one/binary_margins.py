@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector
 from ...looks.explained import Explained, priced, two_classes
-from ...model import Model
+from ...model import Bound, Model
 from ...record import Parameter
 from ...statement import Line
 from ..linear import first_column_is_one
@@ -120,9 +121,26 @@ class BinaryMargins(Model):
         return self.reach.big_m
 
     @property
+    @abstractmethod
+    def uses_big_m(self) -> bool:
+        """Whether the form has rows with M_i."""
+
+    @property
+    def stated_constants(self) -> bool:
+        """Whether M is given, and used."""
+        return self.M is not None and self.uses_big_m
+
+    @property
     def level(self) -> float:
-        """The value behind M; infinite where M is given."""
-        return self.incumbent_value if self.M is None else float("inf")
+        """The value behind M, or up to which a given M is valid."""
+        return self.reach.level if self.stated_constants else self.incumbent_value
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The form's, up to the level of a given M: what costs more may not be in the form."""
+        found = super().bound(x, multipliers)
+        if not self.stated_constants or found.value <= self.level:
+            return found
+        return replace(found, value=self.level, argument=f"{found.argument}; up to the level of the given M")
 
     @property
     def unrestricted(self) -> tuple[int, ...]:

@@ -50,7 +50,8 @@ class ZeroOneSVM(BinaryMargins):
         λ > 0; one for each point gives class costs or the weights of repeated points. 1 where neither λ nor κ is given.
     M : float or array_like (n,), optional
         Big-M constants. Where they are not given they are valid by the argument below. Given ones are taken as they are and
-        marked as unproven; one that is too small cuts off solutions.
+        marked as unproven. Where they are not valid at the value that a solver of the form found, so that they may have cut off
+        a better point, its result is inaccurate and warned of.
     upper_bound : float, optional
         Objective of a known feasible point (an incumbent); it tightens M. λ min over trivial points where it is not given.
     intercept : {"penalised", "free"}
@@ -282,6 +283,11 @@ class ZeroOneSVM(BinaryMargins):
     def given_points(self) -> FloatArray:
         """The points, not their images."""
         return self.X if self.kernel is None else np.asarray(self._images.X)
+
+    @property
+    def uses_big_m(self) -> bool:
+        """As the encoding says."""
+        return self.written.has_rows
 
     @property
     def has_margins(self) -> bool:

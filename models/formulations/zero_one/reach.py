@@ -13,6 +13,9 @@ from ...arrays import FloatArray, Points, as_vector, row_norms_squared
 
 __all__ = ["Reach", "Spending"]
 
+#: Relative accuracy of the level of a given M, and the value beyond which none is looked for.
+_LEVEL, _HUGE = 1e-12, 1e280
+
 
 class Spending(Protocol):
     """What a margin that is given up costs."""
@@ -85,6 +88,29 @@ class Reach:
         reach = np.sqrt(np.maximum(np.full(n, self.known) - self.cost.spent, 0.0))
         valid = 1.0 + self._norms * reach
         return np.asarray(valid + self.intercept_bound if self.free else valid)
+
+    @cached_property
+    def level(self) -> float:
+        """The largest value up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max], λ_i ≤ v."""
+        high = 1.0
+        while high < _HUGE and self._valid_at(high):
+            high *= 16.0
+        if high >= _HUGE:
+            return np.inf
+        low = 0.0
+        while high - low > _LEVEL * high:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._valid_at(middle) else (low, middle)
+        return low
+
+    def _valid_at(self, value: float) -> bool:
+        """Whether no point that costs at most so much is cut off by the given M."""
+        margin = 1.0 + self._norms * np.sqrt(np.maximum(value - self.cost.spent, 0.0))
+        if self.free:
+            margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
+        affordable = self.cost.spent <= value
+        given = as_vector(self.given, self.X.shape[0], "M")
+        return bool((given >= margin * (1.0 - _LEVEL))[affordable].all())
 
     @property
     def m_source(self) -> str:

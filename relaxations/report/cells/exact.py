@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from ....solvers.records.status import Status
 from ....solvers.records.trace import Trace
 from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM
-from ...reduction import restated
+from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen
-from .record import Cell
+from .record import Cell, withhold_bound
 from .subject import InstanceAt
 from .task import Task, as_count, as_number, outcome, worth_keeping
 
@@ -56,6 +56,7 @@ class ExactCell(Cell):
     claimed : float or None
         Objective that the solver claims.
     bound : float or None
+        Lower bound of the 0-1 optimum; None with a caveat.
     kind : str
         "proved" (our own exact solver), "claimed by solver" or "none".
     nodes : int or None
@@ -75,6 +76,8 @@ class ExactCell(Cell):
         Before the solver: the relaxation behind γ* of the strengthened encoding.
     caveat : str
         Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
+    target_bound, target_kind : float or None, str
+        With a caveat: the bound of the encoded program's own optimum alone.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
     """
@@ -106,14 +109,19 @@ class ExactCell(Cell):
     prepare_seconds: float | None = None
     caveat: str = ""
     trace: tuple[TracePoint, ...] = ()
+    target_bound: float | None = None
+    target_kind: str = "none"
+
+    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none"}
 
     def __post_init__(self) -> None:
+        withhold_bound(self)
         object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
 
     @property
     def bounds_optimum(self) -> bool:
         """Whether there is a bound and it is one of the 0-1 optimum."""
-        return self.bound is not None and not self.caveat
+        return self.bound is not None
 
     @property
     def variant(self) -> str:
@@ -206,7 +214,8 @@ class ExactTask(Task[InstanceAt]):
             prepared = time.perf_counter() - begin
             assert self.solver.solver is not None  # auto was settled with the plan
             warm = Gives.WARM_START in self.solver.solver.info.gives
-            result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
+            with without_warnings():  # the caveat says that M may be too small
+                result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         form = None if self.encoding is None else model.form

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 
 from ....errors import DataError
 from ....models.arrays import Points
+from ....solvers.judging.kinds import Kind
 
-__all__ = ["Cell", "Data", "Drawn", "Key", "Record", "where"]
+__all__ = ["Cell", "Data", "Drawn", "Key", "Record", "where", "withhold_bound"]
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]
@@ -82,6 +83,25 @@ class Record:
             found = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {found}")
         return cls(**record)
+
+
+class Solved(Protocol):
+    """The fields of a cell whose program may have another optimum than the problem."""
+
+    bound: float | None
+    kind: str
+    caveat: str
+    target_bound: float | None
+    target_kind: str
+
+
+def withhold_bound(cell: Solved) -> None:
+    """Move a bound with a caveat to the fields of the program that was solved: ``bound`` bounds the 0-1 optimum or is None."""
+    if cell.caveat and (cell.bound is not None or cell.kind != Kind.NONE):
+        object.__setattr__(cell, "target_bound", cell.bound)
+        object.__setattr__(cell, "target_kind", cell.kind)
+        object.__setattr__(cell, "bound", None)
+        object.__setattr__(cell, "kind", Kind.NONE.value)
 
 
 @dataclass(frozen=True)

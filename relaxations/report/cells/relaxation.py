@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
@@ -12,7 +13,7 @@ from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ...reduction import Reduction
 from ...relax import relax
-from .record import Cell
+from .record import Cell, withhold_bound
 from .subject import Subject
 from .task import Task, as_count, as_number, outcome, worth_keeping
 
@@ -27,13 +28,15 @@ class RelaxationCell(Cell):
     ----------
     relaxation, solver, version, status, native_status : str
     bound : float or None
-        Lower bound of the relaxation's optimum.
+        Lower bound of the 0-1 optimum; None with a caveat.
     kind : str
         "proved", "claimed by solver" or "none".
     argument : str
         Why a proved bound holds.
     caveat : str
-        Why the bound may not be one of the 0-1 optimum; empty where it is.
+        Why the relaxation's optimum may not bound the 0-1 optimum; empty where it does.
+    target_bound, target_kind : float or None, str
+        With a caveat: the bound of the relaxation's own optimum alone.
     m_source : str
         Where M comes from, and whether it is valid; empty where the relaxation has no M.
     m_low, m_high : float or None
@@ -78,6 +81,13 @@ class RelaxationCell(Cell):
     reason: str = ""
     against_m: bool = False
     beside_m: bool = False
+    target_bound: float | None = None
+    target_kind: str = "none"
+
+    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none"}
+
+    def __post_init__(self) -> None:
+        withhold_bound(self)
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
@@ -90,7 +100,7 @@ class RelaxationCell(Cell):
     @property
     def bounds_optimum(self) -> bool:
         """Whether there is a bound and it is one of the 0-1 optimum."""
-        return self.bound is not None and not self.caveat
+        return self.bound is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +153,8 @@ class RelaxationTask(Task[Subject]):
             version=result.version,
             status=str(result.status),
             native_status=result.claim.native_status,
-            bound=as_number(solved.bound),
-            kind=solved.bound_kind,
+            bound=as_number(solved.target_bound),  # withheld where there is a caveat
+            kind=solved.target_kind,
             argument="" if result.certificate is None else result.certificate.argument,
             caveat=solved.caveat,
             m_source=reduction.m_source(model),

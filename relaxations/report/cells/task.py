@@ -93,6 +93,7 @@ def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
     """A cell's record in a few words."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
-    bound = bound_words(cell["bound"], cell["kind"], cell.get("caveat", ""), of)
+    caveat = cell.get("caveat", "")
+    bound = bound_words(*(cell[f"target_{name}" if caveat else name] for name in ("bound", "kind")), caveat, of)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

@@ -102,6 +102,11 @@ def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
     return None if found is None else found.high
 
 
+def _own(cell: RelaxationCell) -> float | None:
+    """Return the bound of the relaxation's own optimum, which bounds the 0-1 optimum or not."""
+    return cell.target_bound if cell.caveat else cell.bound
+
+
 def against_m(report: ReportData) -> str | None:
     """Bounds over ζ of the relaxations that stand on an M (`Reduction.against_m`) against it; three M or more make a panel.
 
@@ -109,7 +114,7 @@ def against_m(report: ReportData) -> str | None:
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
-        cells = [c for c in report.relaxations_of(instance.key) if c.against_m and c.bound is not None and c.m_high is not None]
+        cells = [c for c in report.relaxations_of(instance.key) if c.against_m and _own(c) is not None and c.m_high is not None]
         if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
             swept.append((instance, sorted(cells, key=lambda c: c.m_high or 0.0)))
     if not swept:
@@ -118,7 +123,7 @@ def against_m(report: ReportData) -> str | None:
     for ax, (instance, cells) in zip(axes, swept, strict=False):
         zeta = report.best[instance.key].high
         x = [c.m_high for c in cells]
-        y = [(c.bound or 0.0) / zeta for c in cells]
+        y = [(_own(c) or 0.0) / zeta for c in cells]
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
         for c, at, value in zip(cells, x, y, strict=True):
             ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])

@@ -173,10 +173,11 @@ def _gap_cell(row: ReportRow) -> Cell:
     cell = row.relaxation
     if cell.reason:
         return Cell(NOT_RUN, cell.reason)
+    if cell.target_bound is not None:
+        words = f"{cell.target_bound:.7g} ({cell.target_kind}) bounds its own optimum alone: {cell.caveat}"
+        return Cell("no bound of ζ", words)
     if cell.bound is None:
         return Cell("no bound", f"{cell.status}: the solve gave no bound")
-    if cell.caveat:
-        return Cell("no bound of ζ", f"{cell.bound:.7g} ({cell.kind}) bounds its own optimum alone: {cell.caveat}")
     if row.gap is None:
         note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
         return Cell("no gap", note, _kind(cell.kind))

@@ -18,14 +18,14 @@ def _m_range(row: ReportRow) -> str:
 
 def _bounds(row: ReportRow) -> str:
     cell = row.relaxation
-    if cell.bound is None:
-        return "nothing"
-    return f"its own optimum alone: {cell.caveat}" if cell.caveat else "ζ"
+    if cell.target_bound is not None:
+        return f"its own optimum alone ({cell.target_bound:.7g}, {cell.target_kind}): {cell.caveat}"
+    return "nothing" if cell.bound is None else "ζ"
 
 
 def _kind(row: ReportRow) -> str:
     cell = row.relaxation
-    return cell.reason or (f"{cell.kind}, no bound of ζ" if cell.caveat and cell.bound is not None else cell.kind)
+    return cell.reason or (f"{cell.kind}: no bound of ζ" if cell.target_bound is not None else cell.kind)
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -46,7 +46,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "bound",
         "bound",
-        "Lower bound of the relaxation's optimum; a proved one is recomputed in float64 from multipliers and data.",
+        "Lower bound of ζ; a proved one is recomputed in float64 from multipliers and data.",
         lambda r: r.relaxation.bound,
         "value",
     ),
@@ -81,7 +81,8 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "closed",
         "gap closed",
-        "(bound - big-M)/(ζ - big-M): the part of the base big-M relaxation's gap that is closed; "
+        "(bound - base)/(ζ - base): the part of the base relaxation's gap that is closed, the base being big-M with M from w = 0 "
+        "(of a model as it is stated: its continuous relaxation); empty where the report has no base, or a bound above ζ; "
         "an interval where ζ is unproven.",
         lambda r: r.closed,
         "percent",

@@ -98,7 +98,7 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
     """
     cut = problem.target
     waiting: dict[tuple[int, int], Box | None] = {(0, 0): root(problem)}
-    known = 0
+    known = nodes = 0
     for record in records:
         if "id" not in record:  # a better point was found between two nodes
             cut = min(cut, max(float(record["cut"]), target))
@@ -106,7 +106,7 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
         number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
         if origin not in waiting or number <= known:
             raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
-        box, known = waiting.pop(origin), number
+        box, known, nodes = waiting.pop(origin), number, nodes + 1
         for entry in record["rounds"]:
             cut = min(cut, max(float(entry.get("cut", cut)), target))
             if _open(box, target):
@@ -121,7 +121,7 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
     for (parent, side), box in waiting.items():
         if _open(box, target):
             raise InvalidProofError(f"part {side} of node {parent} {_lacks(box, target)}")
-    return known
+    return nodes
 
 
 def _open(box: Box | None, target: float) -> TypeGuard[Box]:

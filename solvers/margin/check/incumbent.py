@@ -13,17 +13,20 @@ from ...zero_one.check.arithmetic import InvalidProofError
 
 __all__ = ["exact_value"]
 
-#: A margin, a row or an end may be short by this times one more than its terms' absolute values.
+#: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
+#: What a sum of products is off by in double precision: this times its terms' absolute values, for each of them.
+_ROUNDING = Fraction(1, 2**52)
 
 
 def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
     """The objective of w, rounded up; infinite where w is not feasible.
 
-    A solver's point meets a margin or an end but for rounding. So margins, rows and ends may be short by 1e-9·(1 + Σ|terms|), and
-    count as met: of a point that is feasible, and reaches the corners at which its losses jump, to that. Integers and zeros are
-    exact, and so are all sums. The norm is that of the combination of atoms, Σ|α_k|, and of what it lacks to be w, which atoms
-    make up exactly; a better combination may cost less.
+    A solver's point meets a margin or an end but for rounding. So a margin may be short of a corner t by 1e-9·|t| (of a corner at
+    0 by the rounding of its own sum), an end x by 1e-9·(1 + |x|), a row by 1e-9 of the lesser of its terms and its numbers, and
+    count as met: large terms that cancel allow no more. Integers and zeros are exact, and so are all sums. The norm is that of
+    the combination of atoms, Σ|α_k|, and of what it lacks to be w, which atoms make up exactly; a better combination may cost
+    less.
 
     Raises
     ------
@@ -41,16 +44,21 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
         return math.inf
     total = norm + sum((Fraction(d) * x * x for d, x in zip(problem.curvature.tolist(), point, strict=True)), Fraction(0))
     total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
-    for cost, (margin, short) in zip(problem.costs.tolist(), margins, strict=True):
-        total += Fraction(cost) * _loss(problem.loss, margin, short)
+    for cost, (margin, terms) in zip(problem.costs.tolist(), margins, strict=True):
+        total += Fraction(cost) * _loss(problem.loss, margin, terms, len(point))
     value = float(total)
     return value if Fraction(value) >= total else math.nextafter(value, math.inf)
 
 
 def _product(row: Iterable[float], point: list[Fraction]) -> tuple[Fraction, Fraction]:
-    """A product, and what it may be short by."""
+    """Return a product and the sum of its terms' absolute values."""
     terms = [Fraction(a) * x for a, x in zip(row, point, strict=True)]
-    return sum(terms, Fraction(0)), _SHORT * (1 + sum(map(abs, terms), Fraction(0)))
+    return sum(terms, Fraction(0)), sum(map(abs, terms), Fraction(0))
+
+
+def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
+    """Return by how much a margin with these terms may be short of a target."""
+    return _SHORT * abs(Fraction(target)) if target else size * _ROUNDING * terms
 
 
 def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple[Fraction, Fraction]]) -> bool:
@@ -61,19 +69,21 @@ def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple
     if sum(bool(x) for x, counted in zip(point, problem.counted, strict=True) if counted) > problem.most:
         return False
     for row, least in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
-        product, short = _product(row, point)
-        if product + short < least:
+        product, terms = _product(row, point)
+        numbers = max(map(abs, map(Fraction, [*row, float(least)])))
+        if product + _SHORT * min(terms + abs(Fraction(float(least))), numbers) < least:
             return False
-    errors = np.array([margin + short < 1 for margin, short in margins], dtype=np.bool_)
+    errors = np.array([margin + _SHORT < 1 for margin, _ in margins], dtype=np.bool_)
     return not errors[problem.kept].any() and all(errors[budget.points].sum() <= budget.limit for budget in problem.budgets)
 
 
-def _loss(loss: Corners, margin: Fraction, short: Fraction) -> Fraction:
-    """ρ(m); at a corner where it jumps if m is short of it by no more than that."""
+def _loss(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
+    """ρ(m); at a corner where it jumps if m is short of it by no more than is allowed."""
     corners = loss.margins.tolist()
     below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
-    jumps = [j for j in range(k, len(corners)) if margin + short >= corners[j] and below[j] > at[j]]
+    met = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
+    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > at[j]]
     if jumps:
         value = at[jumps[-1]]
     elif k == 0:

@@ -26,8 +26,9 @@ from .sealed import held_records
 from .statement import Stated
 from .trees import Crew, SpotChecked
 
-__all__ = ["ProofReport", "check_proof"]
+__all__ = ["FORMAT", "ProofReport", "check_proof"]
 
+FORMAT = "marginopt-zero-one-proof"
 #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
 _VERSIONS = (3, 4, 5)
 
@@ -153,7 +154,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
     """Header, records and claim of a log of this format whose seal fits."""
-    header, *records, claim = held_records(path, "marginopt-zero-one-proof", _VERSIONS)
+    header, *records, claim = held_records(path, FORMAT, _VERSIONS)
     return header, records, claim
 
 

@@ -5,17 +5,50 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ....files import READ_LIMIT
 from .arithmetic import InvalidProofError
 
 __all__ = ["held_records", "lines"]
 
-#: Characters of a line of a packed log at most: ten million numbers of the data.
-_LONGEST = 2**28
+#: What a packed log may unpack to in the memory: so many characters and JSON values (at most 72 bytes each), whatever its size,
+#: and for each byte of its file. Logs have two characters for each byte, and matrices of zeros and ones twenty.
+_CHARACTERS, _VALUES = (2**22, 64), (10**6, 8)
+#: What begins a value in a line of JSON.
+_BEGINS = (",", "[", "{")
+
+
+@dataclass
+class _Allowance:
+    """What of a log may still be held in the memory: without limits for a plain one, which is as large as its file."""
+
+    characters: float
+    values: float
+
+    @classmethod
+    def of(cls, path: Path) -> _Allowance:
+        """Return that of a whole log."""
+        if path.suffix != ".gz":
+            return cls(math.inf, math.inf)
+        size = path.stat().st_size
+        return cls(*(base + share * size for base, share in (_CHARACTERS, _VALUES)))
+
+    def spend(self, line: str) -> None:
+        """Take a line.
+
+        Raises
+        ------
+        InvalidProofError
+            The log has more characters or values than are allowed.
+        """
+        self.characters -= len(line)
+        self.values -= sum(line.count(mark) for mark in _BEGINS) if self.values < math.inf else 0
+        if min(self.characters, self.values) < 0:
+            raise InvalidProofError("the log unpacks to far more than its size: unpack it yourself, if you trust it")
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -24,13 +57,12 @@ def lines(path: Path) -> Iterator[str]:
     Raises
     ------
     InvalidProofError
-        A line is longer: four megabytes may unpack to four gigabytes in one.
+        A line holds more than a packed log of this size may hold in all: 61 kilobytes can unpack to two gigabytes.
     """
-    packed = path.suffix == ".gz"
-    with gzip.open(path, "rt", newline="") if packed else path.open(newline="") as file:
-        while line := file.readline(_LONGEST if packed else -1):
-            if packed and len(line) >= _LONGEST:
-                raise InvalidProofError(f"a line unpacks to {_LONGEST:,} characters or more: unpack it yourself")
+    whole, packed = _Allowance.of(path), path.suffix == ".gz"
+    with gzip.open(path, "rt", newline="", encoding="utf-8") if packed else path.open(newline="", encoding="utf-8") as file:
+        while line := file.readline(int(whole.characters) + 1 if packed else -1):
+            replace(whole).spend(line)
             yield line
 
 
@@ -41,15 +73,13 @@ def held_records(path: Path, kind: str, versions: tuple[int, ...]) -> list[dict[
     ------
     InvalidProofError
         The first record is of another format or version, the seal does not fit or is not there, a line is no object, or a packed
-        log unpacks to more than `READ_LIMIT`.
+        log unpacks to far more than its size.
     """
     held: list[str] = []
-    size = 0
+    allowance = _Allowance.of(path)
     for line in lines(path):
+        allowance.spend(line)
         held.append(line)
-        size += len(line)
-        if path.suffix == ".gz" and size > READ_LIMIT:
-            raise InvalidProofError(f"the log unpacks to more than {READ_LIMIT:,} characters: unpack it yourself")
     parsed = [json.loads(line) for line in held]
     if not all(isinstance(record, dict) for record in parsed):
         raise InvalidProofError("a line of the log is not an object")

@@ -194,3 +194,24 @@ def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> N
     again = HeuristicTask(InstanceAt.of(replace(drawn, family="renamed"), 1.0), Options())
     found, known = store.remember(again.kind, again.parts, lambda: (_ for _ in ()).throw(AssertionError("not found")))
     assert known and again.cell(found).family == "renamed" and task.cell(found).parameters == {"sigma": 0.5}
+
+
+def test_a_record_that_was_edited_is_refused(tmp_path: Path) -> None:
+    store = CellStore(tmp_path / "cells.db")
+    record = {"cell": {"bound": 3.0, "kind": "proved", "name": "ä"}, "w": [0.1, -2e-300]}
+    assert store.put("key", "relaxation", record) == record == store.get("key")
+    raw = sqlite3.connect(store.path, isolation_level=None)
+    (text,) = raw.execute("SELECT record FROM cells").fetchone()
+    for old, new in (("3.0", "46.5"), ("proved", "certain"), ("0.1", "0.2"), ('"sha256"', '"sha"')):
+        raw.execute("UPDATE cells SET record = ?", (text.replace(old, new),))
+        for read in (
+            lambda: store.get("key"),
+            lambda: store.records("relaxation"),
+            lambda: store.put("key", "relaxation", record),
+        ):
+            with pytest.raises(DataError, match="changed after it was written"):
+                read()
+    raw.execute("UPDATE cells SET record = ?, key = 'other'", (text,))  # a cell in the place of another
+    with pytest.raises(DataError, match="changed after it was written"):
+        store.get("other")
+    raw.close()

@@ -1,0 +1,131 @@
+"""A relaxation's fields: what is called proved bounds the optimum of the problem, and what bounds nothing gives no bound."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from data import clouds
+
+from marginopt.errors import MarginoptError, MarginoptWarning
+from marginopt.models import Margin, Model, RampSVM, ZeroOneSVM
+from marginopt.relaxations import (
+    BigM,
+    Combined,
+    Direction,
+    ExactCell,
+    GapReport,
+    Hinge,
+    Reduction,
+    RelaxationCell,
+    gap_report,
+    get_relaxation,
+    heuristic,
+    relax,
+    relaxations,
+)
+from marginopt.solvers import solve
+
+
+def _models() -> dict[str, Model]:
+    """Problems of each kind with few points; a stated M may be far too small."""
+    found: dict[str, Model] = {}
+    for seed, n, p, lam in ((3, 8, 2, 0.7),):
+        X, y = clouds(seed, n, p, 0.6, order="halves")
+        plain = ZeroOneSVM(X, y, lam=lam)
+        found[f"{seed}: plain"] = plain
+        found[f"{seed}: incumbent"] = replace(plain, upper_bound=heuristic(plain)[1])
+        found[f"{seed}: half of M"] = replace(plain, M=0.5 * plain.big_m)
+        found[f"{seed}: free"] = replace(plain, intercept="free")
+        found[f"{seed}: costs"] = replace(plain, lam=np.linspace(0.2, 2.0, n))
+        found[f"{seed}: ramp"] = RampSVM(X, y, lam=lam, intercept="penalised")
+        found[f"{seed}: parts"] = Margin(X, y, "zero-one", "half-l2", weights=lam)
+    return found
+
+
+def _reductions() -> list[Reduction]:
+    constants = (("stated", 1.0), ("zero", 0.3), ("incumbent", 0.3), (0.5, 1.0), (2.0, 1.0), (50.0, 1.0))
+    free = [kind(M, factor) for kind in (BigM, Hinge, Combined) for M, factor in constants]
+    return [*(record.reduction for record in relaxations().values()), *free]
+
+
+@pytest.mark.parametrize("name", list(_models()))
+def test_what_is_proved_is_at_most_the_optimum_and_what_bounds_nothing_gives_no_bound(name: str) -> None:
+    model = _models()[name]
+    sound = replace(model, M=None) if isinstance(model, ZeroOneSVM) else model  # M too small states another problem
+    optimum = solve(sound, tol=1e-9).objective
+    bounding, apart, seen = 0, 0, set[str]()
+    for reduction in _reductions():
+        if reduction.obstacle(model) or "moments" in reduction.name or "triangles" in reduction.name:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MarginoptWarning)
+                relaxed = relax(model, reduction, time_limit=20)
+        except MarginoptError:
+            continue  # constants that are not there, or a form without a bounded multiple
+        label = f"{name}, {reduction.name}"
+        if relaxed.caveat:
+            apart += 1
+            assert relaxed.bound_kind == "none" and relaxed.bound == -np.inf, label
+            assert relaxed.lifted is None or relaxed.lifted.value == -np.inf, label
+            assert relaxed.target_kind in ("proved", "none") and "no bound" in str(relaxed), label
+            seen.add(relaxed.target_kind)
+            if relaxed.result.multipliers is not None:
+                assert reduction.lift_dual(model, relaxed.result.multipliers).value == -np.inf, label
+        else:
+            bounding += 1
+            assert relaxed.bound == relaxed.target_bound and relaxed.bound_kind == relaxed.target_kind, label
+            assert relaxed.bound <= optimum * (1.0 + 1e-12), label
+            assert relaxed.lifted is None or relaxed.lifted.value <= optimum * (1.0 + 1e-12), label
+    assert bounding >= 3
+    assert not isinstance(model, ZeroOneSVM) or (apart >= 1 and "proved" in seen)
+
+
+def test_the_hinge_as_it_is_used_bounds_nothing() -> None:
+    rng = np.random.default_rng(8)
+    Z = np.c_[np.ones(40), rng.normal(size=(40, 3))]
+    y = np.where(Z[:, 1] + rng.normal(size=40) > 0, 1.0, -1.0)
+    model = ZeroOneSVM(Z, y, lam=0.7)
+    relaxed = relax(model, "hinge")
+    assert relaxed.bound_kind == "none" and relaxed.bound == -np.inf
+    assert relaxed.target_kind == "proved" and relaxed.target_bound == pytest.approx(17.409156917, rel=1e-6)
+    assert relaxed.target_bound > solve(model, "zero-one-bb").objective  # what a script would have taken for a bound
+    assert relaxed.objective >= 13.079
+
+
+class _Restricted(BigM):
+    """A restriction, as an extension may add one."""
+
+    direction = Direction.INNER
+
+
+def test_a_restriction_bounds_nothing_from_below() -> None:
+    X, y = clouds(0, 12, 2, 0.5, order="halves")
+    relaxed = relax(ZeroOneSVM(X, y, lam=1.0), _Restricted("zero"))
+    assert relaxed.bound_kind == "none" and relaxed.bound == -np.inf and "restricts" in relaxed.caveat
+    assert relaxed.lifted is not None and relaxed.lifted.value == -np.inf
+
+
+def test_cells_withhold_bounds_with_a_caveat_and_read_older_records() -> None:
+    X, y = clouds(3, 12, 2, 0.6, order="halves")
+    report = gap_report({"m": ZeroOneSVM(X, y, lam=0.7)}, ["hinge", "conic"], ("zero-one-bb",), progress=False, time_limit=20)
+    optimum = report.exacts[0].incumbent
+    hinge, conic = report.relaxations
+    assert hinge.caveat and hinge.bound is None and hinge.kind == "none" and not hinge.bounds_optimum
+    assert hinge.target_kind == "proved" and hinge.target_bound is not None
+    assert conic.kind == "proved" and conic.target_bound is None and conic.bound is not None and conic.bound <= optimum
+    assert all(c.bound is None or c.bound <= optimum for c in (*report.relaxations, *report.exacts))
+    assert "no bound of ζ" in str(report)
+
+    old = {**hinge.record(), "bound": hinge.target_bound, "kind": "proved"}
+    del old["target_bound"], old["target_kind"]
+    assert RelaxationCell.from_record(json.loads(json.dumps(old))) == hinge
+    exact = {**report.exacts[0].record(), "caveat": "M is too small", "bound": 99.0, "kind": "proved", "proven": False}
+    cell = ExactCell.from_record(exact)
+    assert (cell.bound, cell.kind, cell.target_bound, cell.target_kind) == (None, "none", 99.0, "proved")
+    assert GapReport(report.instances, (), (cell,), {}).best[cell.key].low == 0.0
+    assert get_relaxation("hinge").reduction == Hinge(1.0)

@@ -1,0 +1,122 @@
+"""Proof logs: what counts as met, numbers of nodes, claims of infeasibility, formats that are none, and logs that are bombs."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import check_proof, margin
+from marginopt.models.margin_view import Corners, MarginProblem
+from marginopt.solvers import Status
+from marginopt.solvers.margin.check.incumbent import exact_value
+
+
+def _sealed(records: list[dict[str, Any]]) -> str:
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+def _problem() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    X = np.c_[np.ones(12), rng.normal(size=(12, 2))]
+    return X, np.where(X[:, 1] + rng.normal(size=12) > 0.0, 1.0, -1.0)
+
+
+def test_large_terms_that_cancel_keep_no_point() -> None:
+    rows = np.array([[1e10, 1e10], [-1e10, -1e10], [1.0, -1.0]])
+    for corner in (1.0, 2.5, 0.0):
+        problem = MarginProblem.unrestricted(
+            rows, np.array([3.0, 5.0, 7.0]), Corners.count(corner), np.ones(2), np.zeros((0, 2)), intercept=False
+        )
+        # margins 0, 0 and 4, of terms of 2e10: only the third is beyond a corner above 0
+        assert exact_value(problem, [2.0, -2.0], []) == 8.0 + (8.0 if corner > 0.0 else 0.0)
+        # a margin that is short by half a billionth of its corner is met, by two billionths it is not
+        for short, cost in ((5e-10, 15.0 - 7.0), (2e-9, 15.0)):
+            w = 0.5 * corner * (1.0 - short)
+            value = exact_value(problem, [w, -w], [])
+            assert value == pytest.approx(2 * w * w + (cost if corner > 0.0 else 0.0), rel=1e-9)
+    sets = {"rows": np.array([[1.0, 1.0]]), "least": np.array([1.0])}
+    problem = MarginProblem.unrestricted(rows, np.ones(3), Corners.count(1.0), np.ones(2), np.zeros((0, 2)), intercept=False)
+    limited = MarginProblem(**{**vars(problem), **sets})
+    assert exact_value(limited, [2e10, -2e10], []) == np.inf  # 0 ≥ 1 is not met by terms of 2e10
+
+
+def test_nodes_are_counted_and_not_read(tmp_path: Path) -> None:
+    X, y = _problem()
+    model = mo.Margin(X, y, "zero-one", "half-l2", weights=0.7)
+    path = tmp_path / "log"
+    result = mo.solve(model, "margin-bb", proof=str(path))
+    before = check_proof(path, model)
+    assert result.status is Status.OPTIMAL and before.valid and before.nodes >= 1
+    records = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
+    for record in records:
+        if "id" in record:
+            record["id"] *= 10**6
+            record["parent"] *= 10**6
+    path.write_text(_sealed(records))
+    assert check_proof(path, model).valid and check_proof(path, model).nodes == before.nodes
+
+
+@pytest.mark.parametrize(("loss", "regulariser"), [("zero-one", "half-l2"), ("ramp", "l1"), ("hinge", "none")])
+def test_an_infeasible_problem_leaves_a_log_that_claims_so(loss: str, regulariser: str, tmp_path: Path) -> None:
+    X, y = _problem()
+    nothing = [margin.error_budget(1, 0.0), margin.error_budget(-1, 0.0)]
+    for domain in (margin.Box(-1.0, 1.0), "integers"):
+        model = mo.Margin(X, y, loss, regulariser, domain=domain, subject_to=nothing)
+        result = mo.solve(model, "margin-bb", proof=str(tmp_path / "log"))
+        assert result.status is Status.INFEASIBLE
+        report = check_proof(tmp_path / "log", model)
+        assert report.valid and report.bound == np.inf and report.value == np.inf and report.own_data
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "[]", "null", "7", '"x"', "{}", '{"format": []}', '{"format": {"a": 1}}', '{"format": "marginopt"}',
+     '{"format": "marginopt-margin-prooF", "version": 2}', '{"format": 1e999}', "[" * 100_000],
+)  # fmt: skip
+def test_a_damaged_format_line_is_reported_whatever_the_model(line: str, tmp_path: Path) -> None:
+    X, y = _problem()
+    models = (mo.Margin(X, y, "hinge", "half-l2"), mo.ZeroOneSVM(X, y), mo.HingeSVM(X, y), None)
+    path = tmp_path / "log"
+    for text in (line, line + "\n", line + '\n{"bound": 1.0, "w": null}\n{"sha256": ""}\n'):
+        path.write_text(text)
+        for model in models:
+            report = check_proof(path, model)
+            assert not report.valid and report.nodes == 0 and report.message
+    path.write_bytes(b"\xff\xfe\x00" + line.encode())
+    assert not check_proof(path, models[0]).valid
+    assert not check_proof(tmp_path / "nothing", models[0]).valid
+
+
+_MEASURE = """
+import resource, sys
+from marginopt import check_proof
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+report = check_proof(sys.argv[1])
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(report.valid, (after - before) / 1024)
+"""
+
+
+@pytest.mark.parametrize("kind", ["marginopt-margin-proof", "marginopt-zero-one-proof", "marginopt-scoring-proof"])
+def test_small_packed_logs_stay_small_in_the_memory(kind: str, tmp_path: Path) -> None:
+    many = 8_000_000
+    head = f'{{"format": "{kind}", "version": 2, "A": ['
+    bombs = {"lists": "[]," * many, "numbers": "1.5," * many, "text": '"' + "x" * 100_000_000 + '"'}
+    for name, inside in bombs.items():
+        path = tmp_path / f"{name}.gz"
+        with gzip.open(path, "wt", compresslevel=1) as file:
+            file.write(head + inside + "0]}\n")
+        assert path.stat().st_size < 700_000
+        ran = subprocess.run([sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True, timeout=120)
+        valid, megabytes = ran.stdout.split()
+        assert valid == "False" and float(megabytes) < 200.0, (name, megabytes)
