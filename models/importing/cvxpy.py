@@ -7,7 +7,6 @@ those that CVXPY adds have names of its own.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -18,8 +17,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from .canonical import cones_of, reader, with_stated_bounds, without_values
 from .rows import unique
 from .source import Returned, Source
 
@@ -44,7 +43,8 @@ class CVXPYSource(Source):
         if empty:
             raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
         try:
-            data, self._chain, self._inverse = problem.get_problem_data(_reader(), solver_opts={})
+            with without_values(problem.variables()):
+                data, self._chain, self._inverse = with_stated_bounds(problem).get_problem_data(reader(), solver_opts={})
         except cvxpy.error.DCPError as error:
             raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
         except cvxpy.error.SolverError as error:
@@ -81,31 +81,6 @@ class _Canonical:
 
     form: StandardForm
     order: IntArray
-
-
-@functools.cache
-def _reader() -> Any:
-    """CVXPY's interface to Clarabel, whose signs and order of entries are ours, widened to bounds and integers."""
-    from cvxpy.constraints.nonpos import NonNeg
-    from cvxpy.constraints.psd import SvecPSD
-    from cvxpy.constraints.second_order import SOC
-    from cvxpy.constraints.zero import Zero as ZeroConstraint
-    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
-
-    taken: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD]
-
-    class StandardFormReader(CLARABEL):
-        """What a standard form holds."""
-
-        MIP_CAPABLE = True
-        BOUNDED_VARIABLES = True
-        SUPPORTED_CONSTRAINTS = taken
-        MI_SUPPORTED_CONSTRAINTS = taken
-
-        def name(self) -> str:
-            return "MARGINOPT"
-
-    return StandardFormReader()
 
 
 def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str) -> _Canonical:
@@ -185,28 +160,9 @@ def _constraints(
     found, start = [], 0
     for k, piece in enumerate(data["param_prob"].constraints):
         label = labels.get(piece.id, f"{stem} rows {k}")
-        for cone in _cones(piece):
+        for cone in cones_of(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows
             found.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
     return tuple(found)
-
-
-def _cones(piece: Any) -> list[Cone]:
-    """The cones of one of CVXPY's canonical constraints."""
-    from cvxpy.constraints.nonpos import NonNeg
-    from cvxpy.constraints.psd import SvecPSD
-    from cvxpy.constraints.second_order import SOC
-    from cvxpy.constraints.zero import Zero as ZeroConstraint
-
-    if isinstance(piece, ZeroConstraint):
-        return [Zero(piece.size)]
-    if isinstance(piece, NonNeg):
-        return [Nonnegative(piece.size)]
-    if isinstance(piece, SOC):
-        sizes = [int(size) for size in piece.cone_sizes()]
-        return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
-    assert isinstance(piece, SvecPSD)
-    count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
-    return [PSD(piece.size // count, count)]
