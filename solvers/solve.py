@@ -24,6 +24,7 @@ from .interface.versions import version_of
 from .interface.watched import lateness
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
+from .judging.imported import against_sources
 from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
@@ -158,6 +159,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
         void = _void(form, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
+    if form is not None:
+        found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
     late = lateness(raw, options, solver.info.late)

@@ -13,7 +13,7 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.sv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,14 @@ from .difference import FormDelta
 from .form_data import FormData
 from .parts import Block, Constraint, Quadratic
 
+if TYPE_CHECKING:
+    from ..importing.proof import Import
+
 __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
+
+
+#: Where a form keeps its import.
+_IMPORT = "_import"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,21 @@ class StandardForm(Displayed, FormData, HandingOver):
     def form(self) -> StandardForm:
         """Itself: what a formulation's form is."""
         return self
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The program of another package that the form was made from, where it was; a form made from this one has none."""
+        return tuple(filter(None, [vars(self).get(_IMPORT)]))
+
+    def imported_by(self, record: Import) -> StandardForm:
+        """A copy of the form that keeps the comparison with its source, as long as it is in this process."""
+        copy = replace(self)
+        vars(copy)[_IMPORT] = record
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without its import, which holds an object of another package."""
+        return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:
         """What a notebook shows: blocks and constraints."""

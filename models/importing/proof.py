@@ -1,0 +1,152 @@
+"""The proof of an import: form and source compared at points, when the import is made and when an answer comes.
+
+The argument. A form made from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary
+variables: at given values of its own variables these take the values that their definitions leave (`completion`), which is what
+the expression that they stand for is worth; then objective and stated rows must be the source's. So where the evaluations agree,
+the form's rows cut off no point of the source, and none costs another price, as far as the points tell.
+A claim of infeasibility, or a bound, is refuted by one point that the *source* finds feasible, or cheaper than the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import FloatArray, IntArray
+from ..program.cones import Nonnegative, Zero
+from ..program.form import StandardForm
+from .source import AGREEMENT, Evaluated, Source
+
+__all__ = ["Import", "imported", "near_points"]
+
+#: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
+_POINTS, _OUTWARDS = 3, 3
+#: Sweeps of projections onto single linear rows, and rows that are swept at most.
+_SWEEPS, _SWEPT = 60, 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """An import with its comparison.
+
+    Parameters
+    ----------
+    source : Source
+    points : tuple of ndarray
+        Where it was compared: one of them violates a constraint, where there is one that a point can violate.
+    before : tuple of Evaluated
+        The source's own evaluations there, at the time of the import.
+    disagreement : str
+        The first expression that differs; empty where all agree.
+    places : ndarray of int or None
+        Where the variables of the source's form are in the x of the model; None where they are x.
+    """
+
+    source: Source
+    points: tuple[FloatArray, ...]
+    before: tuple[Evaluated, ...]
+    disagreement: str
+    places: IntArray | None = None
+
+    @classmethod
+    def of(cls, source: Source, places: IntArray | None = None) -> Import:
+        """Compare a source with its form."""
+        points = tuple(_points(source))
+        before = tuple(source.theirs(x) for x in points)
+        pairs = zip(points, before, strict=True)
+        found = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
+        return cls(source, points, before, found, places)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the source evaluates to other numbers than when it was imported."""
+        return any(_differ(self.source.theirs(x), theirs) for x, theirs in zip(self.points, self.before, strict=True))
+
+    def own(self, x: FloatArray) -> FloatArray:
+        """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
+        form = self.source.form
+        y = x if self.places is None else x[self.places]
+        y = np.where(form.integer, np.round(y), y)
+        return np.clip(y, form.lower, form.upper)
+
+    def at(self, x: FloatArray) -> str:
+        """Return what differs at a point of the model; empty where all agree."""
+        y = self.own(x)
+        return self.source.ours(y).disagreement(self.source.theirs(y))
+
+    def known(self) -> FloatArray | None:
+        """Return the values that the package's variables have, in the form's x."""
+        return self.source.point() if self.places is None else None
+
+
+def imported(source: Source) -> StandardForm:
+    """Return the source's form, compared with its source, which it keeps (in this process: copies elsewhere are without)."""
+    return source.form.imported_by(Import.of(source))
+
+
+def _differ(now: Evaluated, before: Evaluated) -> bool:
+    """Whether two evaluations of one program at one point are of different programs."""
+    if len(now.rows) != len(before.rows) or not np.array_equal(now.objective, before.objective, equal_nan=True):
+        return True
+    pairs = zip(now.rows, before.rows, strict=True)
+    return any(a.name != b.name or not np.array_equal(a.value, b.value, equal_nan=True) for a, b in pairs)
+
+
+def _points(source: Source) -> Iterator[FloatArray]:
+    """Points for a comparison: near the origin, then at random, the last moved outwards until it violates a constraint."""
+    form, rng = source.form, np.random.default_rng(0)
+    yield _inside(form, np.zeros(form.n))
+    if not form.n:
+        return
+    for _ in range(_POINTS - 1):
+        yield _inside(form, rng.normal(size=form.n))
+    direction, reach = rng.normal(size=form.n), 3.0
+    for _ in range(_OUTWARDS):
+        x = _inside(form, reach * direction)
+        theirs = source.theirs(x)
+        if not theirs.feasible(theirs, AGREEMENT):
+            break
+        reach *= 30.0
+    yield x
+
+
+def _inside(form: StandardForm, x: FloatArray) -> FloatArray:
+    """The nearest point within bounds, integers whole."""
+    inside = np.clip(np.where(form.integer, np.round(x), x), form.lower, form.upper)
+    return np.where(form.integer & np.isfinite(inside), np.round(inside), inside)
+
+
+def near_points(form: StandardForm, starts: list[FloatArray]) -> Iterator[FloatArray]:
+    """Yield points of bounds and linear rows as projections onto one row after the other find them, integers whole."""
+    linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
+    count = sum(c.rows for c in linear)
+    if not form.n or count > _SWEPT:
+        return
+    for start in starts:
+        x = _inside(form, start)
+        for _ in range(_SWEEPS):
+            worst = 0.0
+            for c in linear:
+                value = c.value(x)
+                value = np.abs(value) if isinstance(c.cone, Zero) else np.maximum(-value, 0.0)
+                worst = max(worst, float(value.max(initial=0.0)))
+                x = _inside(form, _projected(c.F, c.value(x), x, equal=isinstance(c.cone, Zero)))
+            if worst <= AGREEMENT:
+                break
+        yield x
+
+
+def _projected(F: object, value: FloatArray, x: FloatArray, *, equal: bool) -> FloatArray:
+    """The mean of the projections of x onto the violated rows, twice as far: single rows are met at once, several in turn."""
+    violated = value if equal else np.minimum(value, 0.0)
+    norms = np.asarray(abs(F).power(2).sum(axis=1)).ravel()  # type: ignore[operator]
+    steps = np.divide(violated, norms, out=np.zeros_like(violated), where=norms > 0.0)
+    hit = int(np.count_nonzero(steps))
+    if not hit:
+        return x
+    moved = np.asarray(F.T @ steps)  # type: ignore[attr-defined]
+    # the step that takes the weighted violation away along this direction
+    along = float(moved @ moved)
+    return x - moved * (float(violated @ steps) / along if along > 0.0 else 0.0)
