@@ -68,7 +68,7 @@ def _met(definitions: Sequence[Constraint], x: FloatArray, known: BoolArray) -> 
 
 
 class _Ends:
-    """The least and largest value of each variable by the rows whose other variables are known, and whether all its rows are so."""
+    """The least and largest value of each variable by rows whose other variables are known, and whether all its rows are so."""
 
     def __init__(self, n: int) -> None:
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)

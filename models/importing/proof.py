@@ -9,22 +9,22 @@ A claim of infeasibility, or a bound, is refuted by one point that the *source* 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Nonnegative, Zero
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .source import AGREEMENT, Evaluated, Source
 
 __all__ = ["Import", "imported", "near_points"]
 
 #: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
 _POINTS, _OUTWARDS = 3, 3
-#: Sweeps of projections onto single linear rows, and rows that are swept at most.
-_SWEEPS, _SWEPT = 60, 5000
+#: Projections onto the violated rows of one point, and entries of the rows at most.
+_SWEEPS, _SWEPT = 100, 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,35 +118,52 @@ def _inside(form: StandardForm, x: FloatArray) -> FloatArray:
     return np.where(form.integer & np.isfinite(inside), np.round(inside), inside)
 
 
-def near_points(form: StandardForm, starts: list[FloatArray]) -> Iterator[FloatArray]:
-    """Yield points of bounds and linear rows as projections onto one row after the other find them, integers whole."""
+def near_points(form: StandardForm, starts: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """Yield the starts inside the bounds, and points near them that projections onto the violated rows find; integers whole."""
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
-    count = sum(c.rows for c in linear)
-    if not form.n or count > _SWEPT:
+    rows = _Rows.of(linear, form.n)
+    if not form.n or rows is None:
         return
     for start in starts:
         x = _inside(form, start)
+        yield x
         for _ in range(_SWEEPS):
-            worst = 0.0
-            for c in linear:
-                value = c.value(x)
-                value = np.abs(value) if isinstance(c.cone, Zero) else np.maximum(-value, 0.0)
-                worst = max(worst, float(value.max(initial=0.0)))
-                x = _inside(form, _projected(c.F, c.value(x), x, equal=isinstance(c.cone, Zero)))
-            if worst <= AGREEMENT:
+            step = rows.step(x)
+            if step is None:
                 break
+            moved = _inside(form, x + step)
+            if np.array_equal(moved, x):
+                break
+            x = moved
         yield x
 
 
-def _projected(F: object, value: FloatArray, x: FloatArray, *, equal: bool) -> FloatArray:
-    """The mean of the projections of x onto the violated rows, twice as far: single rows are met at once, several in turn."""
-    violated = value if equal else np.minimum(value, 0.0)
-    norms = np.asarray(abs(F).power(2).sum(axis=1)).ravel()  # type: ignore[operator]
-    steps = np.divide(violated, norms, out=np.zeros_like(violated), where=norms > 0.0)
-    hit = int(np.count_nonzero(steps))
-    if not hit:
-        return x
-    moved = np.asarray(F.T @ steps)  # type: ignore[attr-defined]
-    # the step that takes the weighted violation away along this direction
-    along = float(moved @ moved)
-    return x - moved * (float(violated @ steps) / along if along > 0.0 else 0.0)
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Linear rows F x + g ≥ 0, or = 0 where ``equal``, of length 1."""
+
+    F: FloatArray
+    g: FloatArray
+    equal: BoolArray
+
+    @classmethod
+    def of(cls, linear: Sequence[Constraint], n: int) -> _Rows | None:
+        """None where there are too many."""
+        if sum(c.rows for c in linear) * n > _SWEPT:
+            return None
+        F = np.vstack([np.zeros((0, n)), *(c.F.toarray() for c in linear)])
+        g = np.concatenate([np.zeros(0), *(c.g for c in linear)])
+        equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
+        norms = np.linalg.norm(F, axis=1)
+        there = norms > 0.0
+        return cls(F[there] / norms[there, None], g[there] / norms[there], equal[there])
+
+    def step(self, x: FloatArray) -> FloatArray | None:
+        """Return the step along the violations' own direction that takes their squares to zero; None where all are met."""
+        value = self.F @ x + self.g
+        violated = np.where(self.equal, value, np.minimum(value, 0.0))
+        if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * AGREEMENT:
+            return None
+        direction = self.F.T @ violated
+        along = float(direction @ direction)
+        return None if along == 0.0 else -direction * (float(violated @ violated) / along)

@@ -73,11 +73,11 @@ def _refuted(
         if status is Status.INFEASIBLE:
             yield f"{names} finds that a point violates no constraint: the program is not infeasible"
         if objective < bound - _BEATEN * size:
-            yield f"{names} finds a point without violation whose objective (minimised) is {objective:.10g}, below the bound {bound:.10g}"
+            yield f"{names} finds a feasible point of objective {objective:.10g} (minimised), below the bound {bound:.10g}"
 
 
 def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, float] | None:
-    """The objective of a point by the sources (and the formulation that was changed), and its size; None where it is infeasible."""
+    """The objective of a point by the sources (and the formulation that was changed), and its size; None: infeasible."""
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0

@@ -1,7 +1,7 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
 some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors, 1,000 searches with
 broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps with 6,000 forged proofs, 10,000 compositions with
-20,000 forged proofs; prints the table.
+20,000 forged proofs, 6,000 programs in the languages of CVXPY, Pyomo and gurobipy; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -20,6 +20,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "cases"), str(Path(__file__).parents[1])]  # the cases, and the suite's VIPR checker
@@ -29,6 +30,7 @@ import attack_answers as answers
 import attack_compositions as compositions
 import attack_doors as doors
 import attack_files as files
+import attack_imports as imports
 import attack_inputs as inputs
 import attack_models as models
 import attack_outside as outside
@@ -148,7 +150,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parts = ("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps", "compositions")
+    parts = (
+        "answers",
+        "alternatives",
+        "models",
+        "inputs",
+        "files",
+        "doors",
+        "workers",
+        "outside",
+        "ramps",
+        "compositions",
+        "imports",
+    )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -167,6 +181,10 @@ def main() -> int:
         rows.append(attack_cases("workers' outcomes", workers.attack, round(1_000 * a.part), a.seed))
     if a.only in (None, "outside"):
         rows.append(attack_cases("gurobipy, VIPR, audits", outside.attack, round(3_000 * a.part), a.seed))
+    if a.only in (None, "imports"):
+        for package in imports.PACKAGES:
+            attack = partial(imports.attack, package=package)
+            rows.append(attack_cases(f"imports from {package}", attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "ramps"):
         rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "compositions"):
