@@ -44,6 +44,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: Violation of a constraint between constants, relative, that counts as rounding.
+_EXACT = 1e-9
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 
@@ -86,9 +88,9 @@ def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, optio
             + _alternative(model, options)
         )
     _check_start(model, options)
-    impossible = _inseparable(model, chosen)
-    if impossible is not None:
-        raw = impossible
+    decided = _inseparable(model, chosen) or _constant(model, chosen)
+    if decided is not None:
+        raw = decided
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
         left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
@@ -263,6 +265,21 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
         native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
         farkas={"margin": test.farkas},
     )
+
+
+def _constant(model: Model, solver: Solver) -> Answer | None:
+    """The answer to a program without variables, which solvers call empty: its constant, or multipliers that leave no point.
+
+    The projection z of -g on the dual cone has <z, g> = -||z||² (Moreau), which is negative where g is not in the cone.
+    """
+    if not solver.reads_form or model.form.n:
+        return None
+    form, said = model.form, f"no variables; decided before {solver.info.name} was called"
+    sizes = {c.label: 1.0 + float(np.abs(c.g).max(initial=0.0)) for c in form.constraints}
+    if all(c.cone.violation(c.g) <= _EXACT * sizes[c.label] for c in form.constraints if c.rows):
+        zeros = {c.label: np.zeros(c.rows) for c in form.constraints}
+        return Answer(Status.OPTIMAL, said, values={}, multipliers=zeros, reduced=np.zeros(0), objective=form.r)
+    return Answer(Status.INFEASIBLE, said, farkas={c.label: c.cone.project_dual(-c.g) for c in form.constraints})
 
 
 def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:

@@ -150,7 +150,8 @@ class CVXPYSource(Source, Recipient):
             sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
             value = problem.objective.expr.value
             objective = float("nan") if value is None else sign * float(np.real(np.ravel(value)[0]))
-            rows = [_row(name, c) for name, c in zip(self._canonical.labels, problem.constraints, strict=True)]
+            read = _row if self.form.n else _violated
+            rows = [read(name, c) for name, c in zip(self._canonical.labels, problem.constraints, strict=True)]
             outside = max((_violation(own) for v in problem.variables() for own in v.domain), default=0.0)
         return Evaluated(objective, 0.0, rows, outside)
 
@@ -253,7 +254,8 @@ def _constant(problem: Any) -> _Canonical:
         maximise=sign < 0.0,
     )
     places = none.astype(np.intp)
-    return _Canonical(form, places, places, (), (), {})
+    own = tuple((k,) for k in range(len(rows)))
+    return _Canonical(form, places, places, tuple(labels), own, dict.fromkeys(labels, True))
 
 
 def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, stated: Sequence[str]) -> _Canonical:
@@ -400,6 +402,11 @@ def _row(name: str, constraint: Any) -> Row:
         matrix = np.asarray(constraint.expr.value)
         value = svec(0.5 * (matrix + matrix.T)) if np.isrealobj(matrix) else value
     return Row(name, value, violation, np.zeros(value.size))
+
+
+def _violated(name: str, constraint: Any) -> Row:
+    """A constraint between constants: by how much it is violated."""
+    return Row.equal(name, np.array([_violation(constraint)]))
 
 
 def _flat(value: Any) -> FloatArray:

@@ -154,7 +154,12 @@ def _cvxpy(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], Cal
 
 def _by_clarabel(problem: Any) -> float:
     """CVXPY's optimum; infinite where there is no point, NaN where it is not sure."""
-    problem.solve(solver="CLARABEL")
+    import cvxpy as cp
+
+    try:
+        problem.solve(solver="CLARABEL")
+    except cp.error.SolverError:
+        return math.nan
     if problem.status == "optimal":
         return float(problem.value)
     return math.inf if problem.status == "infeasible" else math.nan
