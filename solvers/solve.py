@@ -165,6 +165,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
+    derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     late = lateness(raw, options, solver.info.late)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
@@ -175,7 +176,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remark for remark in (*found.remarks, ended, raw.whose_word, late) if remark),
+        evidence="; ".join(remark for remark in (*found.remarks, derived, ended, raw.whose_word, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
