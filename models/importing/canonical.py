@@ -53,8 +53,8 @@ def without_values(leaves: Sequence[Any]) -> Iterator[None]:
 
 
 @functools.cache
-def reader() -> Any:
-    """CVXPY's interface to Clarabel, whose signs and order of entries are a form's, widened to bounds and integers."""
+def reader(bounded: bool = True) -> Any:
+    """CVXPY's interface to Clarabel, whose signs and order of entries are a form's, widened to integers and (stated) bounds."""
     from cvxpy.constraints.nonpos import NonNeg
     from cvxpy.constraints.psd import SvecPSD
     from cvxpy.constraints.second_order import SOC
@@ -67,7 +67,7 @@ def reader() -> Any:
         """A reader of everything that a standard form holds."""
 
         MIP_CAPABLE = True
-        BOUNDED_VARIABLES = True
+        BOUNDED_VARIABLES = bounded
         SUPPORTED_CONSTRAINTS = taken
         MI_SUPPORTED_CONSTRAINTS = taken
 

@@ -67,7 +67,9 @@ class CVXPYSource(Source, Recipient):
         self._ids = {own.id: theirs.id for own, theirs in zip(stated.constraints, problem.constraints, strict=True)}
         try:
             with without_values(problem.variables()):
-                data, self._chain, self._inverse = with_stated_bounds(stated).get_problem_data(reader(), solver_opts={})
+                data, self._chain, self._inverse = with_stated_bounds(stated).get_problem_data(
+                    reader(_bounds_are_taken(problem)), solver_opts={}
+                )
         except cvxpy.error.DCPError as error:
             raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
         except cvxpy.error.SolverError as error:
@@ -156,15 +158,17 @@ class CVXPYSource(Source, Recipient):
         return Evaluated(objective, 0.0, rows, outside)
 
     def point(self) -> FloatArray | None:
-        """Return the values of the variables, where all have real ones of their own shapes; auxiliary variables are zero."""
+        """Return the values of the variables, where all have real ones; auxiliary variables are zero."""
+        from cvxpy.reductions.cvx_attr2constr import lower_value
+
         x = np.zeros(self.form.n)
         by_name = {v.name(): v for v in self._problem.variables()}
         for block in self.form.blocks:
             if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.own).all():
                 continue
             variable = by_name.get(block.label)
-            value = None if variable is None or variable.sparse_idx is not None else variable.value
-            if value is None or np.size(value) != block.size or np.iscomplexobj(value):
+            value = None if variable is None or variable._value is None else lower_value(variable)
+            if value is None or sp.issparse(value) or np.size(value) != block.size or np.iscomplexobj(value):
                 return None
             x[self.form.slices[block.label]] = np.reshape(value, -1)
         return x if self.form.n and np.isfinite(x).all() else None
@@ -228,6 +232,11 @@ def _evaluated(problem: Any) -> Any:
     return problem if not problem.parameters() or problem.is_dpp() else EvalParams().apply(problem)[0]
 
 
+def _bounds_are_taken(problem: Any) -> bool:
+    """Whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
+    return not any(v.attributes["bounds"] is not None and v._has_dim_reducing_attr for v in problem.variables())
+
+
 def _constant(problem: Any) -> _Canonical:
     """The program of a problem without variables: its value, and one row for each violated constraint."""
     import cvxpy
@@ -284,7 +293,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
         r=float(inverse[-1]["offset"]),
         maximise=isinstance(problem.objective, cvxpy.Maximize),
     )
-    rows = tuple(tuple(pieces.get(key, ())) for key in ids)
+    rows = tuple(_occurrence(pieces.get(key, []), ids[:k].count(key), ids.count(key)) for k, key in enumerate(ids))
     equations = {
         label: isinstance(c, cvxpy.Zero | cvxpy.constraints.Equality)
         for label, c in zip(labels, problem.constraints, strict=True)
@@ -292,12 +301,18 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
     return _Canonical(form, order, own, tuple(labels), rows, equations)
 
 
+def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
+    """The rows of the k-th time that a constraint is among those of the problem."""
+    each = len(pieces) // times
+    return tuple(pieces[k * each : (k + 1) * each])
+
+
 def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
     """The user's names by the ids that variables have after the reductions."""
     names = {v.id: v.name() for v in problem.variables()}
     for step in inverse[:-1]:
-        for before, after in getattr(step, "real2imag", {}).items():
-            names[after] = f"{names[before]} imaginary"
+        imaginary = getattr(step, "real2imag", {})  # of variables and of constraints
+        names |= {after: f"{names[before]} imaginary" for before, after in imaginary.items() if before in names}
         if isinstance(step, tuple) and step:  # of CvxAttr2Constr: new variables, old ones, ids of constraints
             names |= {new.id: names[old] for old, new in step[0].items() if old in names}
     return names

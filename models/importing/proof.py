@@ -23,6 +23,8 @@ __all__ = ["Import", "imported", "near_points"]
 
 #: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
 _POINTS, _OUTWARDS = 3, 3
+#: Violation, beside the size of the point, from which a point that the form holds is none of the source.
+_ONE_SIDED = 1e-5
 #: Projections onto the violated rows of one point, and entries of the rows at most.
 _SWEEPS, _SWEPT = 100, 1_000_000
 
@@ -74,7 +76,31 @@ class Import:
     def at(self, x: FloatArray) -> str:
         """Return what differs at a point of the model; empty where all agree."""
         y = self.own(x)
-        return self.source.ours(y).disagreement(self.source.theirs(y))
+        ours, theirs = self.source.ours(y), self.source.theirs(y)
+        return ours.disagreement(theirs) or self._one_sided(x, ours, theirs)
+
+    def _one_sided(self, x: FloatArray, ours: Evaluated, theirs: Evaluated) -> str:
+        """Return what a feasible point of the form violates there, or costs more there, of expressions without a completion.
+
+        Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
+        """
+        form = self.source.form
+        x = x if self.places is None else x[self.places]
+        y = self.own(x)
+        if self.source.variables.size == form.n or np.abs(x - y).max(initial=0.0) > _ONE_SIDED:
+            return ""
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        worst = max((c.cone.violation(c.value(x)) for c in form.constraints if c.rows), default=0.0)
+        if worst > 1e-2 * _ONE_SIDED * size:
+            return ""
+        cost = form.objective(x)
+        if not np.isfinite(ours.objective) and theirs.objective > cost + _ONE_SIDED * max(size, abs(cost)):
+            return f"the objective is {theirs.objective:.10g} there and {cost:.10g} here"
+        compared = {row.name for row in ours.rows}
+        for row in theirs.rows:
+            if row.name not in compared and np.isfinite(row.violation) and row.violation > _ONE_SIDED * size:
+                return f"the constraint {row.name} is violated by {row.violation:.3g} there and met here"
+        return ""
 
     def known(self) -> FloatArray | None:
         """Return the values that the package's variables have, in the form's x."""

@@ -207,3 +207,51 @@ def test_an_import_stays_in_its_process() -> None:
     assert copy.equals(form)
     assert copy.imports == ()
     assert form.with_bounds(form.lower, form.upper).imports == ()
+
+
+def kinds_of_variables() -> dict[str, cp.Problem]:
+    """Variables that CVXPY reduces before it canonicalises, and constraints that stand twice."""
+    rng = np.random.default_rng(0)
+    C = rng.normal(size=(3, 3))
+    C = C + C.T
+    symmetric, small = {"symmetric": True, "name": "X"}, cp.Variable(2, name="v")
+    bounded = cp.Variable((3, 3), bounds=[-np.ones((3, 3)), 2 * np.ones((3, 3))], **symmetric)
+    sign = cp.Variable((3, 3), nonneg=True, **symmetric)
+    definite = cp.Variable((3, 3), PSD=True, nonneg=True, name="X")
+    diagonal = cp.Variable((3, 3), diag=True, name="X")
+    complex_ = cp.Variable(2, complex=True, name="z")
+    hermitian = cp.Variable((2, 2), hermitian=True, name="H")
+    level = cp.Parameter(3, value=np.array([0.1, 0.2, 0.3]))
+    floor = cp.Variable(3, bounds=[level, None], name="x")
+    twice, t = small >= 1, cp.Variable(2, name="t")
+    turned = np.array([[1, 1j], [-1j, 0]])
+    return {
+        "symmetric, bounded": cp.Problem(cp.Minimize(cp.trace(C @ bounded))),
+        "symmetric, nonnegative": cp.Problem(cp.Minimize(cp.sum_squares(sign - C))),
+        "semidefinite, nonnegative": cp.Problem(cp.Minimize(cp.sum_squares(definite - C))),
+        "diagonal": cp.Problem(cp.Minimize(cp.sum_squares(diagonal - C)), [cp.trace(diagonal) <= 1]),
+        "complex": cp.Problem(cp.Minimize(cp.norm(complex_ - np.array([1 + 1j, 2]))), [cp.real(complex_[0]) >= 3]),
+        "hermitian": cp.Problem(
+            cp.Maximize(cp.real(cp.trace(hermitian @ turned))), [hermitian >> 0, cp.real(cp.trace(hermitian)) == 1]
+        ),
+        "parameters as bounds": cp.Problem(cp.Minimize(cp.sum_squares(floor))),
+        "a row twice": cp.Problem(cp.Minimize(cp.sum_squares(small)), [twice, twice]),
+        "cones along both axes": cp.Problem(
+            cp.Minimize(cp.sum(t) + cp.sum_squares(small)), [cp.SOC(t, cp.vstack([small - 1, small])), cp.SOC(t[0] + 1, small)]
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", kinds_of_variables())
+def test_kinds_of_variables_of_cvxpy(kind: str) -> None:
+    """Before, and after CVXPY has put values into the variables, the optimum is that of CVXPY by Clarabel."""
+    problem = kinds_of_variables()[kind]
+    blank = mo.from_cvxpy(problem)
+    problem.solve(solver="CLARABEL")
+    form, optimum = mo.from_cvxpy(problem), problem.value
+    assert form.equals(blank)
+    result = mo.solve(form, "clarabel", tol=1e-7)
+    assert (result.status, form.imports[0].disagreement) == (mo.Status.OPTIMAL, "")
+    assert result.objective == pytest.approx(optimum, rel=1e-5, abs=1e-6)
+    assert result.into(problem) == "optimal"
+    assert problem.value == pytest.approx(optimum, rel=1e-5, abs=1e-6)
