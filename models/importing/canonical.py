@@ -26,7 +26,7 @@ def _plain_problem() -> Any:
     """The class of such problems."""
     import cvxpy
 
-    class PlainProblem(cvxpy.Problem):  # type: ignore[misc]
+    class PlainProblem(cvxpy.Problem):
         """A problem whose chain of reductions tells canonicalisers that the solver takes no bounds; stated ones stay."""
 
         def _construct_chain(self, *arguments: Any, **options: Any) -> Any:

@@ -8,6 +8,7 @@ those that CVXPY adds have names of its own.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,11 +103,12 @@ class CVXPYSource(Source, Recipient):
             for constraint in problem.constraints:
                 for dual in constraint.dual_variables:
                     dual.save_value(None)
-            value = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}.get(answer.ending)
+            known = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
+            value = known.get(answer.ending)
             problem._value = value if value is None or not form.maximise else -value
             problem._status = status
             return status
-        z = None
+        z: FloatArray | None = None
         if answer.multipliers is not None:
             z = np.concatenate([np.asarray(answer.multipliers[k.label]) for k in form.constraints] or [np.zeros(0)])
         solution = self._solution(form.join(answer.values), z, answer.objective)
@@ -167,7 +169,7 @@ class CVXPYSource(Source, Recipient):
             if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.own).all():
                 continue
             variable = by_name.get(block.label)
-            value = None if variable is None or variable._value is None else lower_value(variable)
+            value: Any = None if variable is None or variable._value is None else lower_value(variable)
             if value is None or sp.issparse(value) or np.size(value) != block.size or np.iscomplexobj(value):
                 return None
             x[self.form.slices[block.label]] = np.reshape(value, -1)
@@ -229,7 +231,7 @@ def _evaluated(problem: Any) -> Any:
     """The problem with numbers for its parameters, where CVXPY has no parametrised program for it (DPP)."""
     from cvxpy.reductions.eval_params import EvalParams
 
-    return problem if not problem.parameters() or problem.is_dpp() else EvalParams().apply(problem)[0]
+    return problem if not problem.parameters() or problem.is_dpp() else EvalParams().apply(problem)[0]  # type: ignore[no-untyped-call]
 
 
 def _bounds_are_taken(problem: Any) -> bool:
@@ -293,12 +295,14 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
         r=float(inverse[-1]["offset"]),
         maximise=isinstance(problem.objective, cvxpy.Maximize),
     )
-    rows = tuple(_occurrence(pieces.get(key, []), ids[:k].count(key), ids.count(key)) for k, key in enumerate(ids))
-    equations = {
-        label: isinstance(c, cvxpy.Zero | cvxpy.constraints.Equality)
-        for label, c in zip(labels, problem.constraints, strict=True)
-    }
-    return _Canonical(form, order, own, tuple(labels), rows, equations)
+    times, met = Counter(ids), Counter[int]()
+    rows: list[tuple[int, ...]] = []
+    for key in ids:
+        rows.append(_occurrence(pieces.get(key, []), met[key], times[key]))
+        met[key] += 1
+    kinds: Any = cvxpy.constraints
+    equations = {label: isinstance(c, kinds.Zero | kinds.Equality) for label, c in zip(labels, problem.constraints, strict=True)}
+    return _Canonical(form, order, own, tuple(labels), tuple(rows), equations)
 
 
 def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
@@ -399,21 +403,22 @@ def _violation(constraint: Any) -> float:
 
 def _row(name: str, constraint: Any) -> Row:
     """A constraint at the present values of its variables; without a value where its rows are not those of the form."""
-    from cvxpy.constraints import PSD, SOC, Equality, Inequality, NonNeg, NonPos, Zero
+    import cvxpy
 
+    kinds: Any = cvxpy.constraints
     violation = _violation(constraint)
     value = np.full(1, np.nan)
-    if isinstance(constraint, Inequality | NonPos):
+    if isinstance(constraint, kinds.Inequality | kinds.NonPos):
         value = -_flat(constraint.expr.value)
-    elif isinstance(constraint, NonNeg):
+    elif isinstance(constraint, kinds.NonNeg):
         value = _flat(constraint.expr.value)
-    elif isinstance(constraint, Equality | Zero):
+    elif isinstance(constraint, kinds.Equality | kinds.Zero):
         value = np.abs(_flat(constraint.expr.value))
-    elif isinstance(constraint, SOC):
+    elif isinstance(constraint, kinds.SOC):
         heads, tails = np.atleast_1d(constraint.args[0].value), np.asarray(constraint.args[1].value)
         tails = tails.reshape(-1, 1) if tails.ndim < 2 else tails.T if constraint.axis == 1 else tails
         value = np.vstack([heads.reshape(1, -1), tails]).ravel(order="F")
-    elif isinstance(constraint, PSD) and constraint.expr.ndim == 2:
+    elif isinstance(constraint, kinds.PSD) and constraint.expr.ndim == 2:
         matrix = np.asarray(constraint.expr.value)
         value = svec(0.5 * (matrix + matrix.T)) if np.isrealobj(matrix) else value
     return Row(name, value, violation, np.zeros(value.size))

@@ -68,9 +68,9 @@ class GurobiSource(RowSource, Recipient):
             upper = row.Sense == "<"
             value = np.array([-slack if upper else slack])
             rows += row_values(np.array([i]), {i: row.ConstrName}, value, None, equal=row.Sense == "=", upper=upper)
-        for k, row in enumerate(model.getQConstrs()):
-            slack = _value(model.getQCRow(row), x) - row.QCRHS
-            rows.append(slacks(f"{row.QCName}, quadratic row {k}", slack if row.QCSense == ">" else -slack))
+        for k, curved in enumerate(model.getQConstrs()):
+            slack = _value(model.getQCRow(curved), x) - curved.QCRHS
+            rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack if curved.QCSense == ">" else -slack))
         switched = [_switched_slack(model, row, x) for row in model.getGenConstrs()]
         rows += [indicators(max(0.0, -min(switched)))] if switched else []
         variables = model.getVars()

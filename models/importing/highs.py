@@ -56,7 +56,7 @@ class HighsSource(RowSource, Recipient):
 
         lp = self._highs.getLp()
         m, n = lp.num_row_, lp.num_col_
-        copy = highspy.Highs()
+        copy: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         copy.silent()
         copy.passModel(self._highs.getModel())
         free, fixed = np.arange(m, dtype=np.int32), np.arange(n, dtype=np.int32)

@@ -13,7 +13,7 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.sv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData
 from .parts import Block, Constraint, Quadratic
-
-if TYPE_CHECKING:
-    from ..importing.proof import Import
 
 __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
 
@@ -69,11 +66,11 @@ class StandardForm(Displayed, FormData, HandingOver):
         return self
 
     @property
-    def imports(self) -> tuple[Import, ...]:
-        """The program of another package that the form was made from, where it was; a form made from this one has none."""
+    def imports(self) -> tuple[Any, ...]:
+        """The program of another package that the form was made from (`models.importing.proof.Import`); none of derived forms."""
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
-    def imported_by(self, record: Import) -> StandardForm:
+    def imported_by(self, record: Any) -> StandardForm:
         """A copy of the form that keeps the comparison with its source, as long as it is in this process."""
         copy = replace(self)
         vars(copy)[_IMPORT] = record
