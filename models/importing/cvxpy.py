@@ -59,7 +59,7 @@ class CVXPYSource(Source, Recipient):
         empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
         if empty:
             raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
-        self._problem = problem
+        self._problem: Any = problem
         self._parameters = [(parameter, parameter.value) for parameter in problem.parameters()]
         if not problem.variables():
             self._canonical = _constant(problem)
