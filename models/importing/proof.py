@@ -85,8 +85,8 @@ class Import:
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
         """
         form = self.source.form
-        x = x if self.places is None else x[self.places]
         y = self.own(x)
+        x = x if self.places is None else x[self.places]
         if self.source.variables.size == form.n or np.abs(x - y).max(initial=0.0) > _ONE_SIDED:
             return ""
         size = max(1.0, float(np.abs(x).max(initial=0.0)))
