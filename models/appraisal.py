@@ -13,13 +13,15 @@ class Bound:
     """A proved lower bound of the form's optimum, and the argument for it in one sentence.
 
     ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
-    argument (that P is positive semidefinite, where that is not known); empty as a rule.
+    argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
+    variables follow from which rows, where the argument needs them.
     """
 
     value: float
     argument: str
     error: float = 0.0
     condition: str = ""
+    derived: str = ""
 
 
 @dataclass(frozen=True)

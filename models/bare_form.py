@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .model import Model
 from .program.cones import Feature
 from .program.form import StandardForm
 from .statement import Line, Statement
+
+if TYPE_CHECKING:
+    from .importing.proof import Import
 
 __all__ = ["BareForm", "as_model"]
 
@@ -38,6 +42,11 @@ class BareForm(Model):
     def compile(self) -> StandardForm:
         """The form itself."""
         return self.given
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The form's."""
+        return self.given.imports
 
     @property
     def statement(self) -> Statement:

@@ -17,6 +17,7 @@ from .stated import Stated
 
 if TYPE_CHECKING:
     from .changes.change import Change
+    from .importing.proof import Import
 
 __all__ = ["Appraisal", "Bound", "Model"]
 
@@ -72,6 +73,11 @@ class Model(Stated, HandingOver):
     @property
     def changes(self) -> tuple[Change, ...]:
         """What was changed of `unchanged`, in order."""
+        return ()
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The programs of other packages that are in it, each compared with its source (`models.importing.proof`)."""
         return ()
 
     @property

@@ -94,7 +94,7 @@ class Stated(Displayed, ABC):
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
         found = lagrangian(self.form, x, multipliers)
-        return Bound(found.value, found.argument, found.error, found.condition)
+        return Bound(found.value, found.argument, found.error, found.condition, found.derived)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""

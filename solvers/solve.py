@@ -34,6 +34,7 @@ from .interface.versions import version_of
 from .interface.watched import lateness
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
+from .judging.imported import against_sources
 from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
@@ -53,6 +54,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: Violation of a constraint between constants, relative, that counts as rounding.
+_EXACT = 1e-9
 #: Frames between a warning of `judge` and who called ``solve``.
 _CALLER = 5
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
@@ -148,9 +151,9 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
             + _alternative(model, options)
         )
     _check_start(model, options)
-    impossible = _inseparable(model, chosen)
-    if impossible is not None:
-        raw = impossible
+    decided = _inseparable(model, chosen) or _constant(model, chosen)
+    if decided is not None:
+        raw = decided
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
         left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
@@ -221,8 +224,11 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
         void = _void(form, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
+    if form is not None:
+        found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
+    derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     late = lateness(raw, options, solver.info.late)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
@@ -233,7 +239,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remark for remark in (*found.remarks, ended, raw.whose_word, late) if remark),
+        evidence="; ".join(remark for remark in (*found.remarks, derived, ended, raw.whose_word, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
@@ -327,6 +333,21 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
         native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
         farkas={"margin": test.farkas},
     )
+
+
+def _constant(model: Model, solver: Solver) -> Answer | None:
+    """The answer to a program without variables, which solvers call empty: its constant, or multipliers that leave no point.
+
+    The projection z of -g on the dual cone has <z, g> = -||z||² (Moreau), which is negative where g is not in the cone.
+    """
+    if not solver.reads_form or model.form.n:
+        return None
+    form, said = model.form, f"no variables; decided before {solver.info.name} was called"
+    sizes = {c.label: 1.0 + float(np.abs(c.g).max(initial=0.0)) for c in form.constraints}
+    if all(c.cone.violation(c.g) <= _EXACT * sizes[c.label] for c in form.constraints if c.rows):
+        zeros = {c.label: np.zeros(c.rows) for c in form.constraints}
+        return Answer(Status.OPTIMAL, said, values={}, multipliers=zeros, reduced=np.zeros(0), objective=form.r)
+    return Answer(Status.INFEASIBLE, said, farkas={c.label: c.cone.project_dual(-c.g) for c in form.constraints})
 
 
 def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:

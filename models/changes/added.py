@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray
 from ..importing.cvxpy import CVXPYSource
+from ..importing.proof import Import
 from ..kernels.padded import PaddedGram
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..statement import Line
@@ -23,6 +24,8 @@ __all__ = ["Added", "State"]
 
 #: What a user gives: a function of the blocks that returns CVXPY constraints (or an expression).
 State = Callable[[Any], Any]
+#: Where a change keeps its import.
+_IMPORT = "_import"
 #: Characters of a constraint's text that are shown.
 _SHOWN = 90
 
@@ -93,11 +96,21 @@ class Added(Change):
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs")
-        return cls._taken(form, CVXPYSource(problem, stem).form, tuple(map(_line, rows)), problem if cost else None)
+        return cls._taken(form, CVXPYSource(problem, stem), tuple(map(_line, rows)), problem if cost else None)
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The statements, as CVXPY evaluates them."""
+        return tuple(filter(None, [vars(self).get(_IMPORT)]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without CVXPY's objects."""
+        return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     @classmethod
-    def _taken(cls, form: StandardForm, found: StandardForm, said: tuple[Line, ...], costed: Any) -> Added:
+    def _taken(cls, form: StandardForm, source: CVXPYSource, said: tuple[Line, ...], costed: Any) -> Added:
         """The canonical program over the form's variables and the new ones."""
+        found = source.form
         known = {b.label: form.slices[b.label] for b in form.blocks}
         new = tuple(b for b in found.blocks if b.label not in known)
         starts = itertools.accumulate((b.size for b in new), initial=form.n)
@@ -110,7 +123,7 @@ class Added(Change):
         if costed is not None:
             said = (*said, Line.of_words(f"added to the objective: {_short(str(costed.objective.args[0]))}"))
         P = None if found.quadratic is None else sp.csc_array(spread.T @ found.quadratic.csc @ spread)
-        return cls(
+        added = cls(
             over=form.blocks,
             blocks=new,
             lower=found.lower[mine],
@@ -122,6 +135,8 @@ class Added(Change):
             P=P,
             said=said,
         )
+        vars(added)[_IMPORT] = Import.of(source, places)
+        return added
 
     def applied(self, form: StandardForm) -> StandardForm:
         """The form's blocks and rows, then those that are added."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ...errors import InputError
 from ..arrays import FloatArray, IntArray
 from ..program.form import Block, StandardForm
 from ..statement import Line
+
+if TYPE_CHECKING:
+    from ..importing.proof import Import
 
 __all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks", "shared_places"]
 
@@ -59,6 +62,11 @@ class Change(ABC):
     def carried(self, form: StandardForm) -> StandardForm:
         """Another form that has some of the blocks, with what the change says of these alone; nothing unless a change knows."""
         return form
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """What was stated in another package, compared with what the change says; nothing by default."""
+        return ()
 
     @property
     @abstractmethod

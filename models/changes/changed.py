@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..statement import Statement
 from .added import Added, State
 from .blocks import cvxpy_module
 from .change import Change, FixedVariables, Relaxed
+
+if TYPE_CHECKING:
+    from ..importing.proof import Import
 
 __all__ = ["Changed", "relaxed", "with_constraint", "with_fixed", "with_variables"]
 
@@ -86,6 +89,11 @@ class Changed(Model):
     def changes(self) -> tuple[Change, ...]:
         """The model's, then this one."""
         return (*self.base.changes, self.change)
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The model's, then the change's."""
+        return (*self.base.imports, *self.change.imports)
 
     @property
     def level(self) -> float:

@@ -7,8 +7,10 @@ those that CVXPY adds have names of its own.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -18,111 +20,274 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from .rows import unique
-from .source import Returned, Source
+from ..program.svec import svec
+from .canonical import cones_of, reader, with_stated_bounds, without_values
+from .completion import completed
+from .rows import objective_size, unique
+from .source import Ending, Evaluated, Recipient, Returned, Row, Source
 
 __all__ = ["CVXPYSource"]
 
+#: CVXPY's words for how a solve ended; a point goes in beside the first three.
+_STATUS = {
+    Ending.OPTIMAL: "optimal",
+    Ending.INACCURATE: "optimal_inaccurate",
+    Ending.STATIONARY: "optimal_inaccurate",
+    Ending.INFEASIBLE: "infeasible",
+    Ending.UNBOUNDED: "unbounded",
+    Ending.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
+    Ending.FAILED: "solver_error",
+}
+_WITHOUT_OPTIMUM = (Ending.INFEASIBLE, Ending.UNBOUNDED, Ending.INFEASIBLE_OR_UNBOUNDED, Ending.FAILED)
 
-class CVXPYSource(Source):
+
+class CVXPYSource(Source, Recipient):
     """A ``cvxpy.Problem`` that is DCP and needs no cones but linear, second-order and semidefinite ones.
 
     An answer goes back as if CVXPY had called the solver: values of variables, dual values in CVXPY's signs, status and value.
     Names of the variables and rows that CVXPY adds begin with ``stem``.
     """
 
+    package = "CVXPY"
+
     def __init__(self, problem: Any, stem: str = "cvxpy") -> None:
         import cvxpy
 
         if not isinstance(problem, cvxpy.Problem):
             raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}")
-        if not problem.variables():
-            raise UnsupportedModelError("the CVXPY problem has no variables")
         empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
         if empty:
             raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
+        self._problem: Any = problem
+        self._parameters = [(parameter, parameter.value) for parameter in problem.parameters()]
+        if not problem.variables():
+            self._canonical = _constant(problem)
+            return
+        stated = _evaluated(problem)
+        self._ids = {own.id: theirs.id for own, theirs in zip(stated.constraints, problem.constraints, strict=True)}
         try:
-            data, self._chain, self._inverse = problem.get_problem_data(_reader(), solver_opts={})
+            with without_values(problem.variables()):
+                data, self._chain, self._inverse = with_stated_bounds(stated).get_problem_data(
+                    reader(_bounds_are_taken(problem)), solver_opts={}
+                )
         except cvxpy.error.DCPError as error:
             raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
         except cvxpy.error.SolverError as error:
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold (exponential or power cones): " + str(error)
             ) from error
-        self._problem = problem
-        self._canonical = _canonical(problem, data, self._inverse, stem)
+        self._canonical = _canonical(stated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
     @property
     def form(self) -> StandardForm:
         """The program."""
         return self._canonical.form
 
-    def give_back(self, answer: Returned) -> None:
-        """Set values, dual values, status and value of the problem, as ``problem.solve`` does."""
-        c = self._canonical
-        x = z = None
-        if answer.values:
-            x = np.empty(c.form.n)
-            x[c.order] = c.form.join(answer.values)
+    @property
+    def variables(self) -> IntArray:
+        """Places of the problem's own variables."""
+        return self._canonical.own
+
+    @property
+    def source(self) -> CVXPYSource:
+        """Itself."""
+        return self
+
+    def give_back(self, answer: Returned) -> str:
+        """Set values, dual values, status and value of the problem, as ``problem.solve`` does; return the status."""
+        status = _STATUS.get(answer.ending, "user_limit")
+        form, problem = self.form, self._problem
+        if not answer.values or answer.ending in _WITHOUT_OPTIMUM or not form.n:
+            problem._clear_solution()
+            for constraint in problem.constraints:
+                for dual in constraint.dual_variables:
+                    dual.save_value(None)
+            known = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
+            value = known.get(answer.ending)
+            problem._value = value if value is None or not form.maximise else -value
+            problem._status = status
+            return status
+        z: FloatArray | None = None
         if answer.multipliers is not None:
-            z = np.concatenate([np.asarray(answer.multipliers[k.label]) for k in c.form.constraints] or [np.zeros(0)])
-        status = "PrimalInfeasible" if answer.infeasible else "DualInfeasible" if answer.unbounded else "Solved"
-        if x is not None and not answer.optimal:
-            status = "AlmostSolved"
-        native = SimpleNamespace(status=status, x=x, z=z, obj_val=answer.objective - c.form.r, solve_time=0.0, iterations=0)
-        self._problem.unpack_results(native, self._chain, self._inverse)
+            z = np.concatenate([np.asarray(answer.multipliers[k.label]) for k in form.constraints] or [np.zeros(0)])
+        solution = self._solution(form.join(answer.values), z, answer.objective)
+        solution.status = status
+        solution.dual_vars = {self._ids[key]: value for key, value in solution.dual_vars.items() if key in self._ids}
+        problem.unpack(solution)
+        return status
+
+    def ours(self, x: FloatArray) -> Evaluated:
+        """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
+        c, form = self._canonical, self.form
+        known = np.zeros(form.n, dtype=bool)
+        known[c.own] = True
+        stated = [k for rows in c.rows for k in rows]
+        definitions = [row for k, row in enumerate(form.constraints) if k not in stated]
+        y, known = completed(x, known, definitions)
+        whole = known[form.q != 0.0].all() and (form.quadratic is None or known[form.quadratic.csc.indices].all())
+        rows = []
+        for name, places in zip(c.labels, c.rows, strict=True):
+            pieces = [form.constraints[k] for k in places]
+            if pieces and all(known[piece.F.indices].all() for piece in pieces):
+                value = np.concatenate([piece.value(y) for piece in pieces])
+                size = np.concatenate([abs(piece.F) @ np.abs(y) + np.abs(piece.g) for piece in pieces])
+                violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
+                rows.append(Row(name, np.abs(value) if c.equations[name] else value, violation, size))
+        outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
+        added = known & ~np.isin(np.arange(form.n), c.own)
+        restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
+        remark = ""
+        if restricted.size:
+            j = int(restricted[0])
+            remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
+        objective = form.objective(y) if whole else float("nan")
+        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.own].max(initial=0.0)), remark)
+
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
+        import cvxpy
+
+        problem = self._problem
+        with self._at(x), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
+            value = problem.objective.expr.value
+            objective = float("nan") if value is None else sign * float(np.real(np.ravel(value)[0]))
+            read = _row if self.form.n else _violated
+            rows = [read(name, c) for name, c in zip(self._canonical.labels, problem.constraints, strict=True)]
+            outside = max((_violation(own) for v in problem.variables() for own in v.domain), default=0.0)
+        return Evaluated(objective, 0.0, rows, outside)
+
+    def point(self) -> FloatArray | None:
+        """Return the values of the variables, where all have real ones; auxiliary variables are zero."""
+        from cvxpy.reductions.cvx_attr2constr import lower_value
+
+        x = np.zeros(self.form.n)
+        by_name = {v.name(): v for v in self._problem.variables()}
+        for block in self.form.blocks:
+            if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.own).all():
+                continue
+            variable = by_name.get(block.label)
+            value: Any = None if variable is None or variable._value is None else lower_value(variable)
+            if value is None or sp.issparse(value) or np.size(value) != block.size or np.iscomplexobj(value):
+                return None
+            x[self.form.slices[block.label]] = np.reshape(value, -1)
+        return x if self.form.n and np.isfinite(x).all() else None
+
+    def _solution(self, x: FloatArray, z: FloatArray | None, objective: float) -> Any:
+        """CVXPY's solution of the problem by its own way back through the reductions."""
+        c = self._canonical
+        native = np.empty(c.form.n)
+        native[c.order] = x
+        raw = SimpleNamespace(status="Solved", x=native, z=z, obj_val=objective - c.form.r, solve_time=0.0, iterations=0)
+        return self._chain.invert(raw, self._inverse)
+
+    @contextmanager
+    def _at(self, x: FloatArray) -> Iterator[None]:
+        """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
+        leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
+        primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
+        with without_values(leaves):
+            for variable in self._problem.variables():
+                variable.save_value(primal[variable.id])
+            for parameter, value in self._parameters:
+                parameter.value = value
+            yield
+
+
+#: By how much, relative to its size, a completed auxiliary variable may lie outside of its bounds.
+AUXILIARY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class _Canonical:
-    """The form, and ``order``: the place in CVXPY's x of each entry of ours (CVXPY stacks matrices by columns)."""
+    """The form, and how it belongs to the problem.
+
+    Parameters
+    ----------
+    form : StandardForm
+    order : ndarray of int
+        The place in CVXPY's x of each entry of ours (CVXPY stacks matrices by columns).
+    own : ndarray of int
+        Places of the problem's own variables.
+    labels : tuple of str
+        One for each of the problem's constraints.
+    rows : tuple of tuple of int
+        Of each of these constraints, the constraints of the form.
+    equations : mapping of str to bool
+        Whether a constraint's rows are equations, whose sign is not kept.
+    """
 
     form: StandardForm
     order: IntArray
+    own: IntArray
+    labels: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+    equations: Mapping[str, bool]
 
 
-@functools.cache
-def _reader() -> Any:
-    """CVXPY's interface to Clarabel, whose signs and order of entries are ours, widened to bounds and integers."""
-    from cvxpy.constraints.nonpos import NonNeg
-    from cvxpy.constraints.psd import SvecPSD
-    from cvxpy.constraints.second_order import SOC
-    from cvxpy.constraints.zero import Zero as ZeroConstraint
-    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
+def _evaluated(problem: Any) -> Any:
+    """The problem with numbers for its parameters, where CVXPY has no parametrised program for it (DPP)."""
+    from cvxpy.reductions.eval_params import EvalParams
 
-    taken: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD]
-
-    class StandardFormReader(CLARABEL):
-        """What a standard form holds."""
-
-        MIP_CAPABLE = True
-        BOUNDED_VARIABLES = True
-        SUPPORTED_CONSTRAINTS = taken
-        MI_SUPPORTED_CONSTRAINTS = taken
-
-        def name(self) -> str:
-            return "MARGINOPT"
-
-    return StandardFormReader()
+    return problem if not problem.parameters() or problem.is_dpp() else EvalParams().apply(problem)[0]  # type: ignore[no-untyped-call]
 
 
-def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str) -> _Canonical:
+def _bounds_are_taken(problem: Any) -> bool:
+    """Whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
+    return not any(v.attributes["bounds"] is not None and v._has_dim_reducing_attr for v in problem.variables())
+
+
+def _constant(problem: Any) -> _Canonical:
+    """The program of a problem without variables: its value, and one row for each violated constraint."""
+    import cvxpy
+
+    from ..program.cones import Zero
+
+    sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
+    labels = _own_labels(problem, [c.label for c in problem.constraints])
+    worst = [_violation(c) for c in problem.constraints]
+    rows = tuple(
+        Constraint(label, sp.csr_array((1, 0)), np.array([violation]), Zero(1))
+        for label, violation in zip(labels, worst, strict=True)
+    )
+    none = np.zeros(0)
+    form = StandardForm(
+        name="CVXPY problem",
+        blocks=(),
+        q=none,
+        constraints=rows,
+        lower=none,
+        upper=none,
+        integer=none.astype(bool),
+        r=sign * float(np.ravel(problem.objective.expr.value)[0]),
+        maximise=sign < 0.0,
+    )
+    places = none.astype(np.intp)
+    own = tuple((k,) for k in range(len(rows)))
+    return _Canonical(form, places, places, tuple(labels), own, dict.fromkeys(labels, True))
+
+
+def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, stated: Sequence[str]) -> _Canonical:
     import cvxpy
 
     program = data["param_prob"]
-    blocks, order = _blocks(program, {v.id: v.name() for v in problem.variables()}, stem)
+    names = _variable_names(problem, inverse)
+    blocks, order, own = _blocks(program, names, stem)
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
     binary, whole = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
     lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
     P = data.get("P")
+    labels = _own_labels(problem, stated)
+    ids = _final_ids(problem, inverse)
+    constraints, pieces = _constraints(data, order, {b.label for b in blocks}, dict(zip(ids, labels, strict=True)), stem)
     form = StandardForm(
         name="CVXPY problem",
         blocks=blocks,
         q=np.asarray(data["c"])[order] + 0.0,
-        constraints=_constraints(data, order, {b.label for b in blocks}, _labels(problem, inverse), stem),
+        constraints=constraints,
         lower=lower[order],
         upper=upper[order],
         integer=(binary | whole)[order],
@@ -130,20 +295,48 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str) -
         r=float(inverse[-1]["offset"]),
         maximise=isinstance(problem.objective, cvxpy.Maximize),
     )
-    return _Canonical(form, order)
+    times, met = Counter(ids), Counter[int]()
+    rows: list[tuple[int, ...]] = []
+    for key in ids:
+        rows.append(_occurrence(pieces.get(key, []), met[key], times[key]))
+        met[key] += 1
+    kinds: Any = cvxpy.constraints
+    equations = {label: isinstance(c, kinds.Zero | kinds.Equality) for label, c in zip(labels, problem.constraints, strict=True)}
+    return _Canonical(form, order, own, tuple(labels), tuple(rows), equations)
 
 
-def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray]:
-    """One block for each variable by the user's name, matrices stacked by rows; and where CVXPY has each entry."""
-    blocks, order = [], []
+def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
+    """The rows of the k-th time that a constraint is among those of the problem."""
+    each = len(pieces) // times
+    return tuple(pieces[k * each : (k + 1) * each])
+
+
+def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
+    """The user's names by the ids that variables have after the reductions."""
+    names = {v.id: v.name() for v in problem.variables()}
+    for step in inverse[:-1]:
+        imaginary = getattr(step, "real2imag", {})  # of variables and of constraints
+        names |= {after: f"{names[before]} imaginary" for before, after in imaginary.items() if before in names}
+        if isinstance(step, tuple) and step:  # of CvxAttr2Constr: new variables, old ones, ids of constraints
+            names |= {new.id: names[old] for old, new in step[0].items() if old in names}
+    return names
+
+
+def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray, IntArray]:
+    """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
+    blocks, order, own = [], [], [np.zeros(0, dtype=np.intp)]
     taken: set[str] = set()
+    start = 0
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
         blocks.append(Block(unique(names.get(variable.id, f"{stem} variable {k}"), taken), shape))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
-    return tuple(blocks), np.concatenate(order)
+        if variable.id in names:
+            own.append(np.arange(start, start + variable.size))
+        start += variable.size
+    return tuple(blocks), np.concatenate(order), np.concatenate(own)
 
 
 def _flags(index: Any, n: int) -> BoolArray:
@@ -162,51 +355,81 @@ def _symmetric(P: sp.csc_array) -> sp.csc_array:
     return sp.csc_array(P) if lower_part.nnz else sp.csc_array(P + sp.triu(P, k=1).T)
 
 
-def _labels(problem: Any, inverse: Any) -> dict[int, str]:
-    """The user's labels by the ids that constraints have after the reductions; ``constraint k`` where there is none."""
-    found = {}
-    for k, constraint in enumerate(problem.constraints):
+def _own_labels(problem: Any, stated: Sequence[str]) -> list[str]:
+    """The user's labels; ``constraint k`` where there is none. Each is there once."""
+    taken: set[str] = set()
+    return [unique(label or f"constraint {k}", taken) for k, label in enumerate(stated)]
+
+
+def _final_ids(problem: Any, inverse: Any) -> list[int]:
+    """The ids that the problem's constraints have after the reductions."""
+    ids = []
+    for constraint in problem.constraints:
         current = constraint.id
         for step in inverse[:-1]:
             # CvxAttr2Constr keeps its three maps in a tuple, which is empty where it had nothing to do
-            ids = (step[-1] if step else {}) if isinstance(step, tuple) else getattr(step, "cons_id_map", {})
-            current = ids.get(current, current)
-        found[current] = constraint.label or f"constraint {k}"
-    return found
+            following = (step[-1] if step else {}) if isinstance(step, tuple) else getattr(step, "cons_id_map", {})
+            current = following.get(current, current)
+        ids.append(current)
+    return ids
 
 
 def _constraints(
     data: Mapping[str, Any], order: IntArray, taken: set[str], labels: Mapping[int, str], stem: str
-) -> tuple[Constraint, ...]:
-    """The rows b - Ax in CVXPY's order of cones, one constraint for each of its pieces."""
+) -> tuple[tuple[Constraint, ...], dict[int, list[int]]]:
+    """The rows b - Ax in CVXPY's order of cones, one constraint for each of its pieces; and which ones each id has."""
+    pieces: dict[int, list[int]] = {}
     if data["A"] is None:
-        return ()
+        return (), pieces
     F, g = sp.csr_array(-sp.csc_array(data["A"])[:, order]), np.asarray(data["b"], dtype=np.float64)
-    found, start = [], 0
+    found: list[Constraint] = []
+    start = 0
     for k, piece in enumerate(data["param_prob"].constraints):
         label = labels.get(piece.id, f"{stem} rows {k}")
-        for cone in _cones(piece):
+        for cone in cones_of(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows
+            pieces.setdefault(piece.id, []).append(len(found))
             found.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
-    return tuple(found)
+    return tuple(found), pieces
 
 
-def _cones(piece: Any) -> list[Cone]:
-    """The cones of one of CVXPY's canonical constraints."""
-    from cvxpy.constraints.nonpos import NonNeg
-    from cvxpy.constraints.psd import SvecPSD
-    from cvxpy.constraints.second_order import SOC
-    from cvxpy.constraints.zero import Zero as ZeroConstraint
+def _violation(constraint: Any) -> float:
+    """The largest violation of a constraint by CVXPY; infinite where it has none."""
+    residual = constraint.residual
+    return float("inf") if residual is None else float(np.max(np.abs(residual), initial=0.0))
 
-    if isinstance(piece, ZeroConstraint):
-        return [Zero(piece.size)]
-    if isinstance(piece, NonNeg):
-        return [Nonnegative(piece.size)]
-    if isinstance(piece, SOC):
-        sizes = [int(size) for size in piece.cone_sizes()]
-        return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
-    assert isinstance(piece, SvecPSD)
-    count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
-    return [PSD(piece.size // count, count)]
+
+def _row(name: str, constraint: Any) -> Row:
+    """A constraint at the present values of its variables; without a value where its rows are not those of the form."""
+    import cvxpy
+
+    kinds: Any = cvxpy.constraints
+    violation = _violation(constraint)
+    value = np.full(1, np.nan)
+    if isinstance(constraint, kinds.Inequality | kinds.NonPos):
+        value = -_flat(constraint.expr.value)
+    elif isinstance(constraint, kinds.NonNeg):
+        value = _flat(constraint.expr.value)
+    elif isinstance(constraint, kinds.Equality | kinds.Zero):
+        value = np.abs(_flat(constraint.expr.value))
+    elif isinstance(constraint, kinds.SOC):
+        heads, tails = np.atleast_1d(constraint.args[0].value), np.asarray(constraint.args[1].value)
+        tails = tails.reshape(-1, 1) if tails.ndim < 2 else tails.T if constraint.axis == 1 else tails
+        value = np.vstack([heads.reshape(1, -1), tails]).ravel(order="F")
+    elif isinstance(constraint, kinds.PSD) and constraint.expr.ndim == 2:
+        matrix = np.asarray(constraint.expr.value)
+        value = svec(0.5 * (matrix + matrix.T)) if np.isrealobj(matrix) else value
+    return Row(name, value, violation, np.zeros(value.size))
+
+
+def _violated(name: str, constraint: Any) -> Row:
+    """A constraint between constants: by how much it is violated."""
+    return Row.equal(name, np.array([_violation(constraint)]))
+
+
+def _flat(value: Any) -> FloatArray:
+    """Entries by columns; NaN of one entry where they are not real, so that nothing is compared."""
+    entries = value.toarray() if sp.issparse(value) else np.asarray(value)
+    return np.full(1, np.nan) if np.iscomplexobj(entries) else np.ravel(entries, order="F").astype(np.float64)

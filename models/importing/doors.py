@@ -1,15 +1,23 @@
-"""The doors: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and back through `source_of`."""
+"""The doors: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and back through `recipient_of`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, MissingPackageError
 from ..program.form import StandardForm
-from .source import Source
+from .proof import imported
+from .source import Recipient
 
-__all__ = ["from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "source_of"]
+if TYPE_CHECKING:
+    from .cvxpy import CVXPYSource
+    from .gurobi import GurobiSource
+    from .highs import HighsSource
+    from .pyomo import PyomoSource
+    from .scipy import SciPyResult
+
+__all__ = ["from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "recipient_of"]
 
 
 def from_cvxpy(problem: Any) -> StandardForm:
@@ -32,7 +40,7 @@ def from_cvxpy(problem: Any) -> StandardForm:
     UnsupportedModelError
         Not DCP, or with exponential or power cones.
     """
-    return _cvxpy(problem).form
+    return imported(_cvxpy(problem))
 
 
 def from_pyomo(model: Any) -> StandardForm:
@@ -50,7 +58,7 @@ def from_pyomo(model: Any) -> StandardForm:
     UnsupportedModelError
         Something that a standard form does not hold; named.
     """
-    return _pyomo(model).form
+    return imported(_pyomo(model))
 
 
 def from_gurobi(model: Any) -> StandardForm:
@@ -64,7 +72,7 @@ def from_gurobi(model: Any) -> StandardForm:
         Something that a standard form does not hold (SOS and general constraints, semi-continuous variables,
         quadratic constraints that are not convex cones); named.
     """
-    return _gurobi(model).form
+    return imported(_gurobi(model))
 
 
 def from_highs(highs: Any) -> StandardForm:
@@ -77,11 +85,11 @@ def from_highs(highs: Any) -> StandardForm:
     UnsupportedModelError
         Semi-continuous or semi-integer variables.
     """
-    return _highs(highs).form
+    return imported(_highs(highs))
 
 
-def source_of(problem: Any) -> Source:
-    """What takes answers for this object of another package.
+def recipient_of(problem: Any) -> Recipient:
+    """Return the recipient of answers that stands for an object of another package.
 
     Raises
     ------
@@ -98,19 +106,19 @@ def source_of(problem: Any) -> Source:
     )
 
 
-def _cvxpy(problem: Any) -> Source:
+def _cvxpy(problem: Any) -> CVXPYSource:
     from .cvxpy import CVXPYSource
 
     return CVXPYSource(problem)
 
 
-def _pyomo(model: Any) -> Source:
+def _pyomo(model: Any) -> PyomoSource:
     from .pyomo import PyomoSource
 
     return PyomoSource(model)
 
 
-def _gurobi(model: Any) -> Source:
+def _gurobi(model: Any) -> GurobiSource:
     try:
         from .gurobi import GurobiSource
 
@@ -119,20 +127,20 @@ def _gurobi(model: Any) -> Source:
         raise MissingPackageError('gurobipy is not installed: pip install "marginopt[commercial]"') from error
 
 
-def _highs(highs: Any) -> Source:
+def _highs(highs: Any) -> HighsSource:
     from .highs import HighsSource
 
     return HighsSource(highs)
 
 
-def _scipy(target: Any) -> Source:
+def _scipy(target: Any) -> SciPyResult:
     from .scipy import SciPyResult
 
     return SciPyResult(target)
 
 
 #: By the package that made the object.
-_DOORS: dict[str, Callable[[Any], Source]] = {
+_DOORS: dict[str, Callable[[Any], Recipient]] = {
     "cvxpy": _cvxpy,
     "pyomo": _pyomo,
     "gurobipy": _gurobi,

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
-from ..program.form import StandardForm
-from .rows import IndicatorRow, QuadraticRow, RowProgram
-from .source import Returned, Source
+from ..arrays import FloatArray
+from .rows import IndicatorRow, QuadraticRow, RowProgram, RowSource, indicators, row_values, slacks
+from .source import Ending, Evaluated, Recipient, Returned
 
 __all__ = ["GurobiSource"]
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
 _INFINITE = 1e20
+#: Gurobi's status codes.
+_STATUS = {
+    Ending.OPTIMAL: "OPTIMAL",
+    Ending.INACCURATE: "SUBOPTIMAL",
+    Ending.STATIONARY: "LOCALLY_OPTIMAL",
+    Ending.INFEASIBLE: "INFEASIBLE",
+    Ending.UNBOUNDED: "UNBOUNDED",
+    Ending.INFEASIBLE_OR_UNBOUNDED: "INF_OR_UNBD",
+    Ending.TIME_LIMIT: "TIME_LIMIT",
+    Ending.ITERATION_LIMIT: "ITERATION_LIMIT",
+    Ending.NODE_LIMIT: "NODE_LIMIT",
+    Ending.MEMORY_LIMIT: "MEM_LIMIT",
+    Ending.INTERRUPTED: "INTERRUPTED",
+    Ending.FAILED: "NUMERIC",
+}
 
 
-class GurobiSource(Source):
+class GurobiSource(RowSource, Recipient):
     """An LP, QP, convex QCQP or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
 
     Of general constraints those that are indicators are taken.
     Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
     model, else ``PStart`` and ``DStart`` (the change of the objective for one more unit of the right-hand side, as ``Pi``).
     """
+
+    package = "Gurobi"
 
     def __init__(self, model: Any) -> None:
         import gurobipy
@@ -39,14 +57,46 @@ class GurobiSource(Source):
         except gurobipy.GurobiError as error:
             raise InputError(f"the Gurobi model cannot be read: {error}") from error
 
-    @property
-    def form(self) -> StandardForm:
-        """The program."""
-        return self._taken.form
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""
+        import gurobipy
 
-    def give_back(self, answer: Returned) -> None:
-        """Set the start; nothing where there is no point."""
-        if not answer.values:
+        model, sign = self._model, -1.0 if self._model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
+        rows = []
+        for i, row in enumerate(model.getConstrs()):
+            slack = _value(model.getRow(row), x) - row.RHS
+            upper = row.Sense == "<"
+            value = np.array([-slack if upper else slack])
+            rows += row_values(np.array([i]), {i: row.ConstrName}, value, None, equal=row.Sense == "=", upper=upper)
+        for k, curved in enumerate(model.getQConstrs()):
+            slack = _value(model.getQCRow(curved), x) - curved.QCRHS
+            rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack if curved.QCSense == ">" else -slack))
+        switched = [_switched_slack(model, row, x) for row in model.getGenConstrs()]
+        rows += [indicators(max(0.0, -min(switched)))] if switched else []
+        variables = model.getVars()
+        outside = max((max(v.LB - value, value - v.UB) for v, value in zip(variables, x.tolist(), strict=True)), default=0.0)
+        return Evaluated(sign * _value(model.getObjective(), x), 0.0, rows, max(outside, 0.0))
+
+    def point(self) -> FloatArray | None:
+        """Return the values of Gurobi's solution, where it has one."""
+        if not self._model.SolCount or not self.form.n:
+            return None
+        return np.array(self._model.getAttr("X", self._model.getVars()), dtype=np.float64)
+
+    @property
+    def source(self) -> GurobiSource:
+        """Itself."""
+        return self
+
+    def give_back(self, answer: Returned) -> object:
+        """Set the start, nothing where there is no point; return the status as Gurobi numbers it."""
+        import gurobipy
+
+        self._write(answer)
+        return getattr(gurobipy.GRB, _STATUS[answer.ending])
+
+    def _write(self, answer: Returned) -> None:
+        if not answer.values or not self.form.n:
             return
         x = self._taken.point(answer.values)
         mixed = bool(self.form.integer.any())
@@ -100,6 +150,29 @@ def _program(model: Any) -> RowProgram:
         indicators=[_indicator(model, row) for row in general],
         maximise=sign < 0,
     )
+
+
+def _value(expression: Any, x: FloatArray) -> float:
+    """A linear or quadratic expression of gurobipy's at a point."""
+    import gurobipy
+
+    if isinstance(expression, gurobipy.QuadExpr):
+        pairs = [
+            expression.getCoeff(k) * x[expression.getVar1(k).index] * x[expression.getVar2(k).index]
+            for k in range(expression.size())
+        ]
+        return math.fsum(pairs) + _value(expression.getLinExpr(), x)
+    terms = [expression.getCoeff(k) * x[expression.getVar(k).index] for k in range(expression.size())]
+    return math.fsum([*terms, expression.getConstant()])
+
+
+def _switched_slack(model: Any, row: Any, x: FloatArray) -> float:
+    """By how much an indicator's row holds; 0 where it is switched off."""
+    switch, active, left, sense, right = model.getGenConstrIndicator(row)
+    if round(x[switch.index]) != int(active):
+        return 0.0
+    slack = _value(left, x) - right
+    return -slack if sense == "<" else slack if sense == ">" else -abs(slack)
 
 
 def _symmetric(Q: Any) -> sp.csc_array:

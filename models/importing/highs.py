@@ -9,22 +9,38 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from ..program.form import StandardForm
-from .rows import RowProgram
-from .source import Returned, Source
+from .rows import RowProgram, RowSource, row_values
+from .source import Ending, Evaluated, Recipient, Returned, Row
 
 __all__ = ["HighsSource"]
 
 _INFINITE = 1e20
+#: HiGHS's model statuses.
+_STATUS = {
+    Ending.OPTIMAL: "kOptimal",
+    Ending.INACCURATE: "kUnknown",
+    Ending.STATIONARY: "kUnknown",
+    Ending.INFEASIBLE: "kInfeasible",
+    Ending.UNBOUNDED: "kUnbounded",
+    Ending.INFEASIBLE_OR_UNBOUNDED: "kUnboundedOrInfeasible",
+    Ending.TIME_LIMIT: "kTimeLimit",
+    Ending.ITERATION_LIMIT: "kIterationLimit",
+    Ending.NODE_LIMIT: "kSolutionLimit",
+    Ending.MEMORY_LIMIT: "kMemoryLimit",
+    Ending.INTERRUPTED: "kInterrupt",
+    Ending.FAILED: "kSolveError",
+}
 
 
-class HighsSource(Source):
+class HighsSource(RowSource, Recipient):
     """An LP, QP or mixed-integer LP held by ``highspy.Highs``: columns and rows keep their names.
 
     Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
     more unit of a row's or a column's bound. HiGHS 1.15.1 keeps the row duals y and puts c + A'y, with the wrong sign of y, in
     the place of column duals that it is given: the result has the right ones (``reduced``).
     """
+
+    package = "HiGHS"
 
     def __init__(self, highs: Any) -> None:
         import highspy
@@ -34,16 +50,53 @@ class HighsSource(Source):
         self._highs = highs
         self._taken = _program(highs).taken()
 
-    @property
-    def form(self) -> StandardForm:
-        """The program."""
-        return self._taken.form
-
-    def give_back(self, answer: Returned) -> None:
-        """Set the solution, with duals where there are multipliers; nothing where there is no point."""
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Let HiGHS evaluate a copy of its model, with its columns fixed at a point and its rows free."""
         import highspy
 
-        if not answer.values:
+        lp = self._highs.getLp()
+        m, n = lp.num_row_, lp.num_col_
+        copy: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        copy.silent()
+        copy.passModel(self._highs.getModel())
+        free, fixed = np.arange(m, dtype=np.int32), np.arange(n, dtype=np.int32)
+        if m:
+            copy.changeRowsBounds(m, free, np.full(m, -np.inf), np.full(m, np.inf))
+        copy.changeColsBounds(n, fixed, x, x)
+        if list(lp.integrality_):
+            copy.changeColsIntegrality(n, fixed, np.array([highspy.HighsVarType.kContinuous] * n))
+        copy.run()
+        sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
+        activity = np.array(copy.getSolution().row_value)
+        names = list(lp.row_names_) or [f"row[{i}]" for i in range(m)]
+        low, high = _finite(lp.row_lower_), _finite(lp.row_upper_)
+        outside = np.maximum(np.maximum(_finite(lp.col_lower_) - x, x - _finite(lp.col_upper_)), 0.0)
+        objective = sign * copy.getInfo().objective_function_value
+        return Evaluated(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
+
+    def point(self) -> FloatArray | None:
+        """Return the values of HiGHS's solution, where it has one."""
+        solution = self._highs.getSolution()
+        x = np.array(solution.col_value, dtype=np.float64)
+        return x if solution.value_valid and x.size == self.form.n > 0 and np.isfinite(x).all() else None
+
+    @property
+    def source(self) -> HighsSource:
+        """Itself."""
+        return self
+
+    def give_back(self, answer: Returned) -> object:
+        """Set the solution, with duals where there are multipliers, nothing where there is no point; return the model status."""
+        import highspy
+
+        status = getattr(highspy.HighsModelStatus, _STATUS[answer.ending])
+        self._write(answer)
+        return status
+
+    def _write(self, answer: Returned) -> None:
+        import highspy
+
+        if not answer.values or not self.form.n:
             return
         solution = highspy.HighsSolution()
         x = self._taken.point(answer.values)
@@ -56,6 +109,20 @@ class HighsSource(Source):
             solution.dual_valid = True
         solution.value_valid = True
         self._highs.setSolution(solution)
+
+
+def _rows(names: list[str], activity: FloatArray, low: FloatArray, high: FloatArray) -> list[Row]:
+    """The sides of rows: what is ≥ 0 (= 0) where they are met."""
+    equal = np.isfinite(low) & (low == high)
+    rows = []
+    for places, value, upper in (
+        (np.flatnonzero(equal), activity - low, False),
+        (np.flatnonzero(np.isfinite(low) & ~equal), activity - low, False),
+        (np.flatnonzero(np.isfinite(high) & ~equal), high - activity, True),
+    ):
+        same = bool(places.size and equal[places[0]])
+        rows += row_values(places, names, value[places], None, equal=same, upper=upper)
+    return rows
 
 
 def _matrix(lp: Any) -> sp.csr_array:

@@ -10,19 +10,37 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
-from ..program.form import StandardForm
-from .rows import QuadraticRow, RowProgram
-from .source import Returned, Source
+from ..arrays import FloatArray
+from .rows import QuadraticRow, RowProgram, RowSource, row_values, slacks
+from .source import Ending, Evaluated, Recipient, Returned, Row
 
 __all__ = ["PyomoSource"]
 
+#: Pyomo's termination conditions.
+_CONDITIONS = {
+    Ending.OPTIMAL: "optimal",
+    Ending.INACCURATE: "other",
+    Ending.STATIONARY: "locallyOptimal",
+    Ending.INFEASIBLE: "infeasible",
+    Ending.UNBOUNDED: "unbounded",
+    Ending.INFEASIBLE_OR_UNBOUNDED: "infeasibleOrUnbounded",
+    Ending.TIME_LIMIT: "maxTimeLimit",
+    Ending.ITERATION_LIMIT: "maxIterations",
+    Ending.NODE_LIMIT: "maxEvaluations",
+    Ending.MEMORY_LIMIT: "resourceInterrupt",
+    Ending.INTERRUPTED: "userInterrupt",
+    Ending.FAILED: "error",
+}
 
-class PyomoSource(Source):
+
+class PyomoSource(RowSource, Recipient):
     """An LP, QP, convex QCQP or mixed-integer program held by a concrete Pyomo model: components keep their names.
 
     Values go into the variables. Multipliers go into the suffix ``dual`` of the model, where it has one that imports, in Pyomo's
     sign: the change of the objective for one more unit of the right-hand side; reduced costs into ``rc``.
     """
+
+    package = "Pyomo"
 
     def __init__(self, model: Any) -> None:
         import pyomo.environ as pyo
@@ -32,14 +50,49 @@ class PyomoSource(Source):
         self._model = model
         self._variables, self._rows, program = _program(model)
         self._taken = program.taken()
+        self._curved = [
+            c for c in model.component_data_objects(pyo.Constraint, active=True) if not any(c is r for r in self._rows)
+        ]
+
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Let Pyomo evaluate its expressions at a point; values of variables are as before afterwards."""
+        import pyomo.environ as pyo
+
+        (goal,) = self._model.component_data_objects(pyo.Objective, active=True)
+        before = [(v, v.value, v.stale) for v in self._variables]
+        try:
+            for variable, value in zip(self._variables, x.tolist(), strict=True):
+                variable.set_value(value, skip_validation=True)
+            objective = float(pyo.value(goal.expr)) * (-1.0 if goal.sense == pyo.maximize else 1.0)
+            rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
+            curved = [slack for c in self._curved for slack in _curved_slacks(c)]
+            rows += [slacks(f"{name}, quadratic row {k}", slack) for k, (name, slack) in enumerate(curved)]
+            ends = [(_bounds(v), value) for v, value in zip(self._variables, x.tolist(), strict=True)]
+        finally:
+            for variable, value, stale in before:
+                variable.set_value(value, skip_validation=True)
+                variable.stale = stale
+        outside = max((max(low - value, value - high) for (low, high), value in ends), default=0.0)
+        return Evaluated(objective, 0.0, rows, max(outside, 0.0))
+
+    def point(self) -> FloatArray | None:
+        """Return the variables' values, where all have one."""
+        values = [v.value for v in self._variables]
+        return None if not values or any(value is None for value in values) else np.array(values, dtype=np.float64)
 
     @property
-    def form(self) -> StandardForm:
-        """The program."""
-        return self._taken.form
+    def source(self) -> PyomoSource:
+        """Itself."""
+        return self
 
-    def give_back(self, answer: Returned) -> None:
-        """Set values and suffixes; nothing where there is no point."""
+    def give_back(self, answer: Returned) -> object:
+        """Set values and suffixes, nothing where there is no point; return the termination condition."""
+        self._write(answer)
+        from pyomo.opt import TerminationCondition
+
+        return TerminationCondition(_CONDITIONS[answer.ending])
+
+    def _write(self, answer: Returned) -> None:
         if not answer.values:
             return
         for variable, value in zip(self._variables, self._taken.point(answer.values).tolist(), strict=True):
@@ -99,6 +152,30 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         maximise=sign < 0,
     )
     return variables, rows, program
+
+
+def _slacks(i: int, constraint: Any) -> list[Row]:
+    """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
+    import pyomo.environ as pyo
+
+    name, body = constraint.name, pyo.value(constraint.body)
+    low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
+    if low is not None and high is not None and low == high:
+        return row_values(np.array([i]), {i: name}, np.array([body - low]), None, equal=True, upper=False)
+    sides = [] if low is None or low == -np.inf else [(body - low, False)]
+    sides += [] if high is None or high == np.inf else [(high - body, True)]
+    places, names = np.array([i]), {i: name}
+    return [row for slack, upper in sides for row in row_values(places, names, np.array([slack]), None, equal=False, upper=upper)]
+
+
+def _curved_slacks(constraint: Any) -> list[tuple[str, float]]:
+    """The sides of a quadratic row by Pyomo, the upper one first."""
+    import pyomo.environ as pyo
+
+    body = pyo.value(constraint.body)
+    low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
+    upper = [] if high is None or high == np.inf else [(constraint.name, high - body)]
+    return upper + ([] if low is None or low == -np.inf else [(constraint.name, body - low)])
 
 
 def _refuse_unread(model: Any) -> None:

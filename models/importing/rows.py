@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,21 @@ from ...errors import UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from .source import Evaluated, Row, Source
 
-__all__ = ["IndicatorRow", "QuadraticRow", "RowProgram", "Taken", "quadratic_cone", "unique"]
+__all__ = [
+    "IndicatorRow",
+    "QuadraticRow",
+    "RowProgram",
+    "RowSource",
+    "Taken",
+    "indicators",
+    "objective_size",
+    "quadratic_cone",
+    "row_values",
+    "slacks",
+    "unique",
+]
 
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
@@ -87,10 +101,14 @@ class RowProgram:
             cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
             constraints.append(Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone))
             pieces.append(RowPiece(label, index, sign))
+        curved: list[tuple[QuadraticRow, int]] = []
         for row in self.quadratic_rows:
             F, g, cone = quadratic_cone(row, self.lower)
+            curved.append((row, len(constraints)))
             constraints.append(Constraint(unique(row.name, labels), F, g, cone))
+        switched: list[int] = []
         for stem, F, g, cone in _switched(self.indicators, len(self.variables)):
+            switched.append(len(constraints))
             constraints.append(Constraint(unique(stem, labels), F, g, cone))
         quadratic = None if self.P is None or not self.P.nnz else Quadratic(matrix=self.P)
         form = StandardForm(
@@ -105,7 +123,7 @@ class RowProgram:
             r=self.r,
             maximise=self.maximise,
         )
-        return Taken(form, tuple(pieces), len(self.rows))
+        return Taken(form, tuple(pieces), tuple(self.rows), tuple(curved), tuple(switched))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +137,53 @@ class RowPiece:
 
 @dataclass(frozen=True, eq=False)
 class Taken:
-    """A form made from rows, with the map back."""
+    """A form made from rows, with the map back.
+
+    Parameters
+    ----------
+    form : StandardForm
+    pieces : tuple of RowPiece
+    names : tuple of str
+        The package's linear rows.
+    curved : tuple of pairs
+        Quadratic rows with the places of their constraints.
+    switched : tuple of int
+        Places of the constraints that hold indicators.
+    """
 
     form: StandardForm
     pieces: tuple[RowPiece, ...]
-    count: int
+    names: tuple[str, ...]
+    curved: tuple[tuple[QuadraticRow, int], ...] = ()
+    switched: tuple[int, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Linear rows of the package."""
+        return len(self.names)
+
+    def evaluated(self, x: FloatArray) -> Evaluated:
+        """Evaluate the form at x, row by row of the package.
+
+        A quadratic row ½x'Qx + a'x ≤ b is in the form as ||Rx||² ≤ 2uv or ||Rx||² ≤ t², whose difference is twice its slack.
+        """
+        form = self.form
+        rows = []
+        for k, piece in enumerate(self.pieces):
+            c = form.constraints[k]
+            size = abs(c.F) @ np.abs(x) + np.abs(c.g)
+            rows += row_values(piece.rows, self.names, c.value(x), size, equal=isinstance(c.cone, Zero), upper=piece.sign < 0.0)
+        for number, (row, k) in enumerate(self.curved):
+            c = form.constraints[k]
+            v = c.value(x)
+            rotated = isinstance(c.cone, RotatedSecondOrder)
+            slack = v[0] * v[1] - 0.5 * float(v[2:] @ v[2:]) if rotated else 0.5 * (v[0] ** 2 - float(v[1:] @ v[1:]))
+            size = 0.5 * float(np.abs(x) @ (abs(row.Q) @ np.abs(x))) + float(np.abs(row.a) @ np.abs(x)) + abs(row.b)
+            rows.append(slacks(f"{row.name}, quadratic row {number}", slack, size))
+        if self.switched:
+            rows.append(indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.switched)))
+        outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)
+        return Evaluated(form.objective(x), objective_size(form, x), rows, float(outside.max(initial=0.0)))
 
     def point(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x in the order of the package's variables."""
@@ -144,6 +204,64 @@ class Taken:
         """By how much the package's own objective changes for one more unit of each variable's active bound."""
         zeta = np.zeros(self.form.n) if reduced is None else self.form.join(reduced)
         return -zeta if self.form.maximise else zeta
+
+
+class RowSource(Source):
+    """A source whose variables are those of its form, row by row."""
+
+    _taken: Taken
+
+    @property
+    def form(self) -> StandardForm:
+        """The program."""
+        return self._taken.form
+
+    @property
+    def variables(self) -> IntArray:
+        """All."""
+        return np.arange(self.form.n)
+
+    def ours(self, x: FloatArray) -> Evaluated:
+        """Evaluate the form."""
+        return self._taken.evaluated(x)
+
+    @abstractmethod
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Let the package evaluate its program."""
+
+
+def row_values(
+    places: IntArray,
+    names: Sequence[str] | Mapping[int, str],
+    values: FloatArray,
+    sizes: FloatArray | None,
+    *,
+    equal: bool,
+    upper: bool,
+) -> list[Row]:
+    """Return linear rows as a comparison knows them: by name, number and side; ``values`` are ≥ 0 where the rows are met."""
+    side = "=" if equal else "≤" if upper else "≥"
+    sizes = np.zeros(values.size) if sizes is None else sizes
+    make = Row.equal if equal else Row.at_least
+    return [make(f"{names[i]} ({side}, row {i})", values[[k]], sizes[[k]]) for k, i in enumerate(np.asarray(places).tolist())]
+
+
+def indicators(violation: float) -> Row:
+    """Return all indicator constraints as one row: by how much the worst of those that are switched on is violated."""
+    return Row.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
+
+
+def slacks(name: str, slack: float, size: float = 0.0) -> Row:
+    """Return one row that is to be ≥ 0."""
+    return Row.at_least(name, np.array([slack]), np.array([size]))
+
+
+def objective_size(form: StandardForm, x: FloatArray) -> float:
+    """Return Σ|terms| of the objective at x."""
+    size = float(np.abs(form.q) @ np.abs(x)) + abs(form.r)
+    if form.quadratic is None:
+        return size
+    return size + 0.5 * float(np.abs(x) @ (abs(form.quadratic.csc) @ np.abs(x)))
 
 
 def unique(label: str, taken: set[str]) -> str:

@@ -9,16 +9,33 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
-from .rows import RowProgram
-from .source import Returned, Source
+from .proof import imported
+from .rows import RowProgram, RowSource, row_values
+from .source import Ending, Evaluated, Recipient, Returned
 
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
 
 __all__ = ["SciPyResult", "from_scipy"]
+
+#: ``status`` of ``linprog`` and ``milp``.
+_STATUS = {
+    Ending.OPTIMAL: 0,
+    Ending.TIME_LIMIT: 1,
+    Ending.ITERATION_LIMIT: 1,
+    Ending.NODE_LIMIT: 1,
+    Ending.MEMORY_LIMIT: 1,
+    Ending.INTERRUPTED: 1,
+    Ending.INFEASIBLE: 2,
+    Ending.UNBOUNDED: 3,
+    Ending.INFEASIBLE_OR_UNBOUNDED: 4,
+    Ending.INACCURATE: 4,
+    Ending.STATIONARY: 4,
+    Ending.FAILED: 4,
+}
 
 
 def from_scipy(
@@ -82,10 +99,44 @@ def from_scipy(
         upper=upper,
         integer=_integer(integrality, n),
     )
-    return program.taken().form
+    return imported(_Arguments(program, q, parts, bounds))
 
 
-class SciPyResult(Source):
+class _Arguments(RowSource):
+    """The arguments of ``linprog`` and ``milp``: SciPy's own classes say what they are at a point."""
+
+    package = "SciPy"
+
+    def __init__(self, program: RowProgram, q: FloatArray, parts: list[_Rows], bounds: Any) -> None:
+        self._taken = program.taken()
+        self._q, self._parts, self._bounds = q, parts, bounds
+
+    def theirs(self, x: FloatArray) -> Evaluated:
+        """Evaluate the objective by the array, rows and bounds by the residuals of SciPy's constraints."""
+        from scipy.optimize import LinearConstraint
+
+        rows, start = [], 0
+        for name, A, low, high in self._parts:
+            below, above = (np.asarray(side) for side in LinearConstraint(A, low, high).residual(x))
+            equal, names = low == high, {start + i: name for i in range(low.size)}
+            for chosen, value, kinds in (
+                (equal, below, (True, False)),
+                (~equal & np.isfinite(low), below, (False, False)),
+                (~equal & np.isfinite(high), above, (False, True)),
+            ):
+                places = np.flatnonzero(chosen)
+                rows += row_values(start + places, names, value[places], None, equal=kinds[0], upper=kinds[1])
+            start += low.size
+        lower, upper = _bounds(self._bounds, x.size)
+        outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
+        return Evaluated(float(np.dot(self._q, x)), 0.0, rows, float(outside.max(initial=0.0)))
+
+    def point(self) -> FloatArray | None:
+        """Arguments have no point."""
+        return None
+
+
+class SciPyResult(Recipient):
     """An `OptimizeResult`, which an answer to a form of `from_scipy` fills as ``linprog`` does.
 
     ``x``, ``fun``, ``status``, ``success``, and with multipliers ``ineqlin``, ``eqlin``, ``lower`` and ``upper``, whose
@@ -96,29 +147,29 @@ class SciPyResult(Source):
         self._target = target
 
     @property
-    def form(self) -> StandardForm:
-        """SciPy's result holds no program.
-
-        Raises
-        ------
-        UnsupportedModelError
-            Always.
-        """
-        raise UnsupportedModelError("an OptimizeResult holds no program: from_scipy takes the arguments of linprog and milp")
+    def source(self) -> None:
+        """A result holds no program."""
+        return None
 
     def check(self, answer: Returned) -> None:
         """Every answer with the one block ``x`` fits."""
         if answer.values and set(answer.values) != {"x"}:
             raise InputError(f"this result is no answer to a form of from_scipy: its blocks are {', '.join(answer.values)}")
 
-    def give_back(self, answer: Returned) -> None:
-        """Fill the result."""
+    def give_back(self, answer: Returned) -> int:
+        """Fill the result; return its status."""
+        self._fill(answer)
+        return _STATUS[answer.ending]
+
+    def _fill(self, answer: Returned) -> None:
         from scipy.optimize import OptimizeResult
 
-        status = 0 if answer.optimal else 2 if answer.infeasible else 3 if answer.unbounded else 4
-        self._target.update(status=status, success=status == 0, fun=answer.objective if answer.values else None)
+        status = _STATUS[answer.ending]
+        fun = answer.objective if answer.values else None
+        ended = answer.ending.name.lower().replace("_", " ")
+        self._target.update(status=status, success=status == 0, fun=fun, message=answer.message or ended)
         self._target.x = np.array(answer.values["x"]) if answer.values else None
-        if answer.multipliers is None:
+        if answer.multipliers is None or not answer.values:
             return
         for name, label, sign in (("ineqlin", "upper", -1.0), ("eqlin", "equal", 1.0)):
             marginals = sign * np.asarray(answer.multipliers.get(label, np.zeros(0))) + 0.0

@@ -31,6 +31,10 @@ from .parts import Block, Constraint, Quadratic
 __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
 
 
+#: Where a form keeps its import.
+_IMPORT = "_import"
+
+
 @dataclass(frozen=True, eq=False)
 class StandardForm(Displayed, FormData, HandingOver):
     """One mathematical program with labelled variables and constraints. Replaced, never changed.
@@ -60,6 +64,21 @@ class StandardForm(Displayed, FormData, HandingOver):
     def form(self) -> StandardForm:
         """Itself: what a formulation's form is."""
         return self
+
+    @property
+    def imports(self) -> tuple[Any, ...]:
+        """The program of another package that the form was made from (`models.importing.proof.Import`); none of derived forms."""
+        return tuple(filter(None, [vars(self).get(_IMPORT)]))
+
+    def imported_by(self, record: Any) -> StandardForm:
+        """A copy of the form that keeps the comparison with its source, as long as it is in this process."""
+        copy = replace(self)
+        vars(copy)[_IMPORT] = record
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without its import, which holds an object of another package."""
+        return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:
         """What a notebook shows: blocks and constraints."""

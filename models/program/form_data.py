@@ -195,7 +195,7 @@ class FormData:
         missing = [b.label for b in self.blocks if b.label not in values]
         if missing:
             raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}")
-        return np.concatenate([b.pack(values[b.label]) for b in self.blocks])
+        return np.concatenate([np.zeros(0), *(b.pack(values[b.label]) for b in self.blocks)])
 
     # -- new forms ----------------------------------------------------------------------------------------------
 

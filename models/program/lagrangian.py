@@ -5,13 +5,15 @@ For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P
     f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,
 
 and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least of s_j x_j between its bounds.
-Where a variable has none on the side to which s_j descends there are two ways:
+Where a variable has none on the side to which s_j descends there are three ways:
 
 - *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
   chosen so that these s_j are rounding errors, whose squares cost nothing;
 - *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
   then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
   Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.one_sided`).
+
+- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least over that box.
 
 Of a problem without constants, whose objective is linear, a bound that is finite is zero.
 
@@ -21,7 +23,7 @@ Every quantity carries a bound of its rounding error, and what is returned is ro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +35,7 @@ from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
 from .equations import OutOfTimeError
 from .form import StandardForm
+from .implied_bounds import ImpliedBounds, implied_bounds
 from .multiplier_repair import Moved, Multipliers, exact_beside
 from .one_sided import raised
 from .point_moves import PointMoves
@@ -45,18 +48,21 @@ _ROUNDS = 6
 _State: TypeAlias = tuple[FloatArray, BoolArray, FloatArray]
 #: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks.
 _LIFT = 1e-9
+#: Share of the objective by which a bound over implied bounds may miss it.
+_NEAR = 1e-6
 #: Shares of the largest multiplier below which others count as rounding, where they are in the way.
 _ROUNDINGS = (1e-9, 1e-8)
 
 
 @dataclass(frozen=True)
 class LagrangianBound:
-    """The bound (-inf: none follows), why it holds, what rounding took of it, and what it rests on where P may be indefinite."""
+    """The bound (-inf: none follows), why it holds, its rounding, its condition (P may be indefinite), implied bounds in it."""
 
     value: float
     argument: str
     error: float = 0.0
     condition: str = ""
+    derived: str = ""
 
 
 def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> float:
@@ -90,7 +96,32 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
             found = _bound(form, z, flat, flat.moves)
     except OutOfTimeError:
         return LagrangianBound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
-    return found if found.value > -np.inf else _with_raised_slopes(form, z, x, found)
+    found = found if found.value > -np.inf else _with_raised_slopes(form, z, x, found)
+    return found if found.value > -np.inf else _with_implied_bounds(form, x, multipliers, found)
+
+
+def _with_implied_bounds(
+    form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray], otherwise: LagrangianBound
+) -> LagrangianBound:
+    """The bound over the box that the rows imply, which holds every feasible point, where it comes near the objective at x.
+
+    A bound that is far away proves no optimum, and would stand for multipliers that are not good.
+    """
+    key = "_implied_bounds"
+    if key not in vars(form):
+        vars(form)[key] = implied_bounds(form)
+    box: ImpliedBounds | None = vars(form)[key]
+    if box is None:
+        return otherwise
+    boxed = form.with_bounds(box.lower, box.upper)
+    vars(boxed)["convexity"] = form.convexity
+    found = lagrangian(boxed, x, multipliers)
+    if not np.isfinite(found.value):
+        return otherwise
+    if x is not None and not form.objective(x) - found.value <= _NEAR * max(abs(found.value), abs(form.objective(x))):
+        return otherwise
+    derived = "; ".join(filter(None, [box.derivation, found.derived]))
+    return replace(found, argument=f"{found.argument}; {box.derivation}", derived=derived)
 
 
 def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: LagrangianBound) -> LagrangianBound:

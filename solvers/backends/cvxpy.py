@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cvxpy
+from ...models.importing.canonical import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
@@ -63,7 +64,7 @@ class CvxpySolver(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Canonicalise (that is build time), solve, read values and dual values by label."""
         begin = time.perf_counter()
-        problem = to_cvxpy(form)
+        problem = with_stated_bounds(to_cvxpy(form))
         settings, taken = self._settings(form, options)
         with self._refusals(options):
             data, chain, inverse = problem.get_problem_data(self.native_name, solver_opts=settings)

@@ -67,6 +67,8 @@ class Certificate(Displayed):
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
         A direction of negative curvature is known.
+    derived : str
+        Bounds of variables that the bound uses and that rows imply; empty where it uses none.
     """
 
     objective: float
@@ -85,6 +87,7 @@ class Certificate(Displayed):
     scale: float = 1.0
     inner: bool = False
     nonconvex: bool = False
+    derived: str = ""
 
     @property
     def gap(self) -> float:
@@ -169,6 +172,7 @@ def certify(
         error=objective.error,
         bound_error=found.error,
         condition=found.condition,
+        derived=found.derived,
         scale=objective_scale(form),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
@@ -287,4 +291,4 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
     if multipliers is None:
         return Bound(-np.inf, "no multipliers")
     found = lagrangian(form, x, multipliers)
-    return Bound(found.value, found.argument, found.error, found.condition)
+    return Bound(found.value, found.argument, found.error, found.condition, found.derived)

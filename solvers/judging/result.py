@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, MarginoptWarning
 from ...models.arrays import FloatArray, IntArray
-from ...models.importing.doors import source_of
-from ...models.importing.source import Returned
+from ...models.importing.doors import recipient_of
+from ...models.importing.source import Ending, Returned
 from ..records.answer import Answer, Update
 from ..records.status import Status
 from .certificate import Certificate
+from .going_back import difference, ending_of
 from .judged import Judged
 from .said import Claim
 from .untyped_state import with_answer
@@ -151,27 +153,41 @@ class Result(Judged):
 
         return save_result(self, path)
 
-    def into(self, problem: Any) -> None:
+    def into(self, problem: Any) -> object:
         """Write the answer into the program of another package that the solved form was made from.
 
         Values go in, and dual values in that package's own signs: values, dual values and status of a ``cvxpy.Problem``;
         variables and suffixes of a Pyomo model; the solution of a ``highspy.Highs``; a start for a ``gurobipy.Model``; a SciPy
-        ``OptimizeResult`` is filled. The classes of `models.importing` say it for each.
+        ``OptimizeResult`` is filled. The classes of `models.importing` say it for each. The point is put into the package's own
+        expressions: where these have other values than here, the status that goes back is inaccurate.
+
+        Returns
+        -------
+        object
+            The status that the package's own solve would have had: CVXPY's word, Pyomo's ``TerminationCondition``, HiGHS's
+            ``HighsModelStatus``, Gurobi's or SciPy's number.
+
+        Warns
+        -----
+        MarginoptWarning
+            The package evaluates the program otherwise; names the constraint.
 
         Raises
         ------
         InputError
             Not an object of those packages, or not the program that was solved.
         """
-        source = source_of(problem)
-        answer = Returned(
-            optimal=self.status is Status.OPTIMAL,
-            infeasible=self.status is Status.INFEASIBLE,
-            unbounded=self.status is Status.UNBOUNDED,
+        recipient = recipient_of(problem)
+        returned = Returned(
+            ending=ending_of(self),
             values=self.values,
             multipliers=self.multipliers,
             reduced=self.reduced,
             objective=float("nan") if self.certificate is None else self.certificate.objective,
         )
-        source.check(answer)
-        source.give_back(answer)
+        recipient.check(returned)
+        differs = difference(recipient, returned)
+        if differs:
+            warnings.warn(differs, MarginoptWarning, stacklevel=2)
+            returned = replace(returned, ending=Ending.INACCURATE, message=differs)
+        return recipient.give_back(returned)

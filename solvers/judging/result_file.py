@@ -202,7 +202,7 @@ def _result(arrays: dict[str, Any]) -> Result:
 
 def _certificate(stored: Mapping[str, Any]) -> Certificate:
     """The certificate with every number a number."""
-    words = ("argument", "condition")
+    words = ("argument", "condition", "derived")
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
     }

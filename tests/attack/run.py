@@ -1,8 +1,4 @@
-"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 2,000 program files that
-HiGHS, SCIP and Gurobi judge, 4,000 programs of which some have no point or no least value, 12,000 lies about them, 10,000 models
-on odd data, 4,000 of other doors, 1,000 searches with broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps
-with 6,000 forged proofs, 10,000 compositions with 20,000 forged proofs, 3,000 mutated data files beside the readers of others;
-prints the table.
+"""The whole attack on claims, certification, inputs, files, imports, estimators and proofs; prints the table with the number of cases.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -21,6 +17,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "cases"), str(Path(__file__).parents[1])]  # the cases, and the suite's VIPR checker
@@ -32,6 +29,7 @@ import attack_data as data
 import attack_doors as doors
 import attack_estimators as estimators
 import attack_files as files
+import attack_imports as imports
 import attack_inputs as inputs
 import attack_models as models
 import attack_outside as outside
@@ -175,6 +173,7 @@ def main() -> int:
         "compositions",
         "estimators",
         "data",
+        "imports",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -197,6 +196,10 @@ def main() -> int:
         rows.append(attack_cases("workers' outcomes", workers.attack, round(1_000 * a.part), a.seed))
     if a.only in (None, "outside"):
         rows.append(attack_cases("gurobipy, VIPR, audits", outside.attack, round(3_000 * a.part), a.seed))
+    if a.only in (None, "imports"):
+        for package in imports.PACKAGES:
+            attack = partial(imports.attack, package=package)
+            rows.append(attack_cases(f"imports from {package}", attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "ramps"):
         rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "compositions"):

@@ -1,0 +1,16 @@
+"""Random programs in the languages of CVXPY, Pyomo and gurobipy have the optimum here that they have there."""
+
+from __future__ import annotations
+
+import attack_imports
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize("package", attack_imports.PACKAGES)
+def test_random_programs_have_their_optimum(package: str) -> None:
+    pytest.importorskip(package)
+    pytest.importorskip("gurobipy")  # the second route of Pyomo's programs
+    faults = [f"{what}: {fault}" for what, fault in (attack_imports.attack(k, package) for k in range(25)) if fault]
+    assert not faults, faults

@@ -1,0 +1,257 @@
+"""An import is compared with its source, and what its source refutes is not claimed."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import highspy
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import marginopt as mo
+from marginopt.errors import MarginoptWarning
+from marginopt.models import StandardForm
+from marginopt.models.importing import canonical
+from marginopt.models.importing.proof import Import
+
+X = np.array([[1.0, 2.0], [1.0, -1.0]])
+Y = np.array([1.0, -1.0])
+
+
+def hinge() -> cp.Problem:
+    w = cp.Variable(2, name="w")
+    return cp.Problem(cp.Minimize(cp.sum_squares(w) + cp.sum(cp.pos(1 - cp.multiply(Y, X @ w)))), [cp.norm(w) <= 3])
+
+
+@pytest.fixture
+def inferred_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of CVXPY: bounds of auxiliary variables that it infers from 0 times infinity."""
+    monkeypatch.setattr(canonical, "_plain_problem", lambda: cp.Problem)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.usefixtures("inferred_bounds")
+def test_a_wrong_import_is_found_by_its_source() -> None:
+    form = mo.from_cvxpy(hinge())
+    (record,) = form.imports
+    assert "in [1, 1]" in record.disagreement
+    result = mo.solve(form, "clarabel")
+    assert result.status is mo.Status.INACCURATE
+    assert "cvxpy variable" in result.evidence
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.usefixtures("inferred_bounds")
+def test_a_wrong_change_is_found_by_its_source() -> None:
+    rng = np.random.default_rng(2)
+    points = np.c_[np.ones(30), rng.normal(size=(30, 3))]
+    y = np.where(points[:, 1] + rng.normal(size=30) > 0, 1.0, -1.0)
+    model = mo.HingeSVM(points, y, lam=1.0).with_constraint(lambda v: [cp.sum(cp.pos(0.5 - cp.multiply(y, points @ v.w))) <= 14])
+    result = mo.solve(model, "clarabel")
+    assert result.status is mo.Status.INACCURATE
+
+
+def pyomo_model() -> Any:
+    m = pyo.ConcreteModel("small")
+    m.x = pyo.Var(range(2), bounds=(-4, 5))
+    m.low = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] >= 1)
+    m.both = pyo.Constraint(expr=(-1, m.x[0] - m.x[1], 2))
+    m.ball = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 + m.x[0] <= 9)
+    m.goal = pyo.Objective(expr=3 * m.x[0] + m.x[1] ** 2 + 1)
+    return m
+
+
+def highs_model() -> highspy.Highs:
+    h = highspy.Highs()
+    h.silent()
+    x = h.addVariables(3, lb=0, ub=4, name_prefix="x")
+    h.addConstr(x[0] + 2 * x[1] <= 4, name="cap")
+    h.addConstr(x[0] + x[2] >= 3, name="low")
+    h.minimize(x[0] + 3 * x[1] + 0.5 * x[2] + 2.0)
+    return h
+
+
+def gurobi_model() -> Any:
+    gp = pytest.importorskip("gurobipy")
+    m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
+    g, t = m.addVars(3, lb=0, ub=9, name="g"), m.addVar(ub=9, name="t")
+    m.addConstr(g[0] + g[1] >= 1, name="sum")
+    m.addConstr(g[0] ** 2 + g[1] ** 2 + g[2] ** 2 <= t**2, name="cone")
+    m.addConstr(g[2] * g[2] + g[0] <= 3, name="parabola")
+    m.setObjective(t + g[0] * g[0] - 0.5 * g[2], gp.GRB.MINIMIZE)
+    m.update()
+    return m
+
+
+def scipy_form() -> StandardForm:
+    return mo.from_scipy([1.0, -2.0], A_ub=[[1.0, 1.0]], b_ub=[3.0], A_eq=[[1.0, -1.0]], b_eq=[0.5], bounds=(0, 4))
+
+
+IMPORTS: dict[str, Callable[[], StandardForm]] = {
+    "CVXPY": lambda: mo.from_cvxpy(hinge()),
+    "Pyomo": lambda: mo.from_pyomo(pyomo_model()),
+    "HiGHS": lambda: mo.from_highs(highs_model()),
+    "Gurobi": lambda: mo.from_gurobi(gurobi_model()),
+    "SciPy": scipy_form,
+}
+
+
+@pytest.mark.parametrize("package", IMPORTS)
+def test_every_import_is_compared_at_points_one_of_which_is_infeasible(package: str) -> None:
+    form = IMPORTS[package]()
+    (record,) = form.imports
+    assert record.source.package == package
+    assert record.disagreement == ""
+    assert len(record.points) >= 3
+    assert any(not there.feasible(there, 1e-9) for there in record.before)
+    assert all(there.rows for there in record.before)
+    result = mo.solve(form, "clarabel")
+    assert (result.status, result.bound_kind) == (mo.Status.OPTIMAL, "proved")
+
+
+def tampered(form: StandardForm, **changes: Any) -> StandardForm:
+    """A form that is not its source's, compared with it."""
+    source = form.imports[0].source
+    held: Any = vars(source).get("_canonical") or vars(source)["_taken"]
+    object.__setattr__(held, "form", form.replace(**changes))
+    return source.form.imported_by(Import.of(source))
+
+
+@pytest.mark.parametrize("package", IMPORTS)
+@pytest.mark.parametrize("fault", ["objective", "row", "constant"])
+def test_another_number_in_an_import_is_found(package: str, fault: str) -> None:
+    form = IMPORTS[package]()
+    if fault == "objective":
+        places = form.imports[0].source.variables
+        form = tampered(form, q=form.q + 1e-6 * np.isin(np.arange(form.n), places[:1]))
+    elif fault == "constant":
+        form = tampered(form, r=form.r + 1e-6)
+    else:
+        k = next(k for k, c in enumerate(form.constraints) if "rows" not in c.label)
+        c = form.constraints[k]
+        moved = type(c)(c.label, c.F, c.g + 1e-6, c.cone)
+        form = tampered(form, constraints=(*form.constraints[:k], moved, *form.constraints[k + 1 :]))
+    assert form.imports[0].disagreement
+    result = mo.solve(form, "clarabel")
+    assert result.status is mo.Status.INACCURATE
+    assert package in result.evidence
+
+
+def test_a_point_of_the_source_refutes_infeasibility() -> None:
+    """The form has a row more than its source, which the comparison of rows does not see."""
+    form = IMPORTS["Pyomo"]()
+    c = form.constraints[0]
+    false = type(c)("false", -1.0 * c.F, -c.g - 1.0, c.cone)
+    other = form.replace(constraints=(*form.constraints, false))
+    held = other.imported_by(Import.of(form.imports[0].source))
+    result = mo.solve(held, "clarabel")
+    assert result.status is mo.Status.INACCURATE
+    assert "violates no constraint" in result.evidence
+
+
+def test_a_point_of_the_source_refutes_a_bound() -> None:
+    """HiGHS has solved its model: the optimum that it holds costs less than the bound of a form with a row more."""
+    h = highs_model()
+    h.run()
+    form = mo.from_highs(h)
+    c = form.constraints[0]
+    false = type(c)("false", c.F * 0.0 + np.eye(3)[[1]], c.g * 0.0 - 1.0, c.cone)
+    held = form.replace(constraints=(*form.constraints, false)).imported_by(Import.of(form.imports[0].source))
+    result = mo.solve(held, "clarabel")
+    assert result.status is mo.Status.INACCURATE
+    assert "HiGHS finds a feasible point" in result.evidence
+
+
+def test_a_source_that_changed_later_is_not_compared_with_the_answer() -> None:
+    m = pyomo_model()
+    form = mo.from_pyomo(m)
+    m.low.deactivate()
+    m.x[0].setlb(-1)
+    m.goal.expr = 5 * m.x[0]
+    result = mo.solve(form, "clarabel")
+    assert result.status is mo.Status.OPTIMAL
+    assert "has changed in Pyomo" in result.evidence
+    with pytest.warns(MarginoptWarning, match="Pyomo has another program than was solved"):
+        result.into(m)
+
+
+def test_parameters_of_cvxpy_are_those_of_the_import() -> None:
+    x, p = cp.Variable(2, name="x"), cp.Parameter(nonneg=True, value=2.0)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + p * cp.norm1(x)), [p * x[0] >= 0.5])
+    form = mo.from_cvxpy(problem)
+    p.value = 7.0
+    result = mo.solve(form, "clarabel")
+    assert result.status is mo.Status.OPTIMAL
+    assert p.value == 7.0
+    assert result.evidence == ""
+
+
+def test_parameters_without_dpp_keep_labels_and_duals() -> None:
+    x, p = cp.Variable(2, name="x"), cp.Parameter(nonneg=True, value=2.0)
+    row = (cp.square(p) * x[0] >= 2.0).set_label("product")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [row])
+    form = mo.from_cvxpy(problem)
+    assert form.constraint("product").rows == 1
+    mo.solve(form, "clarabel", tol=1e-9).into(problem)
+    assert x.value[0] == pytest.approx(0.5, abs=1e-6)
+    assert row.dual_value == pytest.approx(0.25, abs=1e-6)
+
+
+def test_an_import_stays_in_its_process() -> None:
+    form = mo.from_pyomo(pyomo_model())
+    copy = pickle.loads(pickle.dumps(form))
+    assert copy.equals(form)
+    assert copy.imports == ()
+    assert form.with_bounds(form.lower, form.upper).imports == ()
+
+
+def kinds_of_variables() -> dict[str, cp.Problem]:
+    """Variables that CVXPY reduces before it canonicalises, and constraints that stand twice."""
+    rng = np.random.default_rng(0)
+    C = rng.normal(size=(3, 3))
+    C = C + C.T
+    symmetric, small = {"symmetric": True, "name": "X"}, cp.Variable(2, name="v")
+    bounded = cp.Variable((3, 3), bounds=[-np.ones((3, 3)), 2 * np.ones((3, 3))], **symmetric)
+    sign = cp.Variable((3, 3), nonneg=True, **symmetric)
+    definite = cp.Variable((3, 3), PSD=True, nonneg=True, name="X")
+    diagonal = cp.Variable((3, 3), diag=True, name="X")
+    complex_ = cp.Variable(2, complex=True, name="z")
+    hermitian = cp.Variable((2, 2), hermitian=True, name="H")
+    level = cp.Parameter(3, value=np.array([0.1, 0.2, 0.3]))
+    floor = cp.Variable(3, bounds=[level, None], name="x")
+    twice, t = small >= 1, cp.Variable(2, name="t")
+    turned = np.array([[1, 1j], [-1j, 0]])
+    return {
+        "symmetric, bounded": cp.Problem(cp.Minimize(cp.trace(C @ bounded))),
+        "symmetric, nonnegative": cp.Problem(cp.Minimize(cp.sum_squares(sign - C))),
+        "semidefinite, nonnegative": cp.Problem(cp.Minimize(cp.sum_squares(definite - C))),
+        "diagonal": cp.Problem(cp.Minimize(cp.sum_squares(diagonal - C)), [cp.trace(diagonal) <= 1]),
+        "complex": cp.Problem(cp.Minimize(cp.norm(complex_ - np.array([1 + 1j, 2]))), [cp.real(complex_[0]) >= 3]),
+        "hermitian": cp.Problem(
+            cp.Maximize(cp.real(cp.trace(hermitian @ turned))), [hermitian >> 0, cp.real(cp.trace(hermitian)) == 1]
+        ),
+        "parameters as bounds": cp.Problem(cp.Minimize(cp.sum_squares(floor))),
+        "a row twice": cp.Problem(cp.Minimize(cp.sum_squares(small)), [twice, twice]),
+        "cones along both axes": cp.Problem(
+            cp.Minimize(cp.sum(t) + cp.sum_squares(small)), [cp.SOC(t, cp.vstack([small - 1, small])), cp.SOC(t[0] + 1, small)]
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", kinds_of_variables())
+def test_kinds_of_variables_of_cvxpy(kind: str) -> None:
+    """Before, and after CVXPY has put values into the variables, the optimum is that of CVXPY by Clarabel."""
+    problem = kinds_of_variables()[kind]
+    blank = mo.from_cvxpy(problem)
+    problem.solve(solver="CLARABEL")
+    form, optimum = mo.from_cvxpy(problem), problem.value
+    assert form.equals(blank)
+    result = mo.solve(form, "clarabel", tol=1e-7)
+    assert (result.status, form.imports[0].disagreement) == (mo.Status.OPTIMAL, "")
+    assert result.objective == pytest.approx(optimum, rel=1e-5, abs=1e-6)
+    assert result.into(problem) == "optimal"
+    assert problem.value == pytest.approx(optimum, rel=1e-5, abs=1e-6)
