@@ -19,6 +19,7 @@ from ..interface.linear_rows import by_label, not_taken
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import beyond_fork, forked_with
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -129,7 +130,7 @@ class Highs(Backend):
             _watch(highs, form, recorder, flag)
             mended: Proximal | None = None
             if form.quadratic is None:
-                run_decided(highspy, highs)
+                beyond_fork("highspy", lambda: run_decided(highspy, highs))
             else:
                 try:
                     mended = run_quadratic(highspy, highs, form, options, flag, begin)
@@ -155,7 +156,8 @@ class Highs(Backend):
         if options.time_limit is not None:  # the clock of a kept model runs on
             chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
         if options.threads is not None:
-            highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
+            if not forked_with("highspy"):  # it would wait for threads that a fork has not
+                highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
             chosen["threads"] = options.threads
         if options.iteration_limit is not None:
             kinds = ("simplex", "ipm", "pdlp", "qp")
