@@ -4,8 +4,8 @@ A library's loop in C returns to Python when it is done, and a signal handler wa
 *left*: the caller goes on, and the thread ends when the call does. What it works on must then not be touched any more.
 A call that holds Python's lock can be left in a process of its own alone, which is ended.
 
-A fork copies a library's memory without its threads: a library that waits for one of them waits for ever in the child. `forked_with`
-tells which libraries the parent had loaded, and `beyond_fork` gives pools of threads that belong to a thread a fresh start.
+A fork copies a library's memory without its threads: a library that waits for one of them waits for ever in the child.
+`forked_with` tells which libraries the parent had loaded, and `beyond_fork` gives pools that belong to a thread a fresh start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from ..records.status import Status
 from .recorder import interrupt_flag
 
 __all__ = [
-    "LEFT", "LeftCall", "allowed", "apart", "ended", "beyond_fork", "forked_with", "lateness", "leaving_time", "looking", "within",
+    "LEFT", "LeftCall", "allowed", "apart", "beyond_fork", "ended", "forked_with", "lateness", "leaving_time", "looking",
+    "within",
 ]  # fmt: skip
 
 #: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
