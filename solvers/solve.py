@@ -32,6 +32,7 @@ from .judging.supplied import Examined, examined, no_least_value, with_multiplie
 from .judging.verdict import Verdict, beyond_level, faint, verdict, void_rows
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
+from .point_search import refuted, unresolved
 from .polish import polished
 from .records.answer import Answer
 from .records.licence import Licence
@@ -155,8 +156,14 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
+    refutation = None
+    if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved:
+        refutation = refuted(settled, form, raw, certificate, tol, seconds)
+    if refutation is not None:
+        values, certificate = refutation.values, refutation.certificate
+        found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
-        void = _void(form, form.join(values), certificate, solver, options)
+        void = _void(form, raw, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
@@ -183,12 +190,16 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     )
 
 
-def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options) -> str:
-    """Why nothing follows where the optimum of a mixed-integer program stands on the solver's bound alone."""
-    if certificate is None or certificate.integrality is None or np.isfinite(certificate.bound):
+def _void(
+    form: StandardForm, answer: Answer, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options
+) -> str:
+    """Return why nothing follows where an optimum stands on the solver's bound alone; empty where something does."""
+    if certificate is None or np.isfinite(certificate.bound):
         return ""
     native, ours = solver.info.integrality
     tolerance = float(options.native.get(native, ours))
+    if certificate.integrality is None:
+        return unresolved(answer, certificate, tolerance, options.tolerance(solver.info.tolerance))
     return no_least_value(form) or void_rows(form, x, tolerance) or faint(certificate, tolerance)
 
 
