@@ -105,8 +105,8 @@ def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: 
     if moved <= tol * abs(certificate.objective):
         return ""
     return (
-        f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may move "
-        f"the objective by {moved:.1e}, and that is {certificate.objective:.3g}: scale the data, or take a conic solver"
+        f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
+        f"move the objective by {moved:.1e}, and that is {certificate.objective:.3g}: scale the data, or take a conic solver"
     )
 
 
@@ -213,7 +213,7 @@ def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) 
 
 
 def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
-    """The solution of the continuous relaxation by an interior point, integers rounded; None where it has none or is too large."""
+    """The solution of the continuous relaxation by an interior point, integers rounded; None without one."""
     if _size(form) > _RELAXED or form.convexity.refuted:
         return None
     relaxed = BareForm(form.relax_integrality() if form.features & {Feature.INTEGER, Feature.INDICATOR} else form)

@@ -19,7 +19,8 @@ from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
 from .auto import choose
 from .interface.kept_model import Kept
-from .interface.solver import Solver
+from .interface.linear_rows import unused_start
+from .interface.solver import Gives, Solver
 from .interface.versions import version_of
 from .interface.watched import lateness
 from .judging.appraised import certify_appraised
@@ -44,6 +45,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: The largest numbers of a form that a solver is given.
+_LARGEST = 1e150
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 
@@ -85,8 +88,8 @@ def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, optio
             f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
             + _alternative(model, options)
         )
-    _check_start(model, options)
-    impossible = _inseparable(model, chosen)
+    _check_start(model, chosen, options)
+    impossible = _inseparable(model, chosen) or _crossing(model, chosen)
     if impossible is not None:
         raw = impossible
     else:
@@ -124,11 +127,14 @@ def _alternative(model: Model, options: Options) -> str:
     return f". The best open one for {model.name}: {name}"
 
 
-def _check_start(model: Model, options: Options) -> None:
-    """Start values must be finite, carry labels that the model has, and have their shapes."""
-    if options.start is None or _form_if_it_fits(model) is None:  # without a form the algorithm checks its start itself
+def _check_start(model: Model, chosen: Solver, options: Options) -> None:
+    """Start values must be finite, carry labels that the model has, and have their shapes; a solver without starts warns."""
+    if options.start is None:
         return
-    model.form.values_given(options.start, "start")
+    if _form_if_it_fits(model) is not None:  # without a form the algorithm checks its start itself
+        model.form.values_given(options.start, "start")
+    if Gives.WARM_START not in chosen.info.gives:
+        unused_start(chosen.info.name, "it takes no starts")
 
 
 def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
@@ -271,6 +277,27 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
         native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
         farkas={"margin": test.farkas},
     )
+
+
+def _crossing(model: Model, solver: Solver) -> Answer | None:
+    """The answer INFEASIBLE where a lower bound lies above its upper one; numbers whose squares are none are refused.
+
+    Raises
+    ------
+    InputError
+        The form has such numbers.
+    """
+    form = _form_if_it_fits(model) if solver.reads_form else None
+    if form is None:
+        return None
+    parts = {c.label: c.F.data for c in form.constraints} | {f"the constants of {c.label}": c.g for c in form.constraints}
+    parts |= {"the linear objective": form.q} | ({} if form.quadratic is None else {"P": form.quadratic.diagonal})
+    for name, numbers in parts.items():
+        if np.abs(numbers).max(initial=0.0) > _LARGEST:
+            raise InputError(f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares are none: scale the data")
+    if not (form.lower > form.upper).any():
+        return None
+    return Answer(status=Status.INFEASIBLE, native_status=f"bounds cross; decided before {solver.info.name} was called")
 
 
 def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:

@@ -21,6 +21,7 @@ from ..cuts.asked import CUTS, cuts_of, with_cuts
 from ..cuts.gurobi import GurobiCuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
+from ..interface.linear_rows import unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
@@ -36,6 +37,9 @@ __all__ = ["SOLVERS", "Gurobi"]
 
 #: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
 _TIGHT = 1e-9
+
+#: Parameters that ask for more than one solution, with the values that do not.
+_POOLS = {"PoolSearchMode": 0, "PoolSolutions": 1}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -125,6 +129,11 @@ class Gurobi(Backend):
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
         _, native = cuts_of(options)
+        for name, single in _POOLS.items():
+            if native.get(name, single) != single:
+                raise InputError(
+                    f"gurobi's pool of solutions is not returned, so {name} = {native[name]!r} is refused: leave it out"
+                )
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
@@ -178,7 +187,7 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     if options.start is None:
         return {}
     if not form.integer.any():
-        return {"start": "not used: Gurobi takes starts for mixed-integer models"}
+        return unused_start("gurobi", "Gurobi takes starts for mixed-integer models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:

@@ -15,7 +15,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import by_label, not_taken
+from ..interface.linear_rows import by_label, not_taken, unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
@@ -181,12 +181,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
         return {}
     start = form.values_given(options.start, "start")
     if not form.integer.any():
-        return {"start": "not used: HiGHS takes starts for mixed-integer models"}
+        return unused_start("highs", "HiGHS takes starts for mixed-integer models")
     blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
     values = np.concatenate([block.pack(start[block.label]) for block in blocks])
     taken = highs.setSolution(indices.size, indices, values)
-    return {} if taken == highspy.HighsStatus.kOk else {"start": "HiGHS did not take it"}
+    return {} if taken == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
 
 
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:

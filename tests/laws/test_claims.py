@@ -1,4 +1,4 @@
-"""Claims of solvers that are not so: a liar's suboptimal points, infeasibilities and bounds are refuted by points of the model."""
+"""Claims of solvers that are not so: suboptimal points, infeasibilities and bounds are refuted by points of the model."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ def to_mosek(form: StandardForm) -> Any:
     """The form as a ``mosek.Task`` (always a minimisation, as the form is).
 
     Equalities and inequalities are linear constraints F x = -g, F x ≥ -g; each cone is one affine conic constraint
-    F x + g in its domain; each indicator constraint is one disjunction, a ≥ 1 or F x + g ≥ 0. MOSEK refuses a quadratic objective beside either when it is asked to solve, yet
-    writes one without complaint: there the objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
+    F x + g in its domain; each indicator constraint is one disjunction, a ≥ 1 or F x + g ≥ 0. MOSEK refuses a quadratic
+    objective beside cones when it is asked to solve, yet writes one without complaint: there, and beside disjunctions, the
+    objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
 
     Raises
     ------

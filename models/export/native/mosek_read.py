@@ -52,7 +52,8 @@ def form_of_task(task: Any) -> StandardForm:
     Raises
     ------
     ExportError
-        Matrix variables, old-style cones, quadratic constraints, disjunctions that are no indicators, or domains that a form has not.
+        Matrix variables, old-style cones, quadratic constraints, other disjunctions than indicators,
+        or domains that a form has not.
     """
     import mosek
 
