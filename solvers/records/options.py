@@ -35,13 +35,14 @@ def _number(name: str, value: Any, least: float, most: float | None) -> float | 
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
-    if most is not None and value >= most:
+    number: Any = value
+    if most is not None and number >= most:
         return None
-    if not value > 0:
+    if not number > 0:
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
-    if most is None and not least <= value < 1e300:
+    if most is None and not least <= number < 1e300:
         raise InputError(f"{name} must be a finite number of at least {least:g}, a relative gap; it is {_short(value)}")
-    return float(value)
+    return float(number)
 
 
 def _short(value: object) -> str:
