@@ -31,6 +31,8 @@ __all__ = ["Refutation", "refuted", "unresolved"]
 
 #: Residual of a point that no rounding explains: a point that violates its rows by more may seem to cost less than it does.
 _EXACT = 1e-12
+#: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
+_MODERATE = 1e3
 #: Coordinates that are tried, and non-zeros of all tried points together.
 _COORDINATES, _WORK = 16, 2e8
 #: Non-zeros of a form whose continuous relaxation is solved.
@@ -87,7 +89,8 @@ def refuted(
             if not np.isfinite(x).all() or not form.objective(x) < level:
                 continue
             found = certify(form, form.split(x))
-            if answer.status is Status.INFEASIBLE and max(found.violations.values(), default=0.0) > _EXACT:
+            violation = max(found.violations.values(), default=0.0)
+            if answer.status is Status.INFEASIBLE and (violation > _EXACT or np.abs(x).max(initial=0.0) > _MODERATE):
                 continue  # small beside the point: where the rows are met at infinity only, large points come near
             if found.feasible(_EXACT) and found.objective + found.error < level:
                 level, best = found.objective, (x, found)
