@@ -166,7 +166,10 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved:
         refutation = refuted(settled, form, raw, certificate, tol, seconds)
     if refutation is not None:
-        values, certificate = refutation.values, refutation.certificate
+        before, values, certificate = certificate, refutation.values, refutation.certificate
+        if before is not None and before.bound > certificate.bound:  # a bound does not depend on the point
+            proof = {name: getattr(before, name) for name in ("bound", "argument", "bound_error", "condition")}
+            certificate = replace(certificate, **proof)
         found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
         void = _void(form, raw, form.join(values), certificate, solver, options)
