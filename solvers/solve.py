@@ -29,7 +29,8 @@ from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
 from .auto import choose
 from .interface.kept_model import Kept
-from .interface.solver import Solver
+from .interface.linear_rows import unused_start
+from .interface.solver import Gives, Solver
 from .interface.versions import version_of
 from .interface.watched import lateness
 from .judging.appraised import certify_appraised
@@ -43,6 +44,7 @@ from .judging.supplied import Examined, examined, no_least_value, with_multiplie
 from .judging.verdict import Verdict, beyond_level, faint, verdict, void_rows
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
+from .point_search import refuted, unresolved
 from .polish import polished
 from .records.answer import Answer
 from .records.licence import Licence
@@ -58,6 +60,8 @@ _INTEGRALITY = 1e-4
 _EXACT = 1e-9
 #: Frames between a warning of `judge` and who called ``solve``.
 _CALLER = 5
+#: The largest numbers of a form that a solver is given.
+_LARGEST = 1e150
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 #: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
@@ -150,8 +154,8 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
             f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
             + _alternative(model, options)
         )
-    _check_start(model, options)
-    decided = _inseparable(model, chosen) or _constant(model, chosen)
+    _check_start(model, chosen, options)
+    decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
     if decided is not None:
         raw = decided
     else:
@@ -189,11 +193,14 @@ def _alternative(model: Model, options: Options) -> str:
     return f". The best open one for {model.name}: {name}"
 
 
-def _check_start(model: Model, options: Options) -> None:
-    """Start values must be finite, carry labels that the model has, and have their shapes."""
-    if options.start is None or _form_if_it_fits(model) is None:  # without a form the algorithm checks its start itself
+def _check_start(model: Model, chosen: Solver, options: Options) -> None:
+    """Start values must be finite, carry labels that the model has, and have their shapes; a solver without starts warns."""
+    if options.start is None:
         return
-    model.form.values_given(options.start, "start")
+    if _form_if_it_fits(model) is not None:  # without a form the algorithm checks its start itself
+        model.form.values_given(options.start, "start")
+    if Gives.WARM_START not in chosen.info.gives:
+        unused_start(chosen.info.name, "it takes no starts")
 
 
 def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
@@ -221,8 +228,17 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
+    refutation = None
+    if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved:
+        refutation = refuted(settled, form, raw, certificate, tol, seconds)
+    if refutation is not None:
+        before, values, certificate = certificate, refutation.values, refutation.certificate
+        if before is not None and before.bound > certificate.bound:  # a bound does not depend on the point
+            proof = {name: getattr(before, name) for name in ("bound", "argument", "bound_error", "condition")}
+            certificate = replace(certificate, **proof)
+        found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
-        void = _void(form, form.join(values), certificate, solver, options)
+        void = _void(form, raw, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
     if form is not None:
         found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
@@ -252,12 +268,16 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     )
 
 
-def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options) -> str:
-    """Why nothing follows where the optimum of a mixed-integer program stands on the solver's bound alone."""
-    if certificate is None or certificate.integrality is None or np.isfinite(certificate.bound):
+def _void(
+    form: StandardForm, answer: Answer, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options
+) -> str:
+    """Return why nothing follows where an optimum stands on the solver's bound alone; empty where something does."""
+    if certificate is None or np.isfinite(certificate.bound):
         return ""
     native, ours = solver.info.integrality
     tolerance = float(options.native.get(native, ours))
+    if certificate.integrality is None:
+        return unresolved(answer, certificate, tolerance, options.tolerance(solver.info.tolerance))
     return no_least_value(form) or void_rows(form, x, tolerance) or faint(certificate, tolerance)
 
 
@@ -348,6 +368,27 @@ def _constant(model: Model, solver: Solver) -> Answer | None:
         zeros = {c.label: np.zeros(c.rows) for c in form.constraints}
         return Answer(Status.OPTIMAL, said, values={}, multipliers=zeros, reduced=np.zeros(0), objective=form.r)
     return Answer(Status.INFEASIBLE, said, farkas={c.label: c.cone.project_dual(-c.g) for c in form.constraints})
+
+
+def _crossing(model: Model, solver: Solver) -> Answer | None:
+    """The answer INFEASIBLE where a lower bound lies above its upper one; numbers whose squares are none are refused.
+
+    Raises
+    ------
+    InputError
+        The form has such numbers.
+    """
+    form = _form_if_it_fits(model) if solver.reads_form else None
+    if form is None:
+        return None
+    parts = {c.label: c.F.data for c in form.constraints} | {f"the constants of {c.label}": c.g for c in form.constraints}
+    parts |= {"the linear objective": form.q} | ({} if form.quadratic is None else {"P": form.quadratic.diagonal})
+    for name, numbers in parts.items():
+        if np.abs(numbers).max(initial=0.0) > _LARGEST:
+            raise InputError(f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares are none: scale the data")
+    if not (form.lower > form.upper).any():
+        return None
+    return Answer(status=Status.INFEASIBLE, native_status=f"bounds cross; decided before {solver.info.name} was called")
 
 
 def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:

@@ -20,7 +20,7 @@ from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import within
+from ..interface.watched import forked_with, within
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -55,6 +55,8 @@ _GAP, _FEASIBLE = 1e-13, 1e-12
 _FAULT = 1e-6
 #: That scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
 _SCALE = 1e5
+#: The setting of the factorisation, and the one that has no threads.
+_FACTORISATION, _SINGLE = "direct_solve_method", "qdldl"
 
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
@@ -79,8 +81,13 @@ class Clarabel(Backend):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
         late="what it sets up, and one factorisation",
         locked=_locked,
+        threads_of="clarabel",
         reference="Goulart, Chen: Clarabel, 2024",
     )
+
+    def pools_threads(self, options: Options) -> bool:
+        """Return whether the user chose a factorisation with a pool of threads; in forks QDLDL, without one, is the default."""
+        return options.native.get(_FACTORISATION, _SINGLE) != _SINGLE
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with the native tolerances two orders below the gap asked for."""
@@ -187,6 +194,8 @@ class Clarabel(Backend):
             settings.max_iter = options.iteration_limit
         if options.threads is not None:
             settings.max_threads = options.threads
+        if forked_with("clarabel"):
+            settings.direct_solve_method = _SINGLE
         set_natives("clarabel", options.native, functools.partial(setattr, settings))
         return settings
 

@@ -47,6 +47,9 @@ _STATUS = {
 }
 _UNSURE = ("optimal_inaccurate", "user_limit", "solver_error")
 
+#: Modules whose libraries may wait for threads that a forked process does not have.
+_THREADS_OF = {"SCIPY": "scipy"}
+
 #: CVXPY's cones by name, and what they are here; every interface takes linear ones.
 _CONES = {"SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD}
 
@@ -162,6 +165,7 @@ def of_name(name: str) -> CvxpySolver | None:
         reads=reads,
         forbids=forbids,
         gives=frozenset({Gives.DUALS}),
+        threads_of=_THREADS_OF.get(name, ""),
         reference="Diamond, Boyd: CVXPY: a Python-embedded modeling language for convex optimization, 2016",
     )
     kind = type(f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__})

@@ -21,6 +21,7 @@ from ..cuts.asked import CUTS, cuts_of, with_cuts
 from ..cuts.gurobi import GurobiCuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
+from ..interface.linear_rows import unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
@@ -36,6 +37,9 @@ __all__ = ["SOLVERS", "Gurobi"]
 
 #: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
 _TIGHT = 1e-9
+
+#: Parameters that ask for more than one solution, with the values that do not.
+_POOLS = {"PoolSearchMode": 0, "PoolSolutions": 1}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -125,6 +129,11 @@ class Gurobi(Backend):
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
         _, native = cuts_of(options)
+        for name, single in _POOLS.items():
+            if native.get(name, single) != single:
+                raise InputError(
+                    f"gurobi's pool of solutions is not returned, so {name} = {native[name]!r} is refused: leave it out"
+                )
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
@@ -178,7 +187,7 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     if options.start is None:
         return {}
     if not form.integer.any():
-        return {"start": "not used: Gurobi takes starts for mixed-integer models"}
+        return unused_start("gurobi", "Gurobi takes starts for mixed-integer models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:
@@ -226,11 +235,11 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     farkas = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else None
     polished = ""
     if found and not mixed and status in (Status.OPTIMAL, Status.STALLED):
-        assert x is not None
-        found_at = x
-        x, multipliers, reduced = _multipliers(model, form, x)
-        if x is not found_at:
-            polished = "point and multipliers by Newton steps on the active constraints"
+        prices = _prices(gurobipy, model)
+        if x is not None and prices is not None:
+            before = x
+            x, multipliers, reduced = _multipliers(model, form, x, prices)
+            polished = "" if x is before else "point and multipliers by Newton steps on the active constraints"
     trace = recorder.end(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
         status=status,
@@ -248,17 +257,28 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     )
 
 
-def _multipliers(model: Any, form: StandardForm, x: FloatArray) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
+def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Pi, QCPi and RC; None where Gurobi has none, as for a suboptimal point of a program with quadratic constraints."""
+    try:
+        quadratic = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
+        return np.array(model.getAttr("Pi")), quadratic, np.array(model.getAttr("RC", model.getVars()))
+    except (gurobipy.GurobiError, AttributeError):
+        return None
+
+
+def _multipliers(
+    model: Any, form: StandardForm, x: FloatArray, prices: tuple[FloatArray, FloatArray, FloatArray]
+) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
     """z from Pi and QCPi, ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
-    z, links = _by_label(form, np.array(model.getAttr("Pi")))
-    prices = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
+    linear, quadratic, reduced = prices
+    z, links = _by_label(form, linear)
     first = 0
     for rows, link in zip(quadratic_cones(form), links, strict=True):
         count = rows.constraint.cone.count
-        mu = np.maximum(prices[first : first + count], 0.0)
+        mu = np.maximum(quadratic[first : first + count], 0.0)
         z[rows.constraint.label] = rows.multipliers(rows.constraint.value(x), mu, link)
         first += count
-    reduced = np.array(model.getAttr("RC", model.getVars()[: form.n]))
+    reduced = reduced[: form.n]
     return newton_polish(form, x, z, reduced) if model.IsQCP else (x, z, reduced)
 
 

@@ -15,10 +15,11 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import by_label, not_taken
+from ..interface.linear_rows import by_label, not_taken, unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import beyond_fork, forked_with
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -129,7 +130,7 @@ class Highs(Backend):
             _watch(highs, form, recorder, flag)
             mended: Proximal | None = None
             if form.quadratic is None:
-                run_decided(highspy, highs)
+                beyond_fork("highspy", lambda: run_decided(highspy, highs))
             else:
                 try:
                     mended = run_quadratic(highspy, highs, form, options, flag, begin)
@@ -155,7 +156,8 @@ class Highs(Backend):
         if options.time_limit is not None:  # the clock of a kept model runs on
             chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
         if options.threads is not None:
-            highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
+            if not forked_with("highspy"):  # it would wait for threads that a fork has not
+                highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
             chosen["threads"] = options.threads
         if options.iteration_limit is not None:
             kinds = ("simplex", "ipm", "pdlp", "qp")
@@ -179,12 +181,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
         return {}
     start = form.values_given(options.start, "start")
     if not form.integer.any():
-        return {"start": "not used: HiGHS takes starts for mixed-integer models"}
+        return unused_start("highs", "HiGHS takes starts for mixed-integer models")
     blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
     values = np.concatenate([block.pack(start[block.label]) for block in blocks])
     taken = highs.setSolution(indices.size, indices, values)
-    return {} if taken == highspy.HighsStatus.kOk else {"start": "HiGHS did not take it"}
+    return {} if taken == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
 
 
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:

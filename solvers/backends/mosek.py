@@ -17,6 +17,7 @@ from ...models.program.cones import PSD, Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
+from ..interface.linear_rows import unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
@@ -105,7 +106,7 @@ class Mosek(Backend):
 
         recorder = Recorder("mosek", options)
         self._set_parameters(mosek, task, form, options)
-        _start(mosek, task, form, options)
+        details = _start(mosek, task, form, options)
         task.set_InfoCallback(functools.partial(_watch, mosek, recorder))
         if options.verbose:
             import sys
@@ -120,7 +121,7 @@ class Mosek(Backend):
             raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
         solved = time.perf_counter()
         solution = read_solution(mosek, task, form, code, recorder)
-        return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded)
+        return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
         check_native("mosek", options.native, _parameter_names(mosek))
@@ -193,15 +194,17 @@ def _name(member: Any) -> str:
     return str(member).rpartition(".")[2]
 
 
-def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
+def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
     """Initial mixed-integer solution: MOSEK takes the integer variables and constructs the rest."""
     if options.start is None:
-        return
-    if form.integer.any():
-        for block in form.blocks:
-            if block.label in options.start:
-                s = form.slices[block.label]
-                task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
+        return {}
+    if not form.integer.any():
+        return unused_start("mosek", "its interior point takes no starts")
+    for block in form.blocks:
+        if block.label in options.start:
+            s = form.slices[block.label]
+            task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
+    return {}
 
 
 def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, long: Any) -> int:

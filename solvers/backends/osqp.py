@@ -40,6 +40,9 @@ _STATUS = {
     "OSQP_UNSOLVED": Status.FAILED,
 }
 
+#: OSQP's infinity.
+_INFINITY = 1e30
+
 #: OSQP's own 4,000 iterations end before our default tolerance is reached.
 _ITERATIONS = 100_000
 
@@ -107,6 +110,9 @@ class Osqp(Backend):
         import osqp
 
         bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
+        sides = _sides(form, bounded)
+        if (sides["l"] >= _INFINITY).any() or (sides["u"] <= -_INFINITY).any():  # it would print so
+            raise SolverError(f"osqp refuses the problem: numbers from {_INFINITY:g} on are infinite to it: scale them")
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
@@ -114,7 +120,7 @@ class Osqp(Backend):
                 P=_objective(form),
                 q=np.array(form.q),
                 A=_rows(form, bounded),
-                **_sides(form, bounded),
+                **sides,
                 **settings,
             )
         except (TypeError, ValueError, AssertionError) as error:

@@ -190,7 +190,8 @@ class Scip(Backend):
 def _built(form: StandardForm, options: Options, begin: float) -> Any:
     """SCIP's model; numbers that it takes for infinite are its refusal."""
     try:
-        return to_scip(form, looking(options, begin))
+        with unheard():
+            return to_scip(form, looking(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises no class of its own
             raise

@@ -78,6 +78,7 @@ class Scs(Backend):
         tolerance=1e-4,
         first_order=True,
         late="one factorisation, before the first iteration",
+        threads_of="scs",  # its factorisation is MKL's
         reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
     )
 

@@ -18,7 +18,7 @@ from .bridge_chain import BridgeChain, bringing, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
 from .versions import version_of
-from .watched import LEFT, LeftCall, allowed, apart
+from .watched import LEFT, LeftCall, allowed, apart, forked_with
 
 __all__ = ["Backend"]
 
@@ -31,6 +31,10 @@ class Backend(Solver):
     @abstractmethod
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve a form that has only features this backend reads; the answer is the form's."""
+
+    def pools_threads(self, options: Options) -> bool:
+        """Return whether a call with these options leaves threads behind that later calls wait for (`SolverInfo.threads_of`)."""
+        return True
 
     def obstacle(self, model: Model) -> str | None:
         """Features of the form that it cannot read, even after bridges; no form at all, or one too large to materialise."""
@@ -76,11 +80,12 @@ class Backend(Solver):
 
     def _solved(self, form: StandardForm, options: Options, built: float, kept: Kept | None) -> Answer:
         begin = time.perf_counter()  # P may be made now, to see how large it is
-        if self._overruns(form, options):
+        why = self._why_apart(form, options)
+        if why:
             if kept is not None:
                 kept.close()
                 first = kept.update is None
-                kept.update = BUILT if first else Update(UpdateKind.REBUILT, "in a process of its own, for the time limit")
+                kept.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
             left = options.after(built)
             return apart(functools.partial(self.solve_form, form, left), left, begin)
         if kept is None:
@@ -89,6 +94,12 @@ class Backend(Solver):
         answer = self.solve_kept(form, options, kept)
         kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
         return answer
+
+    def _why_apart(self, form: StandardForm, options: Options) -> str:
+        """Return why the call runs in a process of its own; empty where it does not."""
+        if self.info.threads_of and self.pools_threads(options) and forked_with(self.info.threads_of):
+            return "for the process was forked"
+        return "for the time limit" if self._overruns(form, options) else ""
 
     def _overruns(self, form: StandardForm, options: Options) -> bool:
         """Whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""

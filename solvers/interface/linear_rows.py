@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import InputError, MarginoptWarning
 from ...models.arrays import BoolArray, FloatArray
 from ...models.program.cones import Zero
 from ...models.program.form import StandardForm
 from ..records.options import Options
 
-__all__ = ["LinearRows", "by_label", "not_taken", "set_natives", "start_point"]
+__all__ = ["LinearRows", "by_label", "not_taken", "set_natives", "start_point", "unused_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,14 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     start = form.values_given(options.start, "start")
     missing = [block.label for block in form.blocks if block.label not in start]
     if missing:
-        return None, {"start": f"not used: this solver needs every block; without {', '.join(missing)}"}
+        return None, unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
     return form.join(start), {}
+
+
+def unused_start(solver: str, why: str) -> dict[str, str]:
+    """Warn that a start is not used, and return the note of it for the details."""
+    warnings.warn(f"start is not used: {solver}: {why}", MarginoptWarning, stacklevel=2)
+    return {"start": f"not used: {why}"}
 
 
 def not_taken(options: Options, taken: frozenset[str]) -> dict[str, Any]:

@@ -76,6 +76,9 @@ class SolverInfo:
     locked : callable, optional
         About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
         beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
+    threads_of : str
+        Module of a library that may wait for its threads in a forked process, which does not have them: there the call runs in a
+        process of its own. Empty where it does not wait (backends).
     integrality : tuple of str and float
         The native option, where it has one, that says how far from an integer is what it takes for one, and our setting of it
         (backends that read integers).
@@ -101,6 +104,7 @@ class SolverInfo:
     extra: str = ""
     late: str = ""
     locked: Callable[[StandardForm], float] | None = None
+    threads_of: str = ""
     integrality: tuple[str, float] = ("", 1e-6)
     reference: str = ""
     implementation: str = ""

@@ -3,6 +3,9 @@
 A library's loop in C returns to Python when it is done, and a signal handler waits until then. In a thread of its own it can be
 *left*: the caller goes on, and the thread ends when the call does. What it works on must then not be touched any more.
 A call that holds Python's lock can be left in a process of its own alone, which is ended.
+
+A fork copies a library's memory without its threads: a library that waits for one of them waits for ever in the child.
+`forked_with` tells which libraries the parent had loaded, and `beyond_fork` gives pools that belong to a thread a fresh start.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ from ..records.options import Options
 from ..records.status import Status
 from .recorder import interrupt_flag
 
-__all__ = ["LEFT", "LeftCall", "allowed", "apart", "ended", "lateness", "leaving_time", "looking", "within"]
+__all__ = [
+    "LEFT", "LeftCall", "allowed", "apart", "beyond_fork", "ended", "forked_with", "lateness", "leaving_time", "looking",
+    "within",
+]  # fmt: skip
 
 #: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
 _LOOK, _GRACE = 0.05, 0.1
@@ -43,6 +49,10 @@ LEFT = "left"
 
 T = TypeVar("T")
 _left: list[threading.Thread] = []
+#: Names of the modules that were loaded when this process was forked; empty in a process that was not.
+_before_fork: set[str] = set()
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=lambda: _before_fork.update(sys.modules))
 
 
 class LeftCall(Exception):
@@ -51,6 +61,23 @@ class LeftCall(Exception):
     def __init__(self, status: Status) -> None:
         super().__init__(LEFT)
         self.status = status
+
+
+def forked_with(module: str) -> bool:
+    """Return whether this process is a fork of one that had the module loaded: its library may miss its threads."""
+    return module in _before_fork
+
+
+def beyond_fork(module: str, call: Callable[[], T]) -> T:
+    """Return the result of a call; in a fork of a process that had the module loaded, in a new thread.
+
+    HiGHS keeps its pool of threads for each thread that calls it: a new one waits for none that the fork has left behind.
+    """
+    if not forked_with(module):
+        return call()
+    results: list[T] = []
+    ended(lambda: results.append(call()), threading.Event())
+    return results[0]
 
 
 def leaving_time(begin: float, limit: float | None) -> float:
@@ -120,7 +147,9 @@ def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     if time.perf_counter() > deadline:
         raise LeftCall(Status.TIME_LIMIT)
     task = cloudpickle.dumps(call)
-    start = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import _serve; _serve({deadline - time.perf_counter()})"
+    seconds = deadline - time.perf_counter()
+    alarm = seconds if math.isfinite(seconds) else None
+    start = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import _serve; _serve({alarm})"
     process = subprocess.Popen(
         [sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
@@ -142,13 +171,13 @@ def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     return replace(answer, build_seconds=time.perf_counter() - begin - answer.solve_seconds)
 
 
-def _serve(seconds: float) -> None:
+def _serve(seconds: float | None) -> None:
     """In the process of its own: make the call that standard input holds and write what it gives to standard output.
 
     The alarm ends the process where its parent was killed before it could, and needs no lock. What libraries print goes to
     standard error.
     """
-    if hasattr(signal, "setitimer"):
+    if seconds is not None and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, max(seconds, _LOOK))
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

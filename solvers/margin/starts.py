@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.margin_view import Corners, MarginProblem
+from ..interface.watched import beyond_fork
 
 if TYPE_CHECKING:
     from . import kernels
@@ -55,7 +56,8 @@ def _allowed(view: MarginProblem) -> list[FloatArray]:
     below, above = np.maximum(-view.upper, 0.0), np.maximum(-view.lower, 0.0)
     bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
     constraints = [LinearConstraint(both, least, np.inf)] if len(rows) else []
-    found = milp(np.ones(2 * p), integrality=np.tile(view.whole, 2).astype(np.int64), bounds=bounds, constraints=constraints)
+    cost, whole = np.ones(2 * p), np.tile(view.whole, 2).astype(np.int64)
+    found = beyond_fork("scipy", lambda: milp(cost, integrality=whole, bounds=bounds, constraints=constraints))
     return [] if found.x is None else [np.asarray(found.x[:p] - found.x[p:])]
 
 

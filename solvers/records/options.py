@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from .trace import TraceRow
@@ -17,6 +19,40 @@ __all__ = ["COMMON", "Callback", "Options"]
 Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
 
 
+#: Numbers with the least that they may be and the value from which on they are no limit.
+_NUMBERS = (("time_limit", 0.0, 1e9), ("tol", 1e-16, None), ("memory_limit", 0.0, 1e18))
+#: The largest count that every solver takes: no run comes so far.
+_COUNT = 2**31 - 1
+
+
+def _number(name: str, value: Any, least: float, most: float | None) -> float | None:
+    """Return the option as a number; None where it is so large that it limits nothing.
+
+    Raises
+    ------
+    InputError
+        It is no number, not positive, or (a tolerance) beyond what float64 can tell from 0 and from 1.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
+        raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
+    number: Any = value
+    if most is not None and number >= most:
+        return None
+    if not number > 0:
+        raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
+    if most is None and not least <= number < 1e300:
+        raise InputError(f"{name} must be a finite number of at least {least:g}, a relative gap; it is {_short(value)}")
+    return float(number)
+
+
+def _short(value: object) -> str:
+    """The value as it is shown in a message."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return "an integer of over forty digits"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 @dataclass(frozen=True)
 class Options:
     """Common options of a solve.
@@ -24,8 +60,8 @@ class Options:
     Parameters
     ----------
     time_limit : float, optional
-        Seconds of solving; no limit where it is not given. What an algorithm of ours prepares counts, what a solver's own model
-        takes to build, and compiling for the first time on a machine, does not.
+        Seconds of solving; no limit where it is not given, infinite, or 1e9 at least. What an algorithm of ours prepares counts,
+        what a solver's own model takes to build, and compiling for the first time on a machine, does not.
     tol : float, optional
         Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|). Where it is not given each solver takes its
         record's, 1e-6 unless its record says otherwise.
@@ -62,19 +98,24 @@ class Options:
     native: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("time_limit", "tol", "memory_limit"):
+        for name, least, most in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
-                if isinstance(value, bool) or not (isinstance(value, int | float | numbers.Real) and float(value) > 0):
-                    raise InputError(f"{name} must be a number > 0; it is {value!r}")
-                object.__setattr__(self, name, float(value))
+                object.__setattr__(self, name, _number(name, value, least, most))
         for name, least in (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("seed", 0)):
             value = getattr(self, name)
             if value is None and name != "seed":
                 continue
             if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= least):
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
-            object.__setattr__(self, name, int(value))
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {_short(value)}")
+            object.__setattr__(self, name, int(value) if name == "seed" else min(int(value), _COUNT))
+        for name in ("verbose", "progress"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.bool_):
+                raise InputError(f"{name} must be True or False; it is {_short(value)}")
+            object.__setattr__(self, name, bool(value))
+        if not isinstance(self.native, Mapping):
+            raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}")
         if self.start is not None and not isinstance(self.start, Mapping):
             raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}")
         if self.callback is not None and not callable(self.callback):
@@ -99,7 +140,10 @@ class Options:
             return base
         common = {name: value for name, value in overrides.items() if name in COMMON}
         own = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
-        return replace(base, **common, native={**base.native, **overrides.get("native", {}), **own})
+        native = overrides.get("native", {})
+        if not isinstance(native, Mapping):
+            raise InputError(f"native must map names of options to values; it is a {type(native).__name__}")
+        return replace(base, **common, native={**base.native, **native, **own})
 
     def tolerance(self, default: float) -> float:
         """The gap asked for, or the solver's default."""

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, IntArray
+from ..interface.watched import beyond_fork
 from .multipliers import Box, Multipliers
 from .reduced import Reduced
 
@@ -150,7 +151,7 @@ class BoxProgram:
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None
-        highs.run()
+        beyond_fork("highspy", highs.run)
         if highs.getModelStatus() != self._optimal:
             return None
         found = highs.getSolution()

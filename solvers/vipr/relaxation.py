@@ -12,6 +12,7 @@ from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.form import StandardForm
+from ..interface.watched import beyond_fork
 from ..rational.form import Vector, solve_linear
 from .program import LinearProgram
 
@@ -73,7 +74,7 @@ class Relaxations:
             It is unbounded, or HiGHS does not end.
         """
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
-        self._highs.run()
+        beyond_fork("highspy", self._highs.run)
         status = self._highs.getModelStatus()
         if status == self._highspy.HighsModelStatus.kOptimal:
             solution = self._highs.getSolution()
@@ -148,6 +149,6 @@ class Relaxations:
         equal = np.array([row.equal for row in self._program.rows], dtype=bool)
         tight = np.where(equal, sides, sides + margin * np.maximum(1.0, np.abs(sides)))
         highs.changeRowsBounds(sides.size, np.arange(sides.size, dtype=np.int32), tight, np.where(equal, sides, np.inf))
-        highs.run()
+        beyond_fork("highspy", highs.run)
         ended = highs.getModelStatus() == self._highspy.HighsModelStatus.kOptimal
         return np.array(highs.getSolution().col_value) if ended else None

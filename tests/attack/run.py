@@ -1,4 +1,4 @@
-"""The whole attack on claims, certification, inputs, files, imports, estimators and proofs; prints the table with the number of cases.
+"""The whole attack on claims, certification, inputs, files, imports, estimators and proofs; prints the table with its cases.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -34,6 +34,7 @@ import attack_inputs as inputs
 import attack_models as models
 import attack_outside as outside
 import attack_ramps as ramps
+import attack_solvers as solvers
 import attack_workers as workers
 
 SHOWN = 12
@@ -174,6 +175,7 @@ def main() -> int:
         "estimators",
         "data",
         "imports",
+        "solvers",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -206,6 +208,8 @@ def main() -> int:
         rows.append(attack_cases("compositions, forged proofs", compositions.attack, round(10_000 * a.part), a.seed))
     if a.only in (None, "estimators"):
         rows.append(attack_cases("estimators on shifted data", estimators.attack, round(3_000 * a.part), a.seed))
+    if a.only in (None, "solvers"):
+        rows.append(attack_cases("solvers' claims, lies", solvers.attack, round(1_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

@@ -10,24 +10,30 @@ import scipy.sparse as sp
 from ....errors import ExportError, MissingPackageError
 from ...arrays import IntArray
 from ...program.bridges import EpigraphBridge
-from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.difference import changed_entries
 from ...program.form import Constraint, StandardForm
+from ..shared.indicators import indicator_rows
 
 __all__ = ["change_mosek", "psd_order", "to_mosek"]
+
+
+#: Features beside which MOSEK takes no quadratic objective.
+_BESIDE_NO_QUADRATIC = {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INDICATOR}
 
 
 def to_mosek(form: StandardForm) -> Any:
     """The form as a ``mosek.Task`` (always a minimisation, as the form is).
 
     Equalities and inequalities are linear constraints F x = -g, F x ≥ -g; each cone is one affine conic constraint
-    F x + g in its domain. MOSEK refuses a quadratic objective beside cones when it is asked to solve, yet
-    writes one without complaint: there the objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
+    F x + g in its domain; each indicator constraint is one disjunction, a ≥ 1 or F x + g ≥ 0. MOSEK refuses a quadratic
+    objective beside cones when it is asked to solve, yet writes one without complaint: there, and beside disjunctions, the
+    objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
 
     Raises
     ------
     ExportError
-        Integer variables beside semidefinite cones, which MOSEK refuses.
+        Integer variables beside semidefinite cones, which MOSEK refuses; the switch of an indicator is no binary variable.
     MissingPackageError
         MOSEK is not installed.
     """
@@ -38,15 +44,18 @@ def to_mosek(form: StandardForm) -> Any:
         import mosek
     except ImportError as error:
         raise MissingPackageError('MOSEK is not installed: pip install "marginopt[commercial]"') from error
-    if Feature.QUADRATIC in features and features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
+    if Feature.QUADRATIC in features and features & _BESIDE_NO_QUADRATIC:
         form = EpigraphBridge(form).target
+    indicator_rows(form)  # raises for a switch that is no binary variable
     task = mosek.Task()
     task.puttaskname(form.name)
     _variables(mosek, task, form)
     _objective(mosek, task, form)
     _linear(mosek, task, form)
     for c in form.constraints:
-        if c.rows and not isinstance(c.cone, (Zero, Nonnegative)):
+        if c.rows and isinstance(c.cone, Indicator):
+            _append_disjunctions(task, c)
+        elif c.rows and not isinstance(c.cone, (Zero, Nonnegative)):
             _append_cones(task, c)
     return task
 
@@ -152,6 +161,18 @@ def _append_cones(task: Any, c: Constraint) -> None:
         task.putaccname(task.getnumacc() - 1, c.label if c.cone.count == 1 else f"{c.label}[{k}]")
 
 
+def _append_disjunctions(task: Any, c: Constraint) -> None:
+    """One disjunction for each indicator of the stack: its switch is at least 1, or its row is nonnegative."""
+    first, number = task.getnumafe(), task.getnumdjc()
+    task.appendafes(c.rows)
+    _put_cones(task, c, first)
+    task.appenddjcs(c.cone.count)
+    domain = int(task.appendrplusdomain(1))
+    for k in range(c.cone.count):
+        task.putdjc(number + k, [domain, domain], [first + 2 * k, first + 2 * k + 1], [1.0, 0.0], [1, 1])
+        task.putdjcname(number + k, c.label if c.cone.count == 1 else f"{c.label}[{k}]")
+
+
 def _put_cones(task: Any, c: Constraint, first: int) -> None:
     """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
     order = np.tile(_native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
@@ -172,5 +193,6 @@ def _domain(task: Any, cone: Cone) -> int:
         return int(task.appendquadraticconedomain(cone.dim))
     if isinstance(cone, RotatedSecondOrder):
         return int(task.appendrquadraticconedomain(cone.dim))
-    assert isinstance(cone, PSD)
-    return int(task.appendsvecpsdconedomain(cone.dim))
+    if isinstance(cone, PSD):
+        return int(task.appendsvecpsdconedomain(cone.dim))
+    raise ExportError(f"MOSEK has no domain for {cone.symbol}")

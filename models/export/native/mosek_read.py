@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
-from ...program.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 __all__ = ["form_of_task", "read_task"]
@@ -52,12 +52,13 @@ def form_of_task(task: Any) -> StandardForm:
     Raises
     ------
     ExportError
-        Matrix variables, old-style cones, quadratic constraints, disjunctions, or domains that a form has not.
+        Matrix variables, old-style cones, quadratic constraints, other disjunctions than indicators,
+        or domains that a form has not.
     """
     import mosek
 
     n = task.getnumvar()
-    counts = {"matrix variables": task.getnumbarvar(), "old-style cones": task.getnumcone(), "disjunctions": task.getnumdjc()}
+    counts = {"matrix variables": task.getnumbarvar(), "old-style cones": task.getnumcone()}
     for what, number in counts.items():
         if number:
             raise ExportError(f"the task has {number} {what}, which a standard form has not")
@@ -74,7 +75,7 @@ def form_of_task(task: Any) -> StandardForm:
         name=task.gettaskname(),
         blocks=tuple(_blocks([task.getvarname(j) for j in range(n)])),
         q=sign * q,
-        constraints=(*_linear(mosek, task, n), *_conic(mosek, task, n)),
+        constraints=(*_linear(mosek, task, n), *_conic(mosek, task, n), *_disjunctions(mosek, task, n)),
         lower=np.array([low for low, _ in bounds]),
         upper=np.array([high for _, high in bounds]),
         integer=np.array([task.getvartype(j) == mosek.variabletype.type_int for j in range(n)], dtype=bool),
@@ -151,6 +152,22 @@ def _conic(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
             matrices.append(turn * F[order])
             constants.append(turn * g[order])
         yield Constraint(labels[first], sp.csr_array(sp.vstack(matrices, format="csr")), np.concatenate(constants), cone)
+
+
+def _disjunctions(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
+    """Disjunctions of the kind that `to_mosek` writes, a ≥ 1 or v ≥ 0, as indicator constraints by label."""
+    count = task.getnumdjc()
+    labels = [_split(task.getdjcname(k), "disjunction", k)[0] for k in range(count)]
+    for first, stop in _runs(labels):
+        expressions: list[int] = []
+        for k in range(first, stop):
+            kinds = [task.getdomaintype(domain) for domain in task.getdjcdomainidxlist(k)]
+            sizes, sides = list(task.getdjctermsizelist(k)), list(task.getdjcb(k))
+            if kinds != [mosek.domaintype.rplus] * 2 or sizes != [1, 1] or sides != [1.0, 0.0]:
+                raise ExportError(f"disjunction {labels[first]!r} is no indicator constraint, and a standard form has no other")
+            expressions += task.getdjcafeidxlist(k)
+        F = _stack([task.getafefrow(i) for i in expressions], n)
+        yield Constraint(labels[first], F, np.array([task.getafeg(i) for i in expressions]), Indicator(2, stop - first))
 
 
 def _cone(mosek: Any, label: str, kind: Any, dim: int, count: int) -> tuple[Cone, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from programs import bounded_qp, form_of, knapsack, random_qp, solve
 
-from marginopt.errors import InputError
+from marginopt.errors import InputError, MarginoptWarning
 from marginopt.models import HingeSVM
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
@@ -114,7 +114,8 @@ def test_a_start_with_an_unknown_block(name):
 def test_an_incomplete_start_is_noted():
     rng = np.random.default_rng(0)
     model = HingeSVM(np.column_stack([np.ones(10), rng.normal(size=10)]), np.where(np.arange(10) % 2, 1.0, -1.0), lam=1.0)
-    result = solve(model, "osqp", start={"w": np.zeros(2)})
+    with pytest.warns(MarginoptWarning, match="start is not used"):
+        result = solve(model, "osqp", start={"w": np.zeros(2)})
     assert result.solved
     assert "without xi" in result.details["start"]
 
@@ -125,4 +126,5 @@ def test_highs_takes_starts_for_integer_programs_only():
     again = solve(form, "highs", start=best.values)
     assert again.solved and "start" not in again.details
     assert again.trace[0].objective == pytest.approx(best.objective)  # the start is the first incumbent
-    assert "mixed-integer" in solve(bounded_qp(), "highs", start={"x": np.zeros(3)}).details["start"]
+    with pytest.warns(MarginoptWarning, match="start is not used"):
+        assert "mixed-integer" in solve(bounded_qp(), "highs", start={"x": np.zeros(3)}).details["start"]

@@ -68,7 +68,7 @@ def drawn(seed: int) -> ScoringProblem:
 def solved(problem: ScoringProblem, **parameters: Any) -> tuple[Fraction, Fraction]:
     """Value and bound, as fractions, from the solver's own loop."""
     solver = SupportsBB(**parameters)
-    state = solver.init(problem, Options(tol=1e-30), np.random.default_rng(0))
+    state = solver.init(problem, Options(tol=1e-16), np.random.default_rng(0))
     while not state.search.done:
         solver.advance(state, 0.0)
     search = state.search

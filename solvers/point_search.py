@@ -1,0 +1,230 @@
+"""Points of the model's own beside a solver's claim: a better one refutes an optimum, any one refutes infeasibility.
+
+A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large or
+small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's point,
+coordinate directions, the directions that raise the rows, and multiples of the continuous relaxation's solution. From the leading
+block (w of a classifier) the model completes the rest; a form without a formulation is tried as it stands. What is found refutes
+a claim, and proves none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.arrays import FloatArray
+from ..models.bare_form import BareForm
+from ..models.model import Model
+from ..models.program.cones import Feature
+from ..models.program.form import StandardForm
+from .backends.clarabel import Clarabel
+from .judging.certificate import Certificate, certify
+from .records.answer import Answer
+from .records.options import Options
+from .records.status import Status
+
+__all__ = ["Refutation", "refuted", "unresolved"]
+
+#: Residual of a point that no rounding explains: a point that violates its rows by more may seem to cost less than it does.
+_EXACT = 1e-12
+#: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
+_MODERATE = 1e3
+#: Coordinates that are tried, and non-zeros of all tried points together.
+_COORDINATES, _WORK = 16, 2e8
+#: Non-zeros of a form whose continuous relaxation is solved.
+_RELAXED = 5e5
+#: Multiples of a direction.
+_FACTORS = (1.0, -1.0, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, 10.0, 1e3, 1e6)
+#: Lengths of a direction whose length says nothing, in units of 1/max(|F|).
+_LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0))
+
+
+#: By which shares of its size a coordinate is moved.
+_SHARES = (-1.0, -0.1, 0.1, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Refutation:
+    """A feasible point that a claim excludes, with its certificate and the sentence that says so."""
+
+    values: Mapping[str, FloatArray]
+    certificate: Certificate
+    remark: str
+
+
+def refuted(
+    model: Model, form: StandardForm, answer: Answer, certificate: Certificate | None, tol: float, seconds: float | None
+) -> Refutation | None:
+    """Return a feasible point that refutes the claim, the best that is found; None where none does.
+
+    Parameters
+    ----------
+    model : Model
+    form : StandardForm
+        The model's.
+    answer : Answer
+        Whose claim it is: an optimum, infeasibility, or a bound.
+    certificate : Certificate or None
+        Of the point that was judged.
+    tol : float
+        Relative gap that the claim is held to.
+    seconds : float, optional
+        That the search may take.
+    """
+    level = _level(answer, certificate, tol)
+    if level is None:
+        return None
+    deadline = np.inf if seconds is None else time.perf_counter() + seconds
+    best, points = None, 0
+    work = 1.0 + _size(form)
+    with np.errstate(all="ignore"):
+        for x in _points(model, form, answer, seconds):
+            points += 1
+            if points * work > _WORK or time.perf_counter() > deadline:
+                break
+            if not np.isfinite(x).all() or not form.objective(x) < level:
+                continue
+            found = certify(form, form.split(x))
+            violation = max(found.violations.values(), default=0.0)
+            if answer.status is Status.INFEASIBLE and (violation > _EXACT or np.abs(x).max(initial=0.0) > _MODERATE):
+                continue  # small beside the point: where the rows are met at infinity only, large points come near
+            if found.feasible(_EXACT) and found.objective + found.error < level:
+                level, best = found.objective, (x, found)
+    return None if best is None else Refutation(form.split(best[0]), best[1], _remark(answer, certificate, best[1]))
+
+
+def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
+    """Why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+
+    Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
+    """
+    if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
+        return ""
+    moved = tolerance * max(1.0, certificate.scale)
+    if moved <= tol * abs(certificate.objective):
+        return ""
+    return (
+        f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
+        f"move the objective by {moved:.1e}, and that is {certificate.objective:.3g}: scale the data, or take a conic solver"
+    )
+
+
+def _size(form: StandardForm) -> float:
+    """Non-zeros of the rows and of P, at most."""
+    P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
+    return P + sum(c.F.nnz for c in form.constraints)
+
+
+def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float | None:
+    """The objective below which a point refutes the claim; None where nothing is claimed, or the claim is proved."""
+    if answer.proved or (certificate is not None and (certificate.inner or certificate.nonconvex)):
+        return None
+    if answer.status is Status.INFEASIBLE:
+        return np.inf
+    if certificate is None or not np.isfinite(certificate.objective):
+        return None
+    objective, errors = certificate.objective, certificate.error + certificate.bound_error
+    size = max(abs(objective), abs(certificate.bound) if np.isfinite(certificate.bound) else 0.0)
+    if answer.status is Status.OPTIMAL:
+        if np.isfinite(certificate.bound) and objective - certificate.bound <= tol * size + errors:
+            return None
+        return objective - 2.0 * tol * size - certificate.error - _EXACT * certificate.scale
+    bound = answer.bound
+    if certificate.integrality is None or bound is None or not np.isfinite(bound):
+        return None
+    return bound - 2.0 * tol * max(abs(bound), abs(objective)) - certificate.error - _EXACT * certificate.scale
+
+
+def _remark(answer: Answer, certificate: Certificate | None, found: Certificate) -> str:
+    """The two statements that exclude each other, with both numbers."""
+    if answer.status is Status.INFEASIBLE or certificate is None:
+        return (
+            f"the solver says infeasible, and a point of objective {found.objective:.10g} (minimised) satisfies all constraints"
+        )
+    if answer.status is Status.OPTIMAL:
+        claim = f"the solver says that {certificate.objective:.10g} is optimal"
+    else:
+        claim = f"the solver's bound is {answer.bound:.10g}"
+    return f"{claim}, and a feasible point, which is returned, costs {found.objective:.10g} (both minimised)"
+
+
+def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None) -> Iterator[FloatArray]:
+    """Points of the form, whole or completed by the model; few of them need be feasible."""
+    zero = np.zeros(form.n)
+    own = None if answer.values is None else _joined(model, form, answer.values)
+    relaxed = _relaxation(form, seconds)
+    label = form.blocks[0].label
+    whole = [point for point in (own, relaxed) if point is not None]
+    if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
+        for direction in (zero, *whole):
+            for factor in _FACTORS if direction.any() else (1.0,):
+                yield np.clip(factor * direction, form.lower, form.upper)
+        yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if own is None else own, 1.0))
+        return
+    yield from whole
+    for leading in _leading(form, [zero, *whole]):
+        point = _joined(model, form, {label: form.blocks[0].unpack(leading)})
+        if point is not None:
+            yield point
+
+
+def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray]:
+    """Values of the leading block: multiples of those of whole points, coordinates, and what raises the rows."""
+    here = form.slices[form.blocks[0].label]
+    low, high = form.lower[here], form.upper[here]
+    for point in whole:
+        for factor in _FACTORS if point[here].any() else (1.0,):
+            yield np.clip(factor * point[here], low, high)
+            if form.integer[here].any() and point[here].any():
+                yield np.clip(np.round(factor * point[here]), low, high)
+    F, _ = form.rows_matrix()
+    part = F[:, here]
+    largest = float(np.abs(part.data).max(initial=0.0))
+    unit = 1.0 / largest if largest > 0.0 else 1.0
+    raising = np.asarray(part.sum(axis=0)).ravel()
+    size = float(np.abs(raising).max(initial=0.0))
+    count = part.shape[1]
+    directions = [unit * np.eye(1, count, j).ravel() for j in range(min(count, _COORDINATES))]
+    if size > 0.0 and np.isfinite(size):
+        directions += [raising / size, unit * raising / size]
+    for direction in directions:
+        for length in _LENGTHS:
+            yield np.clip(length * direction, low, high)
+    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][here], unit))
+
+
+def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:
+    """The point with one coordinate moved, by shares of it and of the unit, or put to zero."""
+    for j in range(min(point.size, _COORDINATES)):
+        size = max(abs(float(point[j])), unit)
+        for value in (0.0, *(point[j] + share * size for share in _SHARES)):
+            moved = point.copy()
+            moved[j] = value
+            yield moved
+
+
+def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) -> FloatArray | None:
+    """x of values that the model completes; None where it cannot."""
+    try:
+        return form.join(model.complete(values))
+    except (InputError, KeyError):
+        return None
+
+
+def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
+    """The solution of the continuous relaxation by an interior point, integers rounded; None without one."""
+    if _size(form) > _RELAXED or form.convexity.refuted:
+        return None
+    relaxed = BareForm(form.relax_integrality() if form.features & {Feature.INTEGER, Feature.INDICATOR} else form)
+    solver = Clarabel()
+    if solver.obstacle(relaxed) is not None:
+        return None
+    answer = solver.run(relaxed, Options(tol=1e-9, time_limit=seconds))
+    if answer.values is None:
+        return None
+    x = form.join(answer.values)
+    return np.where(form.integer, np.round(x), x)

@@ -1,0 +1,139 @@
+"""Claims of solvers that are not so: suboptimal points, infeasibilities and bounds are refuted by points of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pytest
+from data import clouds
+from programs import form_of, knapsack
+from rational.draws import drawn
+
+import marginopt as mo
+from marginopt.models import SecondOrder
+from marginopt.models.arrays import FloatArray
+from marginopt.models.bare_form import as_model
+from marginopt.models.model import Model
+from marginopt.models.program.form import StandardForm
+from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import get_solver
+from marginopt.solvers.solve import judge
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+_X, _Y = clouds(4, 14, 2, 0.3, order="turns", first=-1.0)
+_BALL = form_of(
+    [1.0, -2.0, 0.5], [("ball", np.vstack([np.zeros(3), np.eye(3)]), [1.0, 0, 0, 0], SecondOrder(4))], P=np.diag([1.0, 0, 0])
+)
+MODELS: dict[str, Model | StandardForm] = {
+    "0-1": mo.ZeroOneSVM(_X, _Y, lam=1.0),
+    "0-1 indicators": mo.ZeroOneSVM(_X, _Y, lam=1.0, encoding="indicator"),
+    "ramp": mo.RampSVM(_X, _Y),
+    "hinge": mo.HingeSVM(_X, _Y, lam=1.0),
+    "ball": _BALL,
+    "hulls": mo.L2SVMDual(_X[:, 1:], _Y, C=1.0),
+    "knapsack": knapsack(),
+    "L0": mo.Margin(_X, _Y, "hinge", mo.margin.L0(1.0), domain=mo.margin.Box(-5.0, 5.0)),
+}
+
+
+def told(problem: Model | StandardForm, status: Status, **said: object) -> mo.Result:
+    """What becomes of an answer that a solver gives."""
+    return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **said), Options(), OPEN)  # type: ignore[arg-type]
+
+
+def worse(model: Model, values: Mapping[str, FloatArray], seed: int) -> Iterator[dict[str, FloatArray]]:
+    """Feasible points that cost over 1% more."""
+    form, rng = model.form, np.random.default_rng(seed)
+    x, least = form.join(values), mo.certify(model, values).objective
+    leading = form.blocks[0]
+    here = form.slices[leading.label]
+    for _ in range(60):
+        w = np.clip(x[here] + rng.normal(size=leading.size) * (0.3 + np.abs(x[here])), form.lower[here], form.upper[here])
+        point = model.complete({leading.label: leading.unpack(w)})
+        if len(form.blocks) == 1:
+            point = form.split(np.clip(x * rng.random(), form.lower, form.upper))
+            point = form.split(np.where(form.integer, np.floor(form.join(point)), form.join(point)))
+        found = mo.certify(model, point)
+        if found.feasible(1e-9) and found.objective > least + 1e-2 * abs(least) + 1e-3:
+            yield point
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_worse_point_is_no_optimum(name: str) -> None:
+    problem = MODELS[name]
+    best = mo.solve(problem, "scip" if name != "hulls" else "clarabel")
+    lies = 0
+    for point in worse(as_model(problem), best.values, 7):
+        cost = mo.certify(problem, point).objective
+        result = told(problem, Status.OPTIMAL, values=point, objective=cost, bound=cost)
+        assert result.status is Status.INACCURATE, (cost, best.objective)
+        assert result.certificate is not None
+        assert result.certificate.objective < cost and result.certificate.feasible(1e-9)
+        lies += 1
+        if lies == 5:
+            break
+    assert lies or name == "hulls"
+
+
+def test_lies_about_compositions_of_all_kinds() -> None:
+    """At least nine of ten are found out, and no true claim is called a lie."""
+    caught = lies = 0
+    for number in range(1, 400, 11):
+        model = drawn(number).model
+        best = mo.solve(model, "scip", time_limit=20)
+        assert best.status in (Status.OPTIMAL, Status.INFEASIBLE), (number, best.evidence)
+        if best.status is Status.INFEASIBLE:
+            continue
+        point = next(worse(model, best.values, number), None)
+        if point is None:
+            continue
+        cost = mo.certify(model, point).objective
+        lies += 1
+        caught += told(model, Status.OPTIMAL, values=point, objective=cost, bound=cost).status is Status.INACCURATE
+    assert lies >= 20 and caught >= 0.9 * lies
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_has_points_is_not_infeasible(name: str) -> None:
+    result = told(MODELS[name], Status.INFEASIBLE)
+    assert result.status is Status.INACCURATE
+
+
+@pytest.mark.parametrize("name", ["0-1", "ramp", "L0", "knapsack"])
+def test_a_bound_above_a_known_point_is_refuted(name: str) -> None:
+    """A search that was stopped claims a bound: it is above what the model finds by itself."""
+    model = as_model(MODELS[name])
+    point = next(worse(model, mo.solve(model, "scip").values, 3))
+    cost = mo.certify(model, point).objective
+    result = told(model, Status.TIME_LIMIT, values=point, objective=cost, bound=cost)
+    assert result.status is Status.INACCURATE and result.certificate is not None
+    assert result.certificate.objective < cost
+
+
+@pytest.mark.parametrize("power", [-70, -30, -8, 0, 8, 30, 70])
+@pytest.mark.parametrize("loss", ["hinge", "ramp", "zero-one", "squared-hinge"])
+def test_no_scale_makes_an_unconstrained_composition_infeasible(power: int, loss: str) -> None:
+    """w = 0 is a point of each: whoever says infeasible is contradicted, at scales of the data of 1e-70 to 1e70."""
+    model = mo.Margin(_X * 10.0**power, _Y, loss, "half-l2")
+    for solver in ("scip", "highs", "clarabel", "osqp", "piqp", "scs"):
+        if get_solver(solver).obstacle(model) is not None:
+            continue
+        try:
+            result = mo.solve(model, solver, time_limit=5)
+        except mo.errors.MarginoptError:  # refused in our words
+            continue
+        assert result.status is not Status.INFEASIBLE, (solver, result.evidence)
+
+
+def test_a_continuous_claim_without_multipliers_that_tolerances_explain_is_inaccurate() -> None:
+    """SCIP's feasibility tolerance, 1e-9, is as much as this objective."""
+    form = _BALL.replace(q=_BALL.q * 1e-9, quadratic=None)
+    x = -_BALL.q / np.linalg.norm(_BALL.q)
+    cost = float(form.q @ x)
+    result = told(form, Status.OPTIMAL, values={"x": x}, objective=cost, bound=cost)
+    assert result.status is Status.INACCURATE or np.isfinite(result.certificate.bound)
