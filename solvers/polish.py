@@ -19,7 +19,6 @@ from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .judging.certificate import certify
-from .judging.zero_optimum import NOTE
 from .records.options import Options
 
 __all__ = ["Polished", "fix_integers", "polish", "polished"]
@@ -78,10 +77,6 @@ def polished(
     tight = [(c.objective + (_NOISE * c.scale if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
     best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c in judged]))
     point, how = candidates[best]
-    if model is not None and 0.0 < abs(judged[best].objective) <= _NOISE * judged[best].scale:
-        nothing = model.costless()
-        if nothing is not None and certify(form, nothing).objective == 0.0:
-            return Polished(nothing, NOTE)
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 
 

@@ -180,6 +180,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         digest=fingerprint(model),
         about=describe(model),
         stated=model,
+        tol=tol,
     )
 
 
@@ -226,7 +227,7 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return _Judged()
     if form is None:
-        return _at_zero(model, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
+        return _at_zero(model, None, raw, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
     note = raw.polished
     try:
         values = model.complete(values)
@@ -236,13 +237,21 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         found = polished(form, values, model, seconds)
         values, note = found.values, found.note or note
-    return _at_zero(model, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
+    return _at_zero(model, form, raw, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
 
 
-def _at_zero(model: Model, values: Values, judge: Callable[[Values], Certificate], tol: float, note: str) -> _Judged:
-    """The point with its certificate, or the point of objective zero beside it."""
+def _at_zero(
+    model: Model,
+    form: StandardForm | None,
+    raw: Answer,
+    values: Values,
+    judge: Callable[[Values], Certificate],
+    tol: float,
+    note: str,
+) -> _Judged:
+    """Return the point with its certificate, or the point of objective zero beside it where no point costs less."""
     certificate = judge(values)
-    found = costless_beside(model, certificate, tol, judge)
+    found = costless_beside(model, form, raw, certificate, tol, judge)
     return _Judged(values, certificate, note) if found is None else _Judged(*found, NOTE)
 
 

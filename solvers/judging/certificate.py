@@ -17,13 +17,16 @@ from ...models.arrays import FloatArray
 from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
+from ...models.rounding import gamma
 from ..records.trace import relative_gap
 from .natural_units import objective_scale
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "nonnegative"]
 
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
+#: Sums of the objective's terms of which a bound at the point is made.
+_SUMS = 4.0
 #: Coefficients that are less beside the largest of their row are left out by solvers.
 _SEEN = 1e-9
 
@@ -61,8 +64,11 @@ class Certificate(Displayed):
         Bounds of the rounding errors of the objective, and of what was subtracted from the bound for its own.
     condition : str
         What the bound rests on where convexity is not known; empty where it is proved.
+    rounding : float
+        Bound of the rounding error of the objective where its terms at this point are added up in any order: below it an
+        objective cannot be told from zero.
     scale : float
-        Size of the objective's terms over one natural unit of each variable: what an optimum of zero is measured by.
+        Size of the objective's terms over one natural unit of each variable.
     inner : bool
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
@@ -82,6 +88,7 @@ class Certificate(Displayed):
     error: float = 0.0
     bound_error: float = 0.0
     condition: str = ""
+    rounding: float = 0.0
     scale: float = 1.0
     inner: bool = False
     nonconvex: bool = False
@@ -155,6 +162,8 @@ def certify(
         weights = np.ones(form.n) if np.isfinite(found.value) else _unseen(form)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
+    if found.value < 0.0 and abs(objective.value) <= objective.error and nonnegative(form):
+        found = Bound(0.0, "no term of the objective is negative within the bounds")
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -169,9 +178,30 @@ def certify(
         error=objective.error,
         bound_error=found.error,
         condition=found.condition,
+        rounding=max(objective.error, _rounding(form, x)),
         scale=objective_scale(form),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
+
+
+def nonnegative(form: StandardForm) -> bool:
+    """Return whether no term of the objective can be negative within the bounds of the variables, so that no point costs less than 0."""
+    if form.r < 0.0 or (form.quadratic is not None and not form.convexity.exact):
+        return False
+    return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
+
+
+def _rounding(form: StandardForm, x: FloatArray) -> float:
+    """Bound the rounding error of the objective at x from the absolute values of its terms.
+
+    A bound whose tangent touches at x adds up constant, quadratic, gradient and slopes: four such sums.
+    """
+    size = np.abs(x)
+    error = gamma(form.n) * (float(np.abs(form.q) @ size) + abs(form.r))
+    if form.quadratic is not None:
+        lost = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
+        error += 0.5 * float(size @ lost)
+    return _SUMS * error
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:

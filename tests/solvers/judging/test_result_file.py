@@ -85,7 +85,7 @@ def test_the_layout_before_is_read(tmp_path: Path) -> None:
     assert (result.nodes, result.iterations, result.version, result.bound_kind) == (
         7, 11, "0.9", "as stored, not verified"
     )  # fmt: skip
-    assert (result.objective, result.bound) == (-1.0, -0.9)
+    assert (result.objective, result.bound) == (-1.0, -1.0)
     assert result.values["a"].tolist() == [0.0, 1.0, 2.0]
     assert result.multipliers is not None and result.reduced is not None
     assert result.details == details
