@@ -158,6 +158,9 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
         void = _void(form, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
+    if found.status is Status.OPTIMAL and values is not None and certificate is not None:
+        dearer = _dearer(settled, values, certificate, tol)
+        found = Verdict(Status.INACCURATE, (*found.remarks, dearer)) if dearer else found
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
     late = lateness(raw, options, solver.info.late)
@@ -182,6 +185,19 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         stated=model,
         tol=tol,
     )
+
+
+def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) -> str:
+    """Return by how much the point's w, counted from the data, costs more than is stated; nothing where it does not."""
+    counted = model.counted(values)
+    if counted is None:
+        return ""
+    stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
+    if counted.excess:
+        return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
+    if counted.cost <= stated + tol * max(abs(stated), abs(counted.cost)) + certificate.rounding + certificate.error:
+        return ""
+    return f"counted exactly, w costs {counted.cost:.10g}, not {stated:.10g} (minimised): {short}"
 
 
 def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options) -> str:

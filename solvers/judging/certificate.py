@@ -185,7 +185,7 @@ def certify(
 
 
 def nonnegative(form: StandardForm) -> bool:
-    """Return whether no term of the objective can be negative within the bounds of the variables, so that no point costs less than 0."""
+    """Return whether no term of the objective can be negative within the bounds, so that no point costs less than 0."""
     if form.r < 0.0 or (form.quadratic is not None and not form.convexity.exact):
         return False
     return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
