@@ -1,9 +1,10 @@
 """Points of a composition counted in exact arithmetic, and points beside them that cost what they are to cost.
 
-A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding: a
-margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance of a
-threshold are moved onto its cheaper side, and the parts are then counted of the numbers as they are stored. The move is as small as rounding asks: along a direction in which all of those margins grow. Where two of them oppose
-each other, both are met with equality, by coefficients on a grid that the equations map into itself.
+A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
+a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
+of a threshold are moved onto its cheaper side, and the parts are then counted of the numbers as they are stored. The move is as
+small as rounding asks: along a direction in which all of those margins grow. Where two of them oppose each other, both are met
+with equality, by coefficients on a grid that the equations map into itself.
 """
 
 from __future__ import annotations
