@@ -53,8 +53,11 @@ class Counted:
         Points, coefficients and errors beyond what the restrictions allow.
     miss : float
         By how much a margin misses a threshold beside it, at most.
+    rounding : float
+        What the roundings of the margins are worth where the loss has a slope of one.
     """
 
     cost: float
     excess: int = 0
     miss: float = 0.0
+    rounding: float = 0.0

@@ -195,7 +195,8 @@ def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) 
     stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
     if counted.excess:
         return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
-    if counted.cost <= stated + tol * max(abs(stated), abs(counted.cost)) + certificate.rounding + certificate.error:
+    lost = certificate.rounding + certificate.error + counted.rounding
+    if counted.cost <= stated + tol * max(abs(stated), abs(counted.cost)) + lost:
         return ""
     return f"counted exactly, w costs {counted.cost:.10g}, not {stated:.10g} (minimised): {short}"
 

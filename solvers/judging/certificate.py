@@ -65,8 +65,8 @@ class Certificate(Displayed):
     condition : str
         What the bound rests on where convexity is not known; empty where it is proved.
     rounding : float
-        Bound of the rounding error of the objective where its terms at this point are added up in any order: below it an
-        objective cannot be told from zero.
+        Bound of the rounding error of the objective where its terms at this point, rows at their prices among them, are added up
+        in any order: below it an objective cannot be told from zero.
     scale : float
         Size of the objective's terms over one natural unit of each variable.
     inner : bool
@@ -95,8 +95,12 @@ class Certificate(Displayed):
 
     @property
     def gap(self) -> float:
-        """(objective - bound)/max(|objective|, |bound|); infinite without a bound."""
-        return relative_gap(self.objective, self.bound)
+        """(objective - bound)/max(|objective|, |bound|); 0 where both are zero within rounding, infinite without a bound."""
+        return 0.0 if self.both_zero(self.bound) else relative_gap(self.objective, self.bound)
+
+    def both_zero(self, bound: float) -> bool:
+        """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point."""
+        return max(abs(self.objective), abs(bound)) <= self.rounding
 
     @property
     def resolution(self) -> float:
@@ -178,7 +182,7 @@ def certify(
         error=objective.error,
         bound_error=found.error,
         condition=found.condition,
-        rounding=max(objective.error, _rounding(form, x)),
+        rounding=max(objective.error, _rounding(form, x)) + (0.0 if conditions is None else conditions.rounding),
         scale=objective_scale(form),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
@@ -250,6 +254,7 @@ class _Conditions:
     complementarity: float
     unmet: float
     undercut: float
+    rounding: float
 
 
 def _conditions(
@@ -258,7 +263,7 @@ def _conditions(
     """The optimality conditions, the residual of each variable times its weight."""
     gradient = form.gradient(x)
     pulled = np.zeros(form.n)
-    outside, products, undercut = 0.0, 0.0, 0.0
+    outside, products, undercut, rounding = 0.0, 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         pulled += c.pulled(z)
@@ -267,6 +272,8 @@ def _conditions(
         each = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
         products += float(np.abs(each).sum())
         undercut += float(np.maximum(-each, 0.0).sum())
+        if z.any():
+            rounding += gamma(form.n) * float(np.abs(z) @ (abs(c.F) @ np.abs(x) + np.abs(c.g)))
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     missing = np.zeros(form.n)
     for side, end in ((1.0, form.lower), (-1.0, form.upper)):
@@ -286,7 +293,7 @@ def _conditions(
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
     dual = max(stationarity, outside, unpriced)
-    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut)
+    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding)
 
 
 def _unseen(form: StandardForm) -> FloatArray:

@@ -102,7 +102,8 @@ class Judged(Said):
         """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
         or where the point violates its constraints too much to have an objective that counts.
 
-        A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it.
+        A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it,
+        and so are two numbers that are both zero within the rounding error of the objective's terms.
         """
         if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(_COUNTS):
             return float("nan")
@@ -122,7 +123,9 @@ class Judged(Said):
         assert certificate is not None
         above = bound - certificate.objective
         explained = certificate.undercut + certificate.error + certificate.bound_error
-        return above >= 0.0 and (above <= explained or relative_gap(certificate.objective, bound) == 0.0)
+        return certificate.both_zero(bound) or (
+            above >= 0.0 and (above <= explained or relative_gap(certificate.objective, bound) == 0.0)
+        )
 
     @property
     def solved(self) -> bool:

@@ -40,7 +40,6 @@ __all__ = [
     "gap_closed",
     "verdict",
     "void_rows",
-    "within_rounding",
 ]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
@@ -210,7 +209,7 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
             return Verdict(Status.OPTIMAL)
         if allowed > 0.0:  # nothing is a share of an optimum of exactly zero
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
-    if within_rounding(certificate, bound):
+    if certificate.both_zero(bound):
         if not _point_counts(certificate, tol):
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
         return Verdict(Status.OPTIMAL, (_enclosed(certificate),))
@@ -225,15 +224,10 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     return Verdict(Status.INACCURATE)
 
 
-def within_rounding(certificate: Certificate, bound: float) -> bool:
-    """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point."""
-    return max(abs(certificate.objective), abs(bound)) <= certificate.rounding
-
-
 def gap_closed(certificate: Certificate, bound: float, tol: float) -> bool:
     """Return whether objective and bound agree: a relative gap within the tolerance, or both zero within rounding."""
     largest = max(abs(certificate.objective), abs(bound))
-    return abs(certificate.objective - bound) <= tol * largest or within_rounding(certificate, bound)
+    return abs(certificate.objective - bound) <= tol * largest or certificate.both_zero(bound)
 
 
 def _point_counts(certificate: Certificate, tol: float) -> bool:

@@ -23,9 +23,9 @@ from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ..records.answer import Answer
 from ..records.status import Status
+from ..records.trace import relative_gap
 from .certificate import Certificate, nonnegative
 from .evidence.linear import Rows
-from .verdict import gap_closed
 
 __all__ = ["NOTE", "Values", "costless_beside", "least_is_zero"]
 
@@ -60,7 +60,8 @@ def costless_beside(
         The certificate of other values with the same multipliers.
     """
     claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
-    if not claimed or certificate.bound > 0.0 or gap_closed(certificate, certificate.bound, tol):
+    met = abs(relative_gap(certificate.objective, certificate.bound)) <= tol
+    if met or not claimed or certificate.bound > 0.0:
         return None
     values = model.costless()
     if values is None:

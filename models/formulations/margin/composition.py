@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...appraisal import Appraisal, Counted
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
@@ -196,9 +196,14 @@ class Composition(Model):
             return None
         w = np.asarray(values["w"], dtype=np.float64)
         argument = counting.arguments(w)
-        cost = self._cost(w, argument)
+        try:
+            cost = self._cost(w, argument)
+        except UnsupportedModelError:  # a loss that is an optimisation problem of its own
+            return None
         excess = counting.excess(w) if counting.decides else 0
-        return Counted(cost, excess, counting.miss(argument)) if np.isfinite(cost) or excess else None
+        if not (np.isfinite(cost) or excess):
+            return None
+        return Counted(cost, excess, counting.miss(argument), float(self.costs @ counting.rounding(w)))
 
     def _cost(self, w: FloatArray, argument: FloatArray) -> float:
         """R(w) and the losses of these arguments."""

@@ -151,6 +151,10 @@ class Counting:
         near = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
         return max((float(m.max(initial=0.0)) for m in near), default=0.0)
 
+    def rounding(self, w: FloatArray) -> FloatArray:
+        """Bound the rounding error of the arguments as float64 has them."""
+        return _rounding(self.A, self.c, w)
+
     def beside(self, w: FloatArray) -> Iterator[FloatArray]:
         """Yield points near w on the cheaper side of every threshold that w is near, and with zeros where it nearly has them."""
         if (self.lower > self.upper).any():
@@ -185,7 +189,7 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     An entry that is below a threshold of side 1 is below it as a double, and one that is above a threshold of side -1 above it.
     """
     argument = np.asarray(A @ w + c)
-    error = 2.0 * gamma(w.size + 1) * (np.abs(A) @ np.abs(w) + np.abs(c))
+    error = _rounding(A, c, w)
     unsure = np.full(c.size, A.size <= _EXACT)
     for t, _ in sides:
         unsure |= np.abs(argument - t) <= error
@@ -196,6 +200,10 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
         if low in over and Fraction(low) != exact:
             argument[i] = math.nextafter(low, math.inf)
     return argument
+
+
+def _rounding(A: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
+    return np.asarray(2.0 * gamma(w.size + 1) * (np.abs(A) @ np.abs(w) + np.abs(c)))
 
 
 def _product(a: list[float], w: list[float]) -> Fraction:
@@ -255,7 +263,7 @@ def moved_onto(
 
 def _met(H: FloatArray, h: FloatArray, w: FloatArray) -> bool:
     """Return whether Hw ≥ h, of the numbers as they are stored."""
-    value, error = H @ w - h, 2.0 * gamma(w.size + 1) * (np.abs(H) @ np.abs(w) + np.abs(h))
+    value, error = H @ w - h, _rounding(H, h, w)
     if (value < -error).any():
         return False
     unsure = np.flatnonzero(np.abs(value) <= error).tolist()
