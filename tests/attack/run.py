@@ -1,7 +1,7 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
 some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors, 1,000 searches with
 broken workers, 3,000 programs, proofs and machines of others, 2,000 ramps with 6,000 forged proofs, 10,000 compositions with
-20,000 forged proofs; prints the table.
+20,000 forged proofs, 5,000 whose w is counted in rationals, 2,000 with levels in any place and scale; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -30,6 +30,7 @@ import attack_compositions as compositions
 import attack_doors as doors
 import attack_files as files
 import attack_inputs as inputs
+import attack_levels as levels
 import attack_models as models
 import attack_outside as outside
 import attack_ramps as ramps
@@ -148,7 +149,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parts = ("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps", "compositions")
+    parts = (
+        "answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps", "compositions", "counted",
+        "levels",
+    )  # fmt: skip
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -171,6 +175,10 @@ def main() -> int:
         rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "compositions"):
         rows.append(attack_cases("compositions, forged proofs", compositions.attack, round(10_000 * a.part), a.seed))
+    if a.only in (None, "counted"):
+        rows.append(attack_cases("w counted in rationals", compositions.attack_counted, round(5_000 * a.part), a.seed))
+    if a.only in (None, "levels"):
+        rows.append(attack_cases("levels, offset and scaled", levels.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

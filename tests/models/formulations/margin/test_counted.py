@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from rational.draws import drawn
-from rational.flats import dot, fractions
+from rational.judged import counted_fault
 
 import marginopt as mo
 from marginopt import margin as M
@@ -21,21 +21,6 @@ WIDE = (np.full(2, -np.inf), np.full(2, np.inf))
 LOOSE = np.zeros(2, dtype=bool)
 
 
-def fault(result: mo.Result, number: int) -> str:
-    """By what the w of a result differs from what is said of it, counted in rationals; empty where by nothing."""
-    exact = drawn(number).exact
-    w, stated = fractions(result.values["w"]), Fraction(float(result.objective))
-    margins = [dot(a, w) for a in exact.rows]
-    cost = exact.cost(w)
-    if cost > stated + Fraction(1, 10**6) * abs(stated) + Fraction(1, 10**12):
-        return f"{number}: {float(stated)!r} is stated, w costs {float(cost)!r}"
-    if exact.counted and sum(bool(w[j]) for j in exact.counted) > exact.most:
-        return f"{number}: {exact.most} coefficients may be non-zero, w is {result.values['w']}"
-    if any(margins[i] < 1 for i in exact.kept) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
-        return f"{number}: points that must be kept, or more than a budget, are given up"
-    return "" if exact.allowed(w, Fraction(1, 10**9)) else f"{number}: w is not allowed"
-
-
 @pytest.mark.parametrize(
     ("number", "solver"),
     [(k, solver) for k in (2, 8, 9, 10, 12, 13, 21, 24, 28) for solver in ("margin-bb", "scip")] + [(13, "highs"), (24, "highs")],
@@ -44,7 +29,7 @@ def test_w_costs_what_the_result_says(number: int, solver: str) -> None:
     """Jumps, kept points, budgets, zeros: of all of these w missed one by a rounding."""
     result = mo.solve(drawn(number).model, solver)
     assert result.status is Status.OPTIMAL
-    assert fault(result, number) == ""
+    assert counted_fault(result, drawn(number).exact) == ""
 
 
 def test_arguments_are_on_their_side_of_a_threshold() -> None:
