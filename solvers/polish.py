@@ -25,8 +25,6 @@ __all__ = ["Polished", "fix_integers", "polish", "polished"]
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
-#: Share of the objective's scale that rounding in rows may be worth.
-_NOISE = 1e-12
 
 
 def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
@@ -70,12 +68,13 @@ def polished(
             whole = offset.copy()
             whole[keep] = piece
             candidates.append((whole, how))
-    if model is not None:
-        candidates = [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
+    if model is not None:  # where no point counts as allowed, those stay that are allowed within rounding
+        candidates = [*((form.join(model.recounted(form.split(point))), how) for point, how in candidates), *candidates]
     judged = [certify(form, form.split(point)) for point, _ in candidates]
     # what is not better by more than rounding is not better: an incumbent of exactly zero stays
-    tight = [(c.objective + (_NOISE * c.scale if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
-    best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c in judged]))
+    count = len(candidates) if model is None else len(candidates) // 2
+    tight = [(k >= count, c.objective + (c.rounding if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
+    best = min(tight)[2] if tight else int(np.argmin([c.primal_residual for c in judged]))
     point, how = candidates[best]
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 

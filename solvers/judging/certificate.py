@@ -166,8 +166,8 @@ def certify(
         weights = np.ones(form.n) if np.isfinite(found.value) else _unseen(form)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
-    if found.value < 0.0 and abs(objective.value) <= objective.error and nonnegative(form):
-        found = Bound(0.0, "no term of the objective is negative within the bounds")
+    if found.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
+        found = Bound(0.0, "no part of the objective is negative")
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -193,6 +193,11 @@ def nonnegative(form: StandardForm) -> bool:
     if form.r < 0.0 or (form.quadratic is not None and not form.convexity.exact):
         return False
     return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
+
+
+def _never_negative(form: StandardForm, model: Model | None) -> bool:
+    """Return whether form or model says that no point costs less than zero."""
+    return nonnegative(form) or (model is not None and model.nonnegative)
 
 
 def _rounding(form: StandardForm, x: FloatArray) -> float:

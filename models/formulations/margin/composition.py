@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -166,6 +166,11 @@ class Composition(Model):
             found |= restriction.blocks(at, name)
         return found
 
+    @property
+    def nonnegative(self) -> bool:
+        """Where the loss is: no regulariser is negative."""
+        return self.loss.nonnegative()
+
     @cached_property
     def counting(self) -> Counting | None:
         """What a rounding of w may change; None where the rows are on disk or too many to be counted in memory."""
@@ -177,11 +182,16 @@ class Composition(Model):
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
         return Counting.of(*parts, self._setting(), (A.toarray(), c))
 
-    def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
         """The point beside this one that costs least, counted in exact arithmetic, with all blocks as its w has them."""
         counting = self.counting
         if counting is None or not counting.decides or "w" not in values:
             return dict(values)
+        if box is not None:
+            lower, upper = np.maximum(counting.lower, box[0]), np.minimum(counting.upper, box[1])
+            counting = replace(counting, lower=lower, upper=upper)
         w = np.asarray(values["w"], dtype=np.float64)
         candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
         worth = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
