@@ -193,7 +193,7 @@ def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) 
     if counted is None:
         return ""
     stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
-    if counted.excess:
+    if counted.excess and certificate.integrality is not None:  # of a continuous program those are rows, met to tolerance
         return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
     lost = certificate.rounding + certificate.error + counted.rounding
     if counted.cost <= stated + tol * max(abs(stated), abs(counted.cost)) + lost:
