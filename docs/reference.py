@@ -23,9 +23,9 @@ _WIDE = 80
 #: What solvers, certificates and reports ask a model for; its page is for those who state and solve one.
 _HOOKS = frozenset(
     {
-        "appraise", "base", "bound", "changes", "compile", "complete", "composed", "costless", "display", "form_bytes",
-        "free", "has_margins", "incumbent_source", "intercept_bound", "level", "m_source", "maximised", "meaning",
-        "moved", "norm", "norm_line", "outer", "parameters", "recounted", "separable_data", "settled", "spending",
+        "appraise", "base", "bound", "changes", "compile", "complete", "composed", "costless", "counted", "counting", "display",
+        "form_bytes", "free", "has_margins", "incumbent_source", "intercept_bound", "level", "m_source", "maximised", "meaning",
+        "moved", "nonnegative", "norm", "norm_line", "outer", "parameters", "recounted", "separable_data", "settled", "spending",
         "stated_with", "unchanged", "unrestricted", "unviewed", "view", "with_integers",
     }
 )  # fmt: skip

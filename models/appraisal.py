@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Appraisal", "Bound"]
+__all__ = ["Appraisal", "Bound", "Counted"]
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,25 @@ class Appraisal:
     error: float = 0.0
     bound_error: float = 0.0
     condition: str = ""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a classifier costs by the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
+
+    Parameters
+    ----------
+    cost : float
+        Regulariser and losses of w, in the form's sense.
+    excess : int
+        Points, coefficients and errors beyond what the restrictions allow.
+    miss : float
+        By how much a margin misses a threshold beside it, at most.
+    rounding : float
+        What the roundings of the margins are worth where the loss has a slope of one.
+    """
+
+    cost: float
+    excess: int = 0
+    miss: float = 0.0
+    rounding: float = 0.0

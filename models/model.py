@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..display import Display
-from .appraisal import Appraisal, Bound
+from .appraisal import Appraisal, Bound, Counted
+from .arrays import FloatArray
 from .handing_over import HandingOver
 from .looks.explanation import Explanation, Solution, explain
 from .stated import Stated
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.proof import Import
 
-__all__ = ["Appraisal", "Bound", "Model"]
+__all__ = ["Appraisal", "Bound", "Counted", "Model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,11 @@ class Model(Stated, HandingOver):
     def composed(self) -> Model | None:
         """The same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
+
+    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+        """Return the cost of the point's w alone, from the data; None where the model is no composition to count by."""
+        composed = self.composed
+        return None if composed is None or composed is self else composed.counted(values)
 
     @property
     def unchanged(self) -> Model:

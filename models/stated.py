@@ -111,10 +111,18 @@ class Stated(Displayed, ABC):
             return None
         return form.split(np.zeros(form.n))
 
-    def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no point costs less than zero, by what the objective is made of."""
+        return False
+
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
         """A point beside this one, within rounding, that costs what it says when it is recounted in exact arithmetic.
 
-        For models whose objective jumps (a margin of 1 - 1e-16 is violated); others return the point.
+        For models whose objective jumps (a margin of 1 - 1e-16 is violated); others return the point. ``box`` are further bounds
+        of w, lower and upper.
         """
         return dict(values)
 

@@ -19,15 +19,12 @@ from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .judging.certificate import certify
-from .judging.zero_optimum import NOTE
 from .records.options import Options
 
 __all__ = ["Polished", "fix_integers", "polish", "polished"]
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
-#: Share of the objective's scale that rounding in rows may be worth.
-_NOISE = 1e-12
 
 
 def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
@@ -71,17 +68,14 @@ def polished(
             whole = offset.copy()
             whole[keep] = piece
             candidates.append((whole, how))
-    if model is not None:
-        candidates = [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
+    if model is not None:  # where no point counts as allowed, those stay that are allowed within rounding
+        candidates = [*((form.join(model.recounted(form.split(point))), how) for point, how in candidates), *candidates]
     judged = [certify(form, form.split(point)) for point, _ in candidates]
     # what is not better by more than rounding is not better: an incumbent of exactly zero stays
-    tight = [(c.objective + (_NOISE * c.scale if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
-    best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c in judged]))
+    count = len(candidates) if model is None else len(candidates) // 2
+    tight = [(k >= count, c.objective + (c.rounding if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
+    best = min(tight)[2] if tight else int(np.argmin([c.primal_residual for c in judged]))
     point, how = candidates[best]
-    if model is not None and 0.0 < abs(judged[best].objective) <= _NOISE * judged[best].scale:
-        nothing = model.costless()
-        if nothing is not None and certify(form, nothing).objective == 0.0:
-            return Polished(nothing, NOTE)
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 
 

@@ -232,14 +232,9 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved:
         refutation = refuted(settled, form, raw, certificate, tol, seconds)
     if refutation is not None:
-        before, values, certificate = certificate, refutation.values, refutation.certificate
-        if before is not None and before.bound > certificate.bound:  # a bound does not depend on the point
-            proof = {name: getattr(before, name) for name in ("bound", "argument", "bound_error", "condition")}
-            certificate = replace(certificate, **proof)
+        values, certificate = refutation.values, _with_bound(refutation.certificate, certificate)
         found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
-    if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
-        void = _void(form, raw, form.join(values), certificate, solver, options)
-        found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
+    found = _examined_optimum(found, settled, form, raw, values, certificate, solver, options)
     if form is not None:
         found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
     raw = claim.answer
@@ -265,7 +260,50 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         digest=fingerprint(model),
         about=describe(model),
         stated=model,
+        tol=tol,
     )
+
+
+def _with_bound(certificate: Certificate, before: Certificate | None) -> Certificate:
+    """Return the certificate of another point with the larger of both bounds: a bound does not depend on the point."""
+    if before is None or before.bound <= certificate.bound:
+        return certificate
+    return replace(certificate, **{name: getattr(before, name) for name in ("bound", "argument", "bound_error", "condition")})
+
+
+def _examined_optimum(
+    found: Verdict,
+    model: Model,
+    form: StandardForm | None,
+    answer: Answer,
+    values: Values | None,
+    certificate: Certificate | None,
+    solver: Solver,
+    options: Options,
+) -> Verdict:
+    """Return the verdict, INACCURATE for an optimum that nothing supports or whose w costs more than is stated."""
+    if found.status is not Status.OPTIMAL or values is None:
+        return found
+    objection = ""
+    if form is not None and solver.reads_form:
+        objection = _void(form, answer, form.join(values), certificate, solver, options)
+    if not objection and certificate is not None:
+        objection = _dearer(model, values, certificate, options.tolerance(solver.info.tolerance))
+    return Verdict(Status.INACCURATE, (*found.remarks, objection)) if objection else found
+
+
+def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) -> str:
+    """Return by how much the point's w, counted from the data, costs more than is stated; nothing where it does not."""
+    counted = model.counted(values)
+    if counted is None:
+        return ""
+    stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
+    if counted.excess and certificate.integrality is not None:  # of a continuous program those are rows, met to tolerance
+        return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
+    lost = certificate.rounding + certificate.error + counted.rounding
+    if counted.cost <= stated + tol * max(abs(stated), abs(counted.cost)) + lost:
+        return ""
+    return f"counted exactly, w costs {counted.cost:.10g}, not {stated:.10g} (minimised): {short}"
 
 
 def _void(
@@ -319,7 +357,7 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return _Judged()
     if form is None:
-        return _at_zero(model, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
+        return _at_zero(model, None, raw, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
     note = raw.polished
     try:
         values = model.complete(values)
@@ -329,13 +367,21 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         found = polished(form, values, model, seconds)
         values, note = found.values, found.note or note
-    return _at_zero(model, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
+    return _at_zero(model, form, raw, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
 
 
-def _at_zero(model: Model, values: Values, judge: Callable[[Values], Certificate], tol: float, note: str) -> _Judged:
-    """The point with its certificate, or the point of objective zero beside it."""
+def _at_zero(
+    model: Model,
+    form: StandardForm | None,
+    raw: Answer,
+    values: Values,
+    judge: Callable[[Values], Certificate],
+    tol: float,
+    note: str,
+) -> _Judged:
+    """Return the point with its certificate, or the point of objective zero beside it where no point costs less."""
     certificate = judge(values)
-    found = costless_beside(model, certificate, tol, judge)
+    found = costless_beside(model, form, raw, certificate, tol, judge)
     return _Judged(values, certificate, note) if found is None else _Judged(*found, NOTE)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
+from ..appraisal import Counted
 from ..arrays import FloatArray
 from ..looks.explained import Explained
 from ..model import Bound, Model
@@ -164,6 +165,25 @@ class Changed(Model):
         own = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
         stands = replace(own, argument=f"{own.argument}, of the model before the change, which restricts it")
         return max(stands, found, key=lambda bound: (not bound.condition, bound.value))
+
+    @property
+    def nonnegative(self) -> bool:
+        """As the model is, where the change only restricts it."""
+        return self.change.restricts and self.base.nonnegative
+
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """The model's, within the bounds that the change leaves; the point itself where the change does more than restrict."""
+        if not self.change.restricts or "w" not in values:
+            return dict(values)
+        own = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
+        lower, upper = own if box is None else (np.maximum(box[0], next(own)), np.minimum(box[1], next(own)))
+        return dict(values) | self.base.recounted(self._before(values), (lower, upper))
+
+    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+        """The model's, where the change only restricts it."""
+        return self.base.counted(self._before(values)) if self.change.restricts else None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """The model's scores."""

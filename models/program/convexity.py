@@ -74,6 +74,11 @@ class Convexity:
         return self.evidence in (Evidence.CONSTRUCTION, Evidence.VERIFIED)
 
     @property
+    def exact(self) -> bool:
+        """Whether the quadratic is convex to the last digit, everywhere."""
+        return self.known and self.deficit is None and self.penalty == 0.0
+
+    @property
     def refuted(self) -> bool:
         """Whether a direction of negative curvature is known."""
         return self.evidence is Evidence.NEGATIVE

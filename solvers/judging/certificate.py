@@ -17,13 +17,16 @@ from ...models.arrays import FloatArray
 from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
+from ...models.rounding import gamma
 from ..records.trace import relative_gap
 from .natural_units import objective_scale
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "nonnegative"]
 
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
+#: Sums of the objective's terms of which a bound at the point is made.
+_SUMS = 4.0
 #: Coefficients that are less beside the largest of their row are left out by solvers.
 _SEEN = 1e-9
 
@@ -61,8 +64,11 @@ class Certificate(Displayed):
         Bounds of the rounding errors of the objective, and of what was subtracted from the bound for its own.
     condition : str
         What the bound rests on where convexity is not known; empty where it is proved.
+    rounding : float
+        Bound of the rounding error of the objective where its terms at this point, rows at their prices among them, are added up
+        in any order: below it an objective cannot be told from zero.
     scale : float
-        Size of the objective's terms over one natural unit of each variable: what an optimum of zero is measured by.
+        Size of the objective's terms over one natural unit of each variable.
     inner : bool
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
@@ -84,6 +90,7 @@ class Certificate(Displayed):
     error: float = 0.0
     bound_error: float = 0.0
     condition: str = ""
+    rounding: float = 0.0
     scale: float = 1.0
     inner: bool = False
     nonconvex: bool = False
@@ -91,8 +98,12 @@ class Certificate(Displayed):
 
     @property
     def gap(self) -> float:
-        """(objective - bound)/max(|objective|, |bound|); infinite without a bound."""
-        return relative_gap(self.objective, self.bound)
+        """(objective - bound)/max(|objective|, |bound|); 0 where both are zero within rounding, infinite without a bound."""
+        return 0.0 if self.both_zero(self.bound) else relative_gap(self.objective, self.bound)
+
+    def both_zero(self, bound: float) -> bool:
+        """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point."""
+        return max(abs(self.objective), abs(bound)) <= self.rounding
 
     @property
     def resolution(self) -> float:
@@ -158,6 +169,8 @@ def certify(
         weights = np.ones(form.n) if np.isfinite(found.value) else _unseen(form)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
+    if found.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
+        found = Bound(0.0, "no part of the objective is negative")
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -173,9 +186,35 @@ def certify(
         bound_error=found.error,
         condition=found.condition,
         derived=found.derived,
+        rounding=max(objective.error, _rounding(form, x)) + (0.0 if conditions is None else conditions.rounding),
         scale=objective_scale(form),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
+
+
+def nonnegative(form: StandardForm) -> bool:
+    """Return whether no term of the objective can be negative within the bounds, so that no point costs less than 0."""
+    if form.r < 0.0 or (form.quadratic is not None and not form.convexity.exact):
+        return False
+    return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
+
+
+def _never_negative(form: StandardForm, model: Model | None) -> bool:
+    """Return whether form or model says that no point costs less than zero."""
+    return nonnegative(form) or (model is not None and model.nonnegative)
+
+
+def _rounding(form: StandardForm, x: FloatArray) -> float:
+    """Bound the rounding error of the objective at x from the absolute values of its terms.
+
+    A bound whose tangent touches at x adds up constant, quadratic, gradient and slopes: four such sums.
+    """
+    size = np.abs(x)
+    error = gamma(form.n) * (float(np.abs(form.q) @ size) + abs(form.r))
+    if form.quadratic is not None:
+        lost = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
+        error += 0.5 * float(size @ lost)
+    return _SUMS * error
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:
@@ -224,6 +263,7 @@ class _Conditions:
     complementarity: float
     unmet: float
     undercut: float
+    rounding: float
 
 
 def _conditions(
@@ -232,7 +272,7 @@ def _conditions(
     """The optimality conditions, the residual of each variable times its weight."""
     gradient = form.gradient(x)
     pulled = np.zeros(form.n)
-    outside, products, undercut = 0.0, 0.0, 0.0
+    outside, products, undercut, rounding = 0.0, 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         pulled += c.pulled(z)
@@ -241,6 +281,8 @@ def _conditions(
         each = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
         products += float(np.abs(each).sum())
         undercut += float(np.maximum(-each, 0.0).sum())
+        if z.any():
+            rounding += gamma(form.n) * float(np.abs(z) @ (abs(c.F) @ np.abs(x) + np.abs(c.g)))
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     missing = np.zeros(form.n)
     for side, end in ((1.0, form.lower), (-1.0, form.upper)):
@@ -260,7 +302,7 @@ def _conditions(
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
     dual = max(stationarity, outside, unpriced)
-    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut)
+    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding)
 
 
 def _unseen(form: StandardForm) -> FloatArray:

@@ -101,17 +101,31 @@ class Judged(Said):
     def gap(self) -> float:
         """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
         or where the point violates its constraints too much to have an objective that counts.
+
+        A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it,
+        and so are two numbers that are both zero within the rounding error of the objective's terms.
         """
         if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(_COUNTS):
             return float("nan")
-        return relative_gap(self.certificate.objective, self.best_bound[0])
+        return 0.0 if self._level else relative_gap(self.certificate.objective, self.best_bound[0])
 
     @property
     def absolute_gap(self) -> float:
-        """primal - bound; NaN without a point or a bound."""
+        """primal - bound, 0 where `gap` is; NaN without a point or a bound."""
         if self.certificate is None or not np.isfinite(self.best_bound[0]):
             return float("nan")
-        return self.certificate.objective - self.best_bound[0]
+        return 0.0 if self._level else self.certificate.objective - self.best_bound[0]
+
+    @property
+    def _level(self) -> bool:
+        """Whether the bound is at the objective, or above it by no more than a point within tolerance may explain."""
+        certificate, bound = self.certificate, self.best_bound[0]
+        assert certificate is not None
+        above = bound - certificate.objective
+        explained = certificate.undercut + certificate.error + certificate.bound_error
+        return certificate.both_zero(bound) or (
+            above >= 0.0 and (above <= explained or relative_gap(certificate.objective, bound) == 0.0)
+        )
 
     @property
     def solved(self) -> bool:

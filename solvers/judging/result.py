@@ -16,11 +16,13 @@ from ...models.importing.doors import recipient_of
 from ...models.importing.source import Ending, Returned
 from ..records.answer import Answer, Update
 from ..records.status import Status
+from ..records.trace import relative_gap
 from .certificate import Certificate
 from .going_back import difference, ending_of
 from .judged import Judged
 from .said import Claim
 from .untyped_state import with_answer
+from .verdict import gap_closed
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -76,6 +78,13 @@ class Result(Judged):
         Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
     stated : Model or None
         The model itself, in the process that solved it; pickles and files leave it out.
+    tol : float
+        Relative gap that an optimum was held to.
+
+    Notes
+    -----
+    Whoever makes a result: OPTIMAL beside a bound that the objective does not meet becomes INACCURATE. Objective and best bound
+    of an optimum are within ``tol`` of each other, or both zero within the rounding error of the objective's terms at the point.
     """
 
     model: str
@@ -96,6 +105,22 @@ class Result(Judged):
     about: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
     stated: Model | None = None
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        open_gap = self._open_gap() if self.status is Status.OPTIMAL else ""
+        if open_gap:
+            object.__setattr__(self, "status", Status.INACCURATE)
+            object.__setattr__(self, "evidence", "; ".join(filter(None, [self.evidence, open_gap])))
+
+    def _open_gap(self) -> str:
+        """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""
+        bound, certificate = self.best_bound[0], self.certificate
+        if certificate is None or not np.isfinite(bound) or gap_closed(certificate, bound, self.tol):
+            return ""
+        return (
+            f"no optimum: the relative gap is {abs(relative_gap(certificate.objective, bound)):.2e}, more than tol = {self.tol:g}"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the model: results travel between processes whose data are there already."""

@@ -32,6 +32,8 @@ _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridg
 _REMARKS = ("models_trained", "objectives", "dual_value")
 #: What files of earlier versions do not hold.
 _SINCE: dict[str, Any] = {"compile_seconds": 0.0}
+#: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
+_LOOSEST = 1e-3
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
 
 
@@ -123,6 +125,7 @@ def _arrays(result: Result) -> dict[str, Any]:
         "steps": [row.step for row in answer.trace],
         "parts": list(held),
         "digest": result.digest,
+        "tol": result.tol,
         "about": dict(result.about),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
@@ -197,6 +200,7 @@ def _result(arrays: dict[str, Any]) -> Result:
         summary={str(name): float(value) for name, value in meta["summary"].items()},
         digest=str(meta.get("digest", "")),
         about={str(name): str(value) for name, value in meta.get("about", {}).items()},
+        tol=float(meta.get("tol", _LOOSEST)),
     )
 
 

@@ -7,10 +7,11 @@ conditions at the multipliers, else (mixed-integer problems, solvers without mul
 violations within the tolerances are worth at their prices must be within the tolerance of the objective as well: where its terms
 cancel, a residual of 1e-8 may be half of it.
 
-A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound both enclose
-zero within their rounding errors, or where the objective is zero exactly and the bound is within 1e-9 of the objective's natural
-scale, and what the point violates is worth no more. What is claimed then is how far from zero it may be, in words (`ZERO`). How
-small an objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
+A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound are both
+within the rounding error of the objective at the point, added up from its terms there, and what the point violates is worth no
+more. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an objective is beside the data says
+nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is exactly zero at the origin, a bound of
+exactly zero is proved (`zero_optimum`).
 
 An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary.
@@ -31,12 +32,21 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "faint", "verdict", "void_rows", "zero_allowance"]
+__all__ = [
+    "ZERO",
+    "Verdict",
+    "beyond_level",
+    "conditions_met",
+    "faint",
+    "gap_closed",
+    "verdict",
+    "void_rows",
+]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
 
-#: Below an objective of exactly zero a bound may lie by tol × this × the objective's scale, or 1e-9 of that scale.
+#: A mixed-integer solver's bound may exceed an objective of zero by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
 #: A point that violates its rows by no more than this speaks against a bound above it.
 _FEASIBLE = 1e-9
@@ -89,9 +99,7 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
     if answer.bound is None:
         return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
-    slack = 1.0 if certificate.integrality is None else 2.0  # tree searches divide by the bound, or by the objective
-    apart = abs(certificate.objective - answer.bound)
-    return Verdict(Status.OPTIMAL if _near(certificate, apart, slack * tol) else Status.INACCURATE)
+    return Verdict(Status.OPTIMAL if gap_closed(certificate, answer.bound, tol) else Status.INACCURATE)
 
 
 #: Whose constants may cut off the optimum, and what to do.
@@ -191,7 +199,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     if certificate.integrality is None:
         slack += _LOOSE * max(abs(objective), certificate.scale)
     elif abs(objective) <= certificate.error:
-        slack += zero_allowance(certificate, tol)
+        slack += max(tol * _ABSOLUTE, _LEAST) * certificate.scale
     if claimed is not None and np.isfinite(claimed) and claimed > objective + slack:
         return f"contradiction: the solver's bound {claimed:.10g} lies above the objective {objective:.10g} of a feasible point"
     return ""
@@ -209,11 +217,11 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     allowed = tol * max(abs(objective), abs(bound))
     # the bound is rounded outward already; the objective's own error must be within the tolerance, and is not added to the gap
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
-        if certificate.undercut <= allowed:
+        if certificate.undercut <= allowed or certificate.primal_residual == 0.0:
             return Verdict(Status.OPTIMAL)
         if allowed > 0.0:  # nothing is a share of an optimum of exactly zero
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
-    if bound <= 0.0 and _zero(certificate, tol):
+    if certificate.both_zero(bound):
         if not _point_counts(certificate, tol):
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
         return Verdict(Status.OPTIMAL, (_enclosed(certificate),))
@@ -228,24 +236,16 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     return Verdict(Status.INACCURATE)
 
 
-def zero_allowance(certificate: Certificate, tol: float) -> float:
-    """How far below zero the bound of an optimum of exactly zero may lie."""
-    return max(tol * _ABSOLUTE, _LEAST) * certificate.scale
-
-
-def _zero(certificate: Certificate, tol: float) -> bool:
-    """Whether zero is the optimum, as far as rounding lets anybody see."""
-    error, bound = certificate.error, certificate.bound
-    if abs(certificate.objective) > error:
-        return False
-    touches = error == 0.0 or bound + 2.0 * certificate.bound_error >= 0.0
-    return touches and certificate.objective + error - bound <= zero_allowance(certificate, tol)
+def gap_closed(certificate: Certificate, bound: float, tol: float) -> bool:
+    """Return whether objective and bound agree: a relative gap within the tolerance, or both zero within rounding."""
+    largest = max(abs(certificate.objective), abs(bound))
+    return abs(certificate.objective - bound) <= tol * largest or certificate.both_zero(bound)
 
 
 def _point_counts(certificate: Certificate, tol: float) -> bool:
-    """Whether what the point violates is worth nothing, at prices that are near stationary; others price nothing."""
+    """Return whether the point's violations are worth no more than rounding, at prices that are near stationary."""
     dual = certificate.dual_residual
-    if certificate.undercut > zero_allowance(certificate, tol) + certificate.error:
+    if certificate.undercut > certificate.rounding and certificate.primal_residual > 0.0:
         return False
     return certificate.feasible(_FEASIBLE) or (dual is not None and dual <= tol)
 
@@ -253,7 +253,9 @@ def _point_counts(certificate: Certificate, tol: float) -> bool:
 def _enclosed(certificate: Certificate) -> str:
     """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
-    return f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, beside terms of {certificate.scale:.1e}"
+    return (
+        f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, its terms at the point round by {certificate.rounding:.1e}"
+    )
 
 
 def _undercut(certificate: Certificate, tol: float) -> str:
@@ -284,9 +286,9 @@ def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict
 
 
 def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
-    """Whether what may lie between objective and optimum is little beside the objective (beside its scale, of exactly zero)."""
+    """Return whether little beside the objective (beside its rounding, for zero) may lie between objective and optimum."""
     objective = abs(certificate.objective)
-    allowed = tol * objective if objective > certificate.error else zero_allowance(certificate, tol)
+    allowed = tol * objective if objective > certificate.error else certificate.rounding
     return apart is not None and apart <= allowed
 
 

@@ -1,20 +1,33 @@
-"""An optimum of exactly zero: the point that attains it is judged in place of the one beside it where a solver stopped.
+"""An optimum of exactly zero: the point that attains it, and a bound of exactly zero, in place of a point and a bound beside it.
 
-An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the bound is zero
-already and the model knows a feasible point of objective zero (`models.model.Model.costless`), that point is the answer.
+An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the model knows a
+feasible point of objective zero (`models.model.Model.costless`) and it is proved that no point costs less, that point is the
+answer. There are two proofs. No term of the objective is negative within the bounds. Or the point is the origin, where ½x'Px has
+the gradient 0: the objective is at least q'x there, the rows that are slack at the origin are left out, and what remains has no
+constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither asks how small a number is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.model import Model
-from .certificate import Certificate
-from .verdict import zero_allowance
+from ...models.program.cones import Nonnegative
+from ...models.program.form import Constraint, StandardForm
+from ...models.program.lagrangian import lagrangian
+from ..records.answer import Answer
+from ..records.status import Status
+from ..records.trace import relative_gap
+from .certificate import Certificate, nonnegative
+from .evidence.linear import Rows
 
-__all__ = ["NOTE", "Values", "costless_beside"]
+__all__ = ["NOTE", "Values", "costless_beside", "least_is_zero"]
 
 Values: TypeAlias = Mapping[str, FloatArray]
 
@@ -22,29 +35,77 @@ NOTE = "the point of objective zero, beside which the solver stopped"
 
 
 def costless_beside(
-    model: Model, certificate: Certificate, tol: float, judge: Callable[[Values], Certificate]
+    model: Model,
+    form: StandardForm | None,
+    answer: Answer,
+    certificate: Certificate,
+    tol: float,
+    judge: Callable[[Values], Certificate],
 ) -> tuple[Values, Certificate] | None:
-    """The model's point of objective zero with its certificate, where the bound says that none is better.
+    """Return the model's point of objective zero with its certificate, where no point costs less; None elsewhere.
+
+    A certificate that meets the tolerance is left as it is.
 
     Parameters
     ----------
     model : Model
+    form : StandardForm or None
+        None where the model has none: then its own bound must be zero.
+    answer : Answer
+        Its multipliers are tried for the proof.
     certificate : Certificate
         Of the point where the solver stopped.
     tol : float
     judge : callable
         The certificate of other values with the same multipliers.
     """
-    if abs(certificate.objective) <= certificate.error or certificate.integrality is not None:
-        return None
-    allowance = zero_allowance(certificate, tol)
-    # a point a little outside may cost a little less: objective - Lagrangian is made of the products with the multipliers
-    outside = 0.0 if certificate.unmet is None else certificate.unmet
-    if not (-allowance <= certificate.bound <= 0.0 and certificate.objective >= -allowance - outside):
+    claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
+    met = abs(relative_gap(certificate.objective, certificate.bound)) <= tol
+    if met or not claimed or certificate.bound > 0.0:
         return None
     values = model.costless()
     if values is None:
         return None
     found = judge(values)
-    exact = found.objective == 0.0 and found.error == 0.0 and found.primal_residual == 0.0
-    return (values, found) if exact and -zero_allowance(found, tol) <= found.bound else None
+    if not (found.objective == 0.0 and found.error == 0.0 and found.primal_residual == 0.0):
+        return None
+    if found.bound == 0.0:
+        return values, found
+    argument = "" if form is None or form.join(values).any() else least_is_zero(form, answer.multipliers)
+    return (values, replace(found, bound=0.0, bound_error=0.0, argument=argument)) if argument else None
+
+
+def least_is_zero(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:
+    """Return why no feasible point costs less than the origin, which is one; empty where that is not proved."""
+    if nonnegative(form):
+        return "no term of the objective is negative within the bounds"
+    if form.r != 0.0 or (form.quadratic is not None and not form.convexity.exact):
+        return ""
+    cone = form.replace(
+        quadratic=None,
+        constraints=tuple(
+            _tight(c) for c in form.constraints if c.cone.convex and (isinstance(c.cone, Nonnegative) or not c.g.any())
+        ),
+        lower=np.where(form.lower < 0.0, -np.inf, form.lower),
+        upper=np.where(form.upper > 0.0, np.inf, form.upper),
+        integer=np.zeros(form.n, dtype=bool),
+    )
+    labels = {c.label: c.rows for c in cone.constraints}
+    z = {k: np.ravel(v) for k, v in (multipliers or {}).items() if np.size(v) == labels.get(k)}
+    origin = np.zeros(form.n)
+    if lagrangian(cone, origin, z).value == 0.0:
+        return _ARGUMENT
+    rows = Rows.of(cone)
+    exact = None if rows is None else rows.bounding()
+    return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
+
+
+_ARGUMENT = "the objective's gradient at the origin descends in no direction that the rows active there allow"
+
+
+def _tight(c: Constraint) -> Constraint:
+    """The constraint without the rows that are slack at the origin: rows of zero stay in their places."""
+    if not c.g.any():
+        return c
+    tight = sp.diags_array((c.g == 0.0).astype(np.float64))
+    return Constraint(c.label, sp.csr_array(tight @ c.F), np.zeros(c.rows), c.cone, points=c.points)

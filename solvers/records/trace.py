@@ -13,6 +13,8 @@ from ...models.arrays import FloatArray
 
 __all__ = ["Trace", "TraceRow"]
 
+#: Relative gap below zero that is none.
+_LEVEL = 1e-9
 #: Rows at either end that a notebook shows.
 _SHOWN = 5
 
@@ -107,8 +109,12 @@ def _words(value: Any) -> str:
 
 
 def relative_gap(primal: float, bound: float) -> float:
-    """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing."""
+    """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
+
+    A bound that is above by no more than 1e-9 of that is level with the point, which is feasible to such a tolerance.
+    """
     if not (np.isfinite(primal) and np.isfinite(bound)):
         return float("inf") if np.isfinite(primal) and bound == -np.inf else float("nan")
     scale = max(abs(primal), abs(bound))
-    return 0.0 if scale == 0.0 else (primal - bound) / scale
+    gap = 0.0 if scale == 0.0 else (primal - bound) / scale
+    return 0.0 if -_LEVEL <= gap < 0.0 else gap

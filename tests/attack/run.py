@@ -31,6 +31,7 @@ import attack_estimators as estimators
 import attack_files as files
 import attack_imports as imports
 import attack_inputs as inputs
+import attack_levels as levels
 import attack_models as models
 import attack_outside as outside
 import attack_ramps as ramps
@@ -176,6 +177,8 @@ def main() -> int:
         "data",
         "imports",
         "solvers",
+        "counted",
+        "levels",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -210,6 +213,10 @@ def main() -> int:
         rows.append(attack_cases("estimators on shifted data", estimators.attack, round(3_000 * a.part), a.seed))
     if a.only in (None, "solvers"):
         rows.append(attack_cases("solvers' claims, lies", solvers.attack, round(1_000 * a.part), a.seed))
+    if a.only in (None, "counted"):
+        rows.append(attack_cases("w counted in rationals", compositions.attack_counted, round(5_000 * a.part), a.seed))
+    if a.only in (None, "levels"):
+        rows.append(attack_cases("levels, offset and scaled", levels.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

@@ -9,9 +9,9 @@ import marginopt as mo
 from marginopt.solvers import Status
 
 from .compositions import Compositions
-from .flats import fractions
+from .flats import dot, fractions
 
-__all__ = ["answer_fault", "closed_fault", "report_fault"]
+__all__ = ["answer_fault", "closed_fault", "counted_fault", "report_fault"]
 
 #: To which part of the optimum the gap must be closed, and how far from an optimum a value of 0 may be for rounding's sake.
 CLOSED, ROUNDING = Fraction(1, 10**6), Fraction(1, 10**9)
@@ -42,6 +42,21 @@ def answer_fault(result: mo.Result, exact: Compositions, optimum: Fraction | Non
         return f"OPTIMAL at w = {result.values['w'].tolist()}, which is not allowed"
     far = 10 * slack * (1 + abs(value))
     return f"OPTIMAL at {result.objective!r}, its w costs {float(least)!r} at least" if least > value + far else ""
+
+
+def counted_fault(result: mo.Result, exact: Compositions) -> str:
+    """Of a result's w, with nothing forgiven but the roundings of linear rows: a cost above the stated one, broken counts."""
+    if not result.values or not math.isfinite(result.objective) or not result.status.solved:
+        return ""
+    w, stated = fractions(result.values["w"]), Fraction(float(result.objective))
+    cost, margins = exact.cost(w), [dot(a, w) for a in exact.rows]
+    if cost > stated + CLOSED * abs(stated) + Fraction(1, 10**12):
+        return f"{float(stated)!r} is stated, its w costs {float(cost)!r} counted exactly"
+    if exact.counted and sum(bool(w[j]) for j in exact.counted) > exact.most:
+        return f"{exact.most} coefficients may be non-zero, w = {result.values['w'].tolist()}"
+    if any(margins[i] < 1 for i in exact.kept) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
+        return f"w = {result.values['w'].tolist()} gives up points that must be kept, or more than a budget"
+    return "" if exact.allowed(w, ROUNDING) else f"w = {result.values['w'].tolist()} is not allowed"
 
 
 def closed_fault(result: mo.Result, optimum: Fraction | None) -> str:

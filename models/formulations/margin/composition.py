@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
-from ...appraisal import Appraisal
+from ...appraisal import Appraisal, Counted
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
@@ -19,6 +19,7 @@ from ...margin_view import MarginProblem
 from ...model import Bound, Model
 from ..linear import dense_signed_rows
 from .assembly import Assembly
+from .counted import Counting
 from .domains import Domain, Reals
 from .features import Features, Images, Plain
 from .losses.hinge import Hinge
@@ -36,6 +37,8 @@ V = TypeVar("V")
 
 #: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.
 _NEAR = 1e-9
+#: Entries of the arguments' matrix up to which points are counted.
+_COUNTED = 2_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,11 +155,69 @@ class Composition(Model):
         A, c = self.loss.rows(self.points, self.y)
         argument = np.asarray(A @ w + c)
         near = np.zeros(c.size) if whole else _NEAR * (1.0 + np.abs(argument))
+        found = self._filled(w, argument, near)
+        return {**{label: value for label, value in found.items() if label in labels}, **values, "w": w}
+
+    def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
+        """The blocks that the parts add, at their best for a classifier."""
         at = Classifier(w, self.y, self.penalised, argument, near)
         found = {**self.loss.blocks(at), **self.regulariser.blocks(w[self.penalised])}
         for name, restriction in self.labelled:
             found |= restriction.blocks(at, name)
-        return {**{label: value for label, value in found.items() if label in labels}, **values, "w": w}
+        return found
+
+    @property
+    def nonnegative(self) -> bool:
+        """Where the loss is: no regulariser is negative."""
+        return self.loss.nonnegative()
+
+    @cached_property
+    def counting(self) -> Counting | None:
+        """What a rounding of w may change; None where the rows are on disk or too many to be counted in memory."""
+        if isinstance(self.X, Rows) or self.X.shape[0] * self.width > _COUNTED:
+            return None
+        A, c = self.loss.rows(self.points, self.y)
+        if A.shape[0] * A.shape[1] > _COUNTED:
+            return None
+        parts = (self.loss, self.regulariser, self.domain, self.subject_to)
+        return Counting.of(*parts, self._setting(), (A.toarray(), c))
+
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """The point beside this one that costs least, counted in exact arithmetic, with all blocks as its w has them."""
+        counting = self.counting
+        if counting is None or not counting.decides or "w" not in values:
+            return dict(values)
+        if box is not None:
+            lower, upper = np.maximum(counting.lower, box[0]), np.minimum(counting.upper, box[1])
+            counting = replace(counting, lower=lower, upper=upper)
+        w = np.asarray(values["w"], dtype=np.float64)
+        candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
+        worth = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
+        best = candidates[min(range(len(worth)), key=worth.__getitem__)]
+        found = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
+        return {label: found.get(label, value) for label, value in values.items()} | {"w": best}
+
+    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+        """The cost of w alone, from the data."""
+        counting = self.counting
+        if counting is None or "w" not in values:
+            return None
+        w = np.asarray(values["w"], dtype=np.float64)
+        argument = counting.arguments(w)
+        try:
+            cost = self._cost(w, argument)
+        except UnsupportedModelError:  # a loss that is an optimisation problem of its own
+            return None
+        excess = counting.excess(w) if counting.decides else 0
+        if not (np.isfinite(cost) or excess):
+            return None
+        return Counted(cost, excess, counting.miss(argument), float(self.costs @ counting.rounding(w)))
+
+    def _cost(self, w: FloatArray, argument: FloatArray) -> float:
+        """R(w) and the losses of these arguments."""
+        return self.regulariser.value(w[self.penalised]) + self.loss.total(self.costs, argument)
 
     @property
     def labelled(self) -> tuple[tuple[str, Restriction], ...]:

@@ -18,7 +18,7 @@ from .regularisers.l1 import L1
 from .regularisers.regulariser import Regulariser, Sparsity
 from .restrictions.restriction import Restriction
 
-__all__ = ["Searched", "searched"]
+__all__ = ["Searched", "UnreadError", "alone", "as_bounds", "linear_rows", "searched"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,11 @@ def searched(
         return Searched(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
         return Searched(_problem(corners, loss, regulariser, domain, restrictions, setting()))
-    except _UnreadError as error:
+    except UnreadError as error:
         return Searched(obstacle=str(error))
 
 
-class _UnreadError(Exception):
+class UnreadError(Exception):
     """A part stands in the way."""
 
 
@@ -85,15 +85,15 @@ def _problem(
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
     limits = _limits(loss, domain, restrictions, at)
-    rows, least, lower, upper = _as_bounds(limits.rows, limits.least, *domain.bounds(p))
+    rows, least, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
-        raise _UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
+        raise UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
     held = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
     held[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
     if not held.all():
-        raise _UnreadError(f"nothing bounds w_{int(np.argmin(held))}: give domain=Box(lower, upper)")
+        raise UnreadError(f"nothing bounds w_{int(np.argmin(held))}: give domain=Box(lower, upper)")
     most = min([p, *limits.most, *([] if sparsity.most is None else [sparsity.most])])
     return MarginProblem(
         A=np.zeros((0, p)),
@@ -124,7 +124,7 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     if sparsity is not None:
         found = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
     if sparsity is None or found is None:
-        raise _UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
+        raise UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
     return found, sparsity
 
 
@@ -132,8 +132,8 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at:
     """Rows of the domain, then what each restriction says."""
     n = at.argument.rows
     kept, budgets, most = np.zeros(n, dtype=np.bool_), [], []
-    domain.add(to := _alone(at.w), at.w)
-    rows = [_linear_rows(domain, to)]
+    domain.add(to := alone(at.w), at.w)
+    rows = [linear_rows(domain, to)]
     for rule in restrictions:
         points, budget = rule.kept(n), rule.budget(at.y)
         if rule.most is not None:
@@ -142,19 +142,19 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at:
             kept[points] = True
         elif budget is not None:
             if rule.by_loss and loss.counted != 1.0:
-                raise _UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
+                raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
             if budget.limit < budget.points.size:
                 budgets.append(budget)
         elif rule.reads_reach:
-            raise _UnreadError(_more(rule))
+            raise UnreadError(_more(rule))
         else:
-            rule.add(to := _alone(at.w), at, None, rule.name)
-            rows.append(_linear_rows(rule, to))
+            rule.add(to := alone(at.w), at, None, rule.name)
+            rows.append(linear_rows(rule, to))
     matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
     return _Limits(matrix, least, kept, tuple(budgets), tuple(most))
 
 
-def _alone(w: Affine) -> Assembly:
+def alone(w: Affine) -> Assembly:
     """A form of nothing but w."""
     to = Assembly("rows")
     to.variables(w.plain, w.rows)
@@ -165,12 +165,12 @@ def _more(part: Part) -> str:
     return f"{_name(part)} is more than bounds, linear rows, a number of coefficients, kept points or a budget of errors"
 
 
-def _linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
+def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
     """F and f with Fw ≥ f, which is all that a part added to a form that had w alone."""
     form = added.form()
     costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
     if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
-        raise _UnreadError(_more(part))
+        raise UnreadError(_more(part))
     rows, least = [np.zeros((0, form.n))], [np.zeros(0)]
     for c in form.constraints:
         F = c.F.toarray()
@@ -179,7 +179,7 @@ def _linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(rows) + 0.0, np.concatenate(least) + 0.0
 
 
-def _as_bounds(
+def as_bounds(
     rows: FloatArray, least: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Rows of one coefficient as bounds, and the others; where the bound is no double, the row stays beside a wider one."""

@@ -260,7 +260,9 @@ class ZeroOneSVM(BinaryMargins):
         known = all(block.label in values for block in self.form.blocks)
         return dict(values) if known else self.point(np.asarray(values["w"]))
 
-    def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
         """The w that keeps, in exact arithmetic, every point with z_i = 0, and z_i = 1 for exactly the points that it gives up.
 
         w is stretched until the margins hold, by rounding only as a rule; where giving the short points up costs less, w stays.
@@ -268,6 +270,8 @@ class ZeroOneSVM(BinaryMargins):
         A, w, z = self.signed, np.asarray(values["w"], dtype=np.float64), np.asarray(values["z"], dtype=np.float64)
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
             return dict(values)
+        if box is not None and self.composed is not None:  # stretching does not know of them
+            w = self.composed.recounted({"w": w}, box)["w"]
         found = cheapest(A, w, z < 0.5, lambda v, kept: self.cost.total(self.norm(v), ~kept))
         return dict(values) if found is None else self.written.point(self, found[0], (~found[1]).astype(np.float64))
 

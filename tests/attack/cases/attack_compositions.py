@@ -4,7 +4,8 @@
 The laws:
 
 - a bound called proved, and that of a valid log, is not above the optimum; what is called infeasible has no point;
-- OPTIMAL stands at the optimum, its point is allowed and costs what is said, and the gap of `margin-bb` is closed;
+- OPTIMAL stands at the optimum, its w is allowed and costs what is said, counted in rationals with no margin, zero or budget
+  forgiven, and the gap of `margin-bb` is closed;
 - a log that the solver wrote is valid, and says of an infeasible problem that nothing is feasible where the solver does;
 - a log with a claim above the optimum is refused, whatever else is changed in it; nothing but our own errors escapes.
 """
@@ -22,14 +23,17 @@ import numpy as np
 from attack_ramps import sealed
 from families import tried
 from rational.draws import Drawn, drawn
-from rational.judged import answer_fault, closed_fault, report_fault
+from rational.judged import answer_fault, closed_fault, counted_fault, report_fault
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.margin_view import MarginProblem
+from marginopt.solvers.registry import readers
 
 #: Forgeries of each log; seconds of a solver; nodes, which its checker sees again for each forgery.
 FORGERIES, SECONDS, NODES = 4, 20.0, 2000
+#: Solvers beside `margin-bb`.
+OTHERS = ("auto", "scip", "highs", "gurobi", "zero-one-bb", "clarabel")
 
 Random = np.random.Generator
 Records = list[dict[str, Any]]
@@ -53,8 +57,7 @@ def solved(number: int, rng: Random) -> str:
         return "" if problem.model.convex or optimum is None else f"{problem}: not read: {problem.model.searched.obstacle}"
     try:
         if rng.random() < 0.1:
-            other = mo.solve(problem.model, ("auto", "scip")[int(rng.integers(2))], time_limit=SECONDS)
-            fault = answer_fault(other, problem.exact, optimum)
+            fault = counted(number, rng, 1) or ""
         else:
             fault = _proved(problem, optimum, rng)
     except MarginoptError as error:
@@ -62,6 +65,29 @@ def solved(number: int, rng: Random) -> str:
             return ""  # without a point nothing bounds the search: it says so
         fault = f"refused with {type(error).__name__}, {error}; the truth is {optimum and float(optimum)}"
     return fault and f"{fault} ({problem}, {problem.model.X.shape})"
+
+
+def counted(number: int, rng: Random, most: int = len(OTHERS)) -> str:
+    """What is wrong with the answers of up to ``most`` other solvers that read the problem, their w counted in rationals."""
+    problem = drawn(number)
+    able = ["auto", *(name for name in readers(problem.model) if name in OTHERS)]
+    optimum = problem.exact.optimum()
+    for name in rng.permutation(able)[:most].tolist():
+        result = mo.solve(problem.model, name, time_limit=SECONDS)
+        fault = answer_fault(result, problem.exact, optimum) if name in ("auto", "scip") else ""
+        fault = fault or counted_fault(result, problem.exact)
+        if fault:
+            return f"{name}: {fault}"
+    return ""
+
+
+def attack_counted(number: int) -> tuple[str, str]:
+    """(what was tried, what is wrong with it): the w of every solver's result is counted in rationals."""
+
+    def counted_w(rng: Random) -> str:
+        return counted(number, rng)
+
+    return tried((counted_w,), 14, number)
 
 
 def _proved(problem: Drawn, optimum: Fraction | None, rng: Random) -> str:
@@ -73,7 +99,7 @@ def _proved(problem: Drawn, optimum: Fraction | None, rng: Random) -> str:
         str(result)
         report = mo.check_proof(path, problem.model)
         fault = answer_fault(result, problem.exact, optimum) or report_fault(report, optimum, must=True)
-        fault = fault or closed_fault(result, optimum) or _apart(result, report)
+        fault = fault or closed_fault(result, optimum) or _apart(result, report) or counted_fault(result, problem.exact)
         records = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
         for _ in range(FORGERIES if optimum is not None else 0):
             if not fault:

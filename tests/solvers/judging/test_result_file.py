@@ -61,7 +61,7 @@ def _layout_1(path: Path, details: dict[str, object], status: str = "OPTIMAL") -
         "format": "marginopt result", "format_version": 1, "model": "m", "solver": "s", "version": "0.9", "nodes": 7,
         "iterations": 11, "build_seconds": 0.1, "solve_seconds": 0.2, "licence": "none needed", "maximise": True,
         "status": status,
-        "claim": {"status": status, "native_status": "Solved", "objective": 1.0, "bound": 0.9, "proved": True},
+        "claim": {"status": status, "native_status": "Solved", "objective": 1.0, "bound": 1.0, "proved": True},
         "certificate": vars(certificate), "options": {"seed": 0}, "summary": {"margin": 2.0}, "details": details,
         "steps": ["pair"], "parts": ["values", "multipliers", "reduced"],
     }  # fmt: skip
@@ -85,7 +85,7 @@ def test_the_layout_before_is_read(tmp_path: Path) -> None:
     assert (result.nodes, result.iterations, result.version, result.bound_kind) == (
         7, 11, "0.9", "as stored, not verified"
     )  # fmt: skip
-    assert (result.objective, result.bound) == (-1.0, -0.9)
+    assert (result.objective, result.bound) == (-1.0, -1.0)
     assert result.values["a"].tolist() == [0.0, 1.0, 2.0]
     assert result.multipliers is not None and result.reduced is not None
     assert result.details == details

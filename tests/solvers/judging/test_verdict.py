@@ -56,20 +56,20 @@ def test_an_optimum_beside_zero_is_measured_by_itself() -> None:
 
 def test_an_optimum_of_zero() -> None:
     assert judged(objective=0.0, bound=0.0, scale=0.0) is Status.OPTIMAL
-    assert judged(objective=0.0, bound=-1e-12, scale=1.0) is Status.OPTIMAL
-    assert judged(objective=0.0, bound=-1e-12, scale=1e-6) is Status.INACCURATE
-    # enclosures of zero: the bound's must reach zero too, and both be small beside the scale
-    touching = {"objective": 1e-17, "error": 1e-16, "bound": -2e-16, "bound_error": 1e-16}
-    assert judged(**touching, scale=1.0) is Status.OPTIMAL
-    assert judged(**touching | {"bound": -1e-12}, scale=1.0) is Status.INACCURATE
-    assert judged(**touching, scale=1e-8) is Status.INACCURATE
+    # both must be zero within the rounding error of the objective's terms at the point; no scale of the data counts
+    for scale in (1e-8, 1.0, 1e10):
+        assert judged(objective=0.0, bound=-1e-12, scale=scale) is Status.INACCURATE
+        touching = {"objective": 1e-17, "error": 1e-16, "bound": -2e-16, "bound_error": 1e-16, "rounding": 2e-16}
+        assert judged(**touching, scale=scale) is Status.OPTIMAL
+        assert judged(**touching | {"bound": -1e-12}, scale=scale) is Status.INACCURATE
+        assert judged(**touching | {"rounding": 1e-16}, scale=scale) is Status.INACCURATE
     # an objective that drowns in its rounding is nothing
     assert judged(objective=-2e6, error=1e10, bound=-5e10, bound_error=5e10, scale=1.0) is Status.INACCURATE
 
 
 def test_an_optimum_of_exactly_zero_may_be_violated_by_a_rounding() -> None:
     """A budget of 1 by SCS: objective 0, bound 0, and a price of 1e-7 on a row that is missed by 1e-9."""
-    zero = replace(GOOD, objective=0.0, bound=0.0, error=0.0, scale=1.0, undercut=4e-16)
+    zero = replace(GOOD, objective=0.0, bound=0.0, error=0.0, primal_residual=1e-9, rounding=5e-16, undercut=4e-16)
     assert verdict(CLAIM, zero, 1e-6).status is Status.OPTIMAL
     assert verdict(CLAIM, replace(zero, undercut=1e-3), 1e-6).status is Status.INACCURATE
 

@@ -98,6 +98,14 @@ class Loss(Part):
         """The loss as a function of the margin that falls to 0, piecewise linear with jumps; None where it is none."""
         return None
 
+    @property
+    def jumps(self) -> tuple[tuple[float, float], ...]:
+        """Thresholds at which the loss jumps, each with its side: 1 where it is less from there on, -1 where up to there."""
+        corners = self.corners()
+        if corners is None:
+            return ()
+        return tuple((t, 1.0) for t in corners.margins[corners.below > corners.at].tolist())
+
     def blocks(self, at: Classifier) -> dict[str, FloatArray]:
         """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""
         return {}

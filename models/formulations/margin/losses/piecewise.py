@@ -102,6 +102,13 @@ class PiecewiseLinear(Loss):
         again = float(inner[0]) if tail > 0.0 else -np.inf
         return Corners(inner[firsts], values[firsts], values[lasts], tail, again)
 
+    @property
+    def jumps(self) -> tuple[tuple[float, float], ...]:
+        """Breakpoints at which two losses are given."""
+        m, v = self._corners()
+        places = np.flatnonzero(np.diff(m) == 0.0).tolist()
+        return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
+
     def blocks(self, at: Classifier) -> dict[str, FloatArray]:
         """τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
         if self.convex:

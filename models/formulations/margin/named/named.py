@@ -44,6 +44,11 @@ class NamedComposition(Model):
         """The composition's form under this name."""
         return self.composed.form.replace(name=self.name)
 
+    @property
+    def nonnegative(self) -> bool:
+        """As the composition is."""
+        return self.composed.nonnegative
+
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of any quality; see `Margin.dual_value`."""
         return self.composed.dual_value(multipliers)

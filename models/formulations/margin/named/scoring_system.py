@@ -234,7 +234,9 @@ class ScoringSystem(NamedComposition):
         known = all(block.label in values for block in self.form.blocks)
         return dict(values) if known else self.point(np.asarray(values["w"]))
 
-    def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
         """The point of the nearest whole coefficients."""
         return self.point(np.asarray(values["w"]))
 

@@ -1,0 +1,96 @@
+"""Points of compositions are counted in exact arithmetic, and moved by a rounding to where they cost what they are to cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from rational.draws import drawn
+from rational.judged import counted_fault
+
+import marginopt as mo
+from marginopt import margin as M
+from marginopt.models.formulations.margin.counted import exact_arguments, moved_onto
+from marginopt.solvers.records.status import Status
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+FREE = (np.zeros((0, 2)), np.zeros(0))
+WIDE = (np.full(2, -np.inf), np.full(2, np.inf))
+LOOSE = np.zeros(2, dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("number", "solver"),
+    [(k, solver) for k in (2, 8, 9, 10, 12, 13, 21, 24, 28) for solver in ("margin-bb", "scip")] + [(13, "highs"), (24, "highs")],
+)
+def test_w_costs_what_the_result_says(number: int, solver: str) -> None:
+    """Jumps, kept points, budgets, zeros: of all of these w missed one by a rounding."""
+    result = mo.solve(drawn(number).model, solver)
+    assert result.status is Status.OPTIMAL
+    assert counted_fault(result, drawn(number).exact) == ""
+
+
+def test_arguments_are_on_their_side_of_a_threshold() -> None:
+    A, c = np.array([[3.0, 0.0], [0.0, 10.0], [3.0, 10.0]]), np.zeros(3)
+    w = np.array([1.0 / 3.0, 0.1])  # 3 · fl(1/3) < 1 < 10 · fl(0.1), and float64 makes both 1
+    assert (A @ w)[:2].tolist() == [1.0, 1.0]
+    assert (exact_arguments(A, c, w, ((1.0, 1.0),)) < 1.0).tolist() == [True, False, False]
+    assert (exact_arguments(A, c, w, ((1.0, -1.0),)) > 1.0).tolist() == [False, True, True]
+
+
+def test_a_margin_is_moved_onto_its_threshold() -> None:
+    w = moved_onto(np.array([1.0 / 3.0, 0.0]), np.array([[3.0, 0.0]]), np.ones(1), FREE, WIDE, LOOSE)
+    assert w is not None
+    assert Fraction(float(w[0])) * 3 >= 1
+    assert abs(w[0] - 1.0 / 3.0) <= 1e-13
+
+
+def test_margins_that_oppose_each_other_are_met_with_equality() -> None:
+    """w_1 = 2/3 w_2 is no pair of neighbouring doubles: it is one on a grid of thirds."""
+    H = np.array([[3.0, -2.0], [-3.0, 2.0], [0.0, 1.0]])
+    w = moved_onto(np.array([0.1, 0.15000000000001]), H, np.array([0.0, 0.0, 0.15]), FREE, WIDE, LOOSE)
+    assert w is not None
+    assert 3 * Fraction(float(w[0])) == 2 * Fraction(float(w[1]))
+    assert w[1] >= 0.15
+    np.testing.assert_allclose(w, [0.1, 0.15], rtol=1e-10)
+
+
+def test_what_bounds_or_rows_forbid_is_not_moved_onto() -> None:
+    H, h, w = np.array([[3.0, 0.0]]), np.ones(1), np.array([1.0 / 3.0, 0.0])
+    assert moved_onto(w, H, h, FREE, (WIDE[0], np.array([1.0 / 3.0, 1.0])), LOOSE) is None
+    assert moved_onto(w, H, h, FREE, WIDE, np.array([True, False])) is None
+
+
+@pytest.mark.parametrize("solver", ["margin-bb", "scip"])
+def test_a_threshold_that_no_double_meets_is_no_optimum(solver: str) -> None:
+    """w_1 is at most fl(1/3), where the margin 3w_1 is 1 - 5e-17: the point is given up, whatever a tolerance says of it."""
+    X, y = np.array([[1.0, 3.0], [1.0, -2.0]]), np.array([1.0, -1.0])
+    model = mo.Margin(X, y, "zero-one", "l2", domain=M.Box((0.0, -1.0), (0.0, 1.0 / 3.0)), weights=4.0)
+    result = mo.solve(model, solver)
+    assert result.status is Status.INACCURATE
+    counted = model.counted(result.values)
+    assert counted is not None
+    assert result.objective == pytest.approx(counted.cost, rel=1e-9)
+    assert result.objective >= 8.0
+    at_a_third = model.counted({"w": np.array([0.0, 1.0 / 3.0])})
+    assert at_a_third is not None
+    assert at_a_third.cost == pytest.approx(8.0 + 1.0 / 9.0)
+    assert 0.0 < at_a_third.miss < 1e-15
+
+
+def test_estimators_hand_out_the_point_that_was_counted() -> None:
+    rng = np.random.default_rng(3)
+    X, y = np.round(4.0 * rng.normal(size=(9, 2))) / 4.0, np.where(np.arange(9) % 2, 1, -1)
+    limits = [M.Nonzero(1)]
+    fitted = mo.MarginClassifier(
+        "zero-one", lam=0.1, domain=M.Box(-4.0, 4.0), subject_to=limits, standardise=False, solver="margin-bb"
+    ).fit(X, y)
+    w = fitted.result_.values["w"]
+    np.testing.assert_array_equal([*fitted.intercept_, *fitted.coef_[0]], w)
+    assert np.count_nonzero(w) == 1
+    counted = fitted.problem_.counted({"w": w})
+    assert counted is not None
+    assert counted.excess == 0
+    assert counted.cost == pytest.approx(fitted.result_.objective, rel=1e-9)

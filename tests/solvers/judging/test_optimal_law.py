@@ -1,0 +1,122 @@
+"""No result is OPTIMAL whose objective its own bound does not meet: whoever makes it, over models and solvers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin as M
+from marginopt.solvers.judging.certificate import Certificate, certify
+from marginopt.solvers.judging.result import Result
+from marginopt.solvers.judging.zero_optimum import NOTE, least_is_zero
+from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.records.trace import relative_gap
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+LEVELS = ("nearest-hulls", M.NuHinge(0.4), M.OneClass(0.4))
+
+
+def lawful(result: Result) -> bool:
+    """Whether OPTIMAL implies that the gap is within the tolerance, or that both numbers are zero within rounding."""
+    certificate = result.certificate
+    if result.status is not Status.OPTIMAL or certificate is None or not np.isfinite(result.bound):
+        return True
+    zero = max(abs(result.objective), abs(result.bound)) <= certificate.rounding
+    return abs(result.gap) <= result.tol or zero
+
+
+def made(objective: float, bound: float, **changes: Any) -> Result:
+    certificate = replace(Certificate(objective, 0.0, {}, bound=bound), **changes)
+    return Result("m", "s", Status.OPTIMAL, Answer(Status.OPTIMAL, "ok"), certificate, {})
+
+
+def test_an_open_gap_is_no_optimum_whoever_says_so() -> None:
+    assert made(1.0, 1.0 - 1e-9).status is Status.OPTIMAL
+    open_gap = made(0.0, -0.26)
+    assert open_gap.status is Status.INACCURATE
+    assert "the relative gap is 1.00e+00" in open_gap.evidence
+    assert made(1e-20, -1e-20).status is Status.INACCURATE
+    assert made(1e-20, -1e-20, rounding=1e-20).status is Status.OPTIMAL
+    assert replace(open_gap, status=Status.OPTIMAL).status is Status.INACCURATE
+    assert made(1.0, float("-inf")).status is Status.OPTIMAL  # there is no bound to compare with
+    assert made(1.0, 0.5, inner=True).status is Status.OPTIMAL  # nor is that of an inner problem one
+
+
+def test_a_claimed_bound_counts_as_well() -> None:
+    claimed = Answer(Status.OPTIMAL, "ok", bound=0.5)
+    point = Certificate(1.0, 0.0, {}, integrality=0.0)
+    assert Result("m", "s", Status.OPTIMAL, claimed, point, {}).status is Status.INACCURATE
+    assert Result("m", "s", Status.OPTIMAL, replace(claimed, bound=1.0 - 1e-7), point, {}).status is Status.OPTIMAL
+    assert Result("m", "s", Status.OPTIMAL, replace(claimed, bound=1.0 - 1e-4), point, {}, tol=1e-3).status is Status.OPTIMAL
+
+
+def test_a_bound_beside_the_point_is_no_negative_gap() -> None:
+    assert relative_gap(1.0, 1.0 + 5e-10) == 0.0
+    assert relative_gap(1.0, 1.0 + 1e-8) == pytest.approx(-1e-8)
+    assert relative_gap(-1.0, -1.0 + 5e-10) == 0.0
+    level = made(1.0, 1.0 + 5e-10)
+    assert (level.gap, level.absolute_gap) == (0.0, 0.0)
+    worth = made(1.0, 1.0 + 5e-8, undercut=6e-8)  # the point violates its rows by what the bound is above
+    assert (worth.gap, worth.absolute_gap) == (0.0, 0.0)
+    above = made(1.0, 1.0 + 5e-8)
+    assert above.gap < 0.0
+    assert above.absolute_gap < 0.0
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5])
+@pytest.mark.parametrize("cost", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("solver", ["auto", "clarabel"])
+def test_levels_far_from_the_origin(solver: str, cost: float, offset: float) -> None:
+    """The primal of the two-hulls problem is the same wherever the points are: its optimum was thrown away for zero."""
+    rng = np.random.default_rng(0)
+    y, Z = np.where(np.arange(10) % 2, 1.0, -1.0), rng.normal(size=(10, 2))
+    near = mo.solve(mo.Margin((Z + offset) - offset, y, "nearest-hulls", "half-l2", weights=cost), "clarabel", tol=1e-9)
+    result = mo.solve(mo.Margin(Z + offset, y, "nearest-hulls", "half-l2", weights=cost), solver)
+    assert result.objective == pytest.approx(near.objective, rel=1e-5)
+    assert result.status is Status.OPTIMAL
+    assert lawful(result)
+
+
+def test_a_small_optimum_is_not_zero() -> None:
+    rng = np.random.default_rng(0)
+    y, Z = np.where(np.arange(10) % 2, 1.0, -1.0), rng.normal(size=(10, 2))
+    result = mo.solve(mo.Margin(Z, y, "nearest-hulls", M.SquaredNorm(1e-7), weights=1e4))
+    assert result.objective == pytest.approx(-2.68735e-5, rel=1e-5)
+    assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "piqp", "osqp", "highs", "scs"])
+@pytest.mark.parametrize("loss", LEVELS, ids=str)
+def test_the_law_over_levels_and_solvers(loss: Any, solver: str) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y, Z = np.where(np.arange(8) % 2, 1.0, -1.0), rng.normal(size=(8, 2))
+        for offset, cost in ((0.0, 0.1), (1e4, 1.0), (1e6, 1e2)):
+            try:
+                result = mo.solve(mo.Margin(Z + offset, y, loss, "half-l2", weights=cost), solver)
+            except mo.UnsupportedModelError:
+                return
+            assert lawful(result), str(result)
+
+
+def test_the_origin_is_proved_to_cost_least() -> None:
+    """Hulls that meet: no level can rise, the optimum is exactly 0, and so is the bound."""
+    y, Z = np.array([1.0, 1.0, -1.0, -1.0]), np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    model = mo.Margin(Z, y, M.NuHinge(1.0), "half-l2", weights=0.25)
+    result = mo.solve(model, "clarabel")
+    assert result.status is Status.OPTIMAL
+    assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
+    assert result.answer.polished in ("", NOTE)
+    assert least_is_zero(model.form, result.multipliers)
+    apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", weights=0.25)
+    below = mo.solve(apart, "clarabel")
+    assert below.objective < -1e-3
+    assert least_is_zero(apart.form, below.multipliers) == ""
+    origin = certify(apart.form, apart.form.split(np.zeros(apart.form.n)), below.multipliers, model=apart)
+    assert origin.bound < -1e-3
