@@ -43,6 +43,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: What is said of a point that costs more than the solver claims, because no double is on the better side of a threshold.
+_MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside this one meets them"
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 
@@ -161,6 +163,10 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if found.status is Status.OPTIMAL and values is not None and certificate is not None:
         dearer = _dearer(settled, values, certificate, tol)
         found = Verdict(Status.INACCURATE, (*found.remarks, dearer)) if dearer else found
+    elif found.status is Status.INACCURATE and values is not None:
+        counted = settled.counted(values)
+        if counted is not None and counted.miss > 0.0:
+            found = replace(found, remarks=(*found.remarks, _MISSED.format(counted.miss)))
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
     late = lateness(raw, options, solver.info.late)
