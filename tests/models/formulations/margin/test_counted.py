@@ -70,6 +70,7 @@ def test_a_threshold_that_no_double_meets_is_no_optimum(solver: str) -> None:
     model = mo.Margin(X, y, "zero-one", "l2", domain=M.Box((0.0, -1.0), (0.0, 1.0 / 3.0)), weights=4.0)
     result = mo.solve(model, solver)
     assert result.status is Status.INACCURATE
+    assert "margins miss their thresholds by up to" in result.evidence or not result.values["w"].any()
     counted = model.counted(result.values)
     assert counted is not None
     assert result.objective == pytest.approx(counted.cost, rel=1e-9)
