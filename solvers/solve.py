@@ -283,7 +283,7 @@ def _examined_optimum(
     solver: Solver,
     options: Options,
 ) -> Verdict:
-    """Return the verdict: INACCURATE for an optimum that nothing supports or whose w costs more than is stated; or with the miss."""
+    """Return the verdict, INACCURATE for an optimum that nothing supports or whose w costs more than is stated."""
     if values is None or found.status not in (Status.OPTIMAL, Status.INACCURATE):
         return found
     if found.status is Status.INACCURATE:
