@@ -235,14 +235,13 @@ def _check_kinds(meta: Mapping[str, Any], said: Mapping[str, Any]) -> None:
     }
     for kind, values in kinds.items():
         for value in values:
-            number = kind == (int, float)
-            if not isinstance(value, kind) or (number and (isinstance(value, bool) or not _in_range(value))):
+            if not isinstance(value, kind) or (kind == (int, float) and not _is_number(value)):
                 raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
 
 
-def _in_range(value: float) -> bool:
-    """Return whether a number is one of double precision, as JSON's whole numbers need not be."""
-    return isinstance(value, float) or abs(value) < 2**63
+def _is_number(value: object) -> bool:
+    """Return whether a value is a number of double precision: JSON's whole numbers may be larger, and a bool is none."""
+    return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63)
 
 
 def _from_layout_1(meta: dict[str, Any], parts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

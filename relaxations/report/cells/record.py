@@ -88,11 +88,14 @@ class Record:
 class Solved(Protocol):
     """The fields of a cell whose program may have another optimum than the problem."""
 
-    bound: float | None
-    kind: str
-    caveat: str
-    target_bound: float | None
-    target_kind: str
+    @property
+    def bound(self) -> float | None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def caveat(self) -> str: ...
 
 
 def withhold_bound(cell: Solved) -> None:

@@ -94,6 +94,7 @@ def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
     if cell["reason"]:
         return f"not run: {cell['reason']}"
     caveat = cell.get("caveat", "")
-    bound = bound_words(*(cell[f"target_{name}" if caveat else name] for name in ("bound", "kind")), caveat, of)
+    prefix = "target_" if caveat else ""
+    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, of)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"
