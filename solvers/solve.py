@@ -59,7 +59,7 @@ _INTEGRALITY = 1e-4
 #: Violation of a constraint between constants, relative, that counts as rounding.
 _EXACT = 1e-9
 #: Frames between a warning of `judge` and who called ``solve``.
-_CALLER = 5
+_CALLER = 6
 #: The largest numbers of a form that a solver is given.
 _LARGEST = 1e150
 #: What is said of a point that costs more than the solver claims, because no double is on the better side of a threshold.

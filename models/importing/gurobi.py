@@ -71,8 +71,8 @@ class GurobiSource(RowSource, Recipient):
         for k, curved in enumerate(model.getQConstrs()):
             slack = _value(model.getQCRow(curved), x) - curved.QCRHS
             rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack if curved.QCSense == ">" else -slack))
-        switched = [_switched_slack(model, row, x) for row in model.getGenConstrs()]
-        rows += [indicators(max(0.0, -min(switched)))] if switched else []
+        switched = [_switched_violation(model, row, x) for row in model.getGenConstrs()]
+        rows += [indicators(max(switched))] if switched else []
         variables = model.getVars()
         outside = max((max(v.LB - value, value - v.UB) for v, value in zip(variables, x.tolist(), strict=True)), default=0.0)
         return Evaluated(sign * _value(model.getObjective(), x), 0.0, rows, max(outside, 0.0))
@@ -166,13 +166,17 @@ def _value(expression: Any, x: FloatArray) -> float:
     return math.fsum([*terms, expression.getConstant()])
 
 
-def _switched_slack(model: Any, row: Any, x: FloatArray) -> float:
-    """By how much an indicator's row holds; 0 where it is switched off."""
+def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
+    """Return the distance (in the largest entry) to the set of an indicator: its row holds, or its binary switches it off."""
     switch, active, left, sense, right = model.getGenConstrIndicator(row)
-    if round(x[switch.index]) != int(active):
-        return 0.0
+    off = float(1.0 - x[switch.index] if int(active) else x[switch.index])
     slack = _value(left, x) - right
-    return -slack if sense == "<" else slack if sense == ">" else -abs(slack)
+    violations = []
+    for side in {"<": (-slack,), ">": (slack,), "=": (slack, -slack)}[sense]:
+        missing = max(-side, 0.0)
+        on = off * off + missing * missing <= (off - 1.0) ** 2
+        violations.append(max(abs(off), missing) if on else abs(off - 1.0))
+    return max(violations)
 
 
 def _symmetric(Q: Any) -> sp.csc_array:

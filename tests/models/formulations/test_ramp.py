@@ -58,7 +58,7 @@ def test_solvers_and_encodings_agree_with_enumeration(seed: int, intercept: str)
     optimum = enumerated(RampSVM(X, y, 0.8, intercept=intercept))
     for encoding, solver in itertools.product(("bigm", "indicator"), ("scip", "gurobi")):
         model = RampSVM(X, y, 0.8, intercept=intercept, encoding=encoding)
-        result = solve(model, solver, threads=1, tol=1e-8)
+        result = solve(model, solver, threads=1, tol=1e-7)  # SCIP's own optimum is off by its feasibility tolerance
         assert result.solved
         assert result.objective == pytest.approx(optimum, rel=1e-7)
         assert model.objective(result.values["w"]) == pytest.approx(optimum, rel=1e-7)

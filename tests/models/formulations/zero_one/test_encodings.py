@@ -168,8 +168,9 @@ def test_who_reads_indicators(tmp_path: Path) -> None:
     for solver in ("highs", "clarabel"):
         with pytest.raises(UnsupportedModelError, match="indicator constraints"):
             solve(model, solver)
+    assert read_form(write_form(model.form, tmp_path / "a.mps")).equals(model.form)
     with pytest.raises(InputError, match="indicator constraints"):
-        write_form(model.form, tmp_path / "a.mps")
+        write_form(model.form, tmp_path / "a.cbf")
 
 
 def test_bad_input() -> None:
