@@ -262,7 +262,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
             nothing = bound == np.inf and not state.known  # is feasible
-            state.log.finish(bound if nothing else min(bound, state.value), w)  # nodes say more where turning lost digits
+            state.log.finish(min(bound, state.value), w, infeasible=nothing)  # nodes say more where turning lost digits
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={} if w is None else {"w": w},

@@ -118,20 +118,17 @@ class ProofLog:
             np.add.at(support, prices[prices >= 0] // 2, np.where(prices % 2 == 0, alpha, -alpha)[prices >= 0])
             found["support"] = support.tolist()
 
-    def finish(self, bound: float, w: FloatArray | None) -> None:
+    def finish(self, bound: float, w: FloatArray | None, infeasible: bool = False) -> None:
         """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal.
 
-        An infinite bound without an incumbent is the claim that nothing is feasible.
+        A claim of infeasibility holds where every node is empty. A node that only its bound closed supports the finite bound.
         """
-        if w is None and bound == np.inf:
-            self._file.write([{"bound": None, "infeasible": True, "w": None, "combination": None}])
-            self._file.seal()
-            return
         below = bound * (1.0 - _SLACK) - _spare(self._problem, np.zeros(len(self._V)) if w is None else w)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, claims nothing
         point = None if w is None else w.tolist()
         combination = None if w is None else _combination(self._problem.atoms, w)
-        self._file.write([{"bound": claimed, "w": point, "combination": combination}])
+        claim = {"bound": claimed, "w": point, "combination": combination}
+        self._file.write([{**claim, "infeasible": True} if infeasible else claim])
         self._file.seal()
 
 

@@ -153,7 +153,8 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     X, y = labelled(1, 30, 2, 0.0)
     model = mo.ZeroOneSVM(X, y, 1.0)
     relaxed = rx.relax(model, rx.Hinge(M=1.0))
-    assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective  # of its own problem, which is another one
+    # of its own problem, which is another one
+    assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective
     assert "no bound of the optimum: M is below" in str(relaxed)
     data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", rng=1)
     printed = str(

@@ -66,10 +66,12 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
             if own is not None and (other := own.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")
             bound, value = _claimed(stated, claim)
-            if bound > 0.0:
-                cut = math.inf if header["cut"] is None else float(header["cut"])
-                problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(bound, cut))
-                nodes = _check_tree(problem, bound, records)
+            empty = _checked_nodes(stated, header, math.inf, records) if claim.get("infeasible", False) is True else None
+            if empty is not None:
+                bound, nodes = math.inf, empty
+            elif bound > 0.0:
+                records = iter(_records(Path(path)))
+                nodes = _proved_nodes(stated, next(records), bound, records)
     except InvalidProofError as error:
         return ProofReport(False, bound, value, nodes, str(error), words, digest)
     except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
@@ -78,14 +80,31 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
     return ProofReport(True, bound, value, nodes, "every node is proved", words, digest, own is not None)
 
 
+def _proved_nodes(stated: Stated, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int:
+    """Count the nodes of the tree, each of them proved to cost at least the target."""
+    cut = math.inf if header["cut"] is None else float(header["cut"])
+    problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(target, cut))
+    return _check_tree(problem, target, records)
+
+
+def _checked_nodes(stated: Stated, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int | None:
+    """Count the nodes as `_proved_nodes` does; None where one of them is not proved."""
+    try:
+        return _proved_nodes(stated, header, target, records)
+    except InvalidProofError:
+        return None
+
+
 def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
-    """The bound, infinite where nothing is said to be feasible, and the point's value, infinite where there is none."""
-    nothing = claim.get("infeasible", False) is True
-    if nothing != (claim["bound"] is None):
-        raise InvalidProofError("a claim has a bound, or says that nothing is feasible")
-    bound = math.inf if nothing else float(claim["bound"])
+    """Return the claimed finite bound, and the point's value, infinite where there is none.
+
+    A claim of infeasibility stands beside a bound, which counts where a node is not empty.
+    """
+    bound = float(claim["bound"])
+    if claim.get("infeasible", False) is True and claim["w"] is not None:
+        raise InvalidProofError("a claim of infeasibility has a point")
     value = math.inf if claim["w"] is None else stated.value(claim["w"], claim["combination"])
-    if not (nothing or math.isfinite(bound)) or bound > value:
+    if not math.isfinite(bound) or bound > value:
         raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
     return bound, value
 
