@@ -172,6 +172,9 @@ class MaxMinSVM(Model):
         """A few vectors."""
         return 64 * self.X.shape[0]
 
+    def costless(self) -> None:
+        """Return no point: the weights of each class sum to one."""
+
     def compile(self) -> StandardForm:
         """A max-min problem that is not concave in γ is no program in standard form; ``at(gamma).form`` is that of the inner one.
 

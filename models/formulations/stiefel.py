@@ -130,6 +130,9 @@ class StiefelQP(Model):
         """None: there is no form."""
         return 0
 
+    def costless(self) -> None:
+        """Return no point: the origin has no orthonormal columns."""
+
     def compile(self) -> StandardForm:
         """Refuse: P'P = I is no conic constraint.
 
