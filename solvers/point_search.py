@@ -92,9 +92,15 @@ def refuted(
             violation = max(found.violations.values(), default=0.0)
             if answer.status is Status.INFEASIBLE and (violation > _EXACT or np.abs(x).max(initial=0.0) > _MODERATE):
                 continue  # small beside the point: where the rows are met at infinity only, large points come near
-            if found.feasible(_EXACT) and found.objective + found.error < level:
+            if found.feasible(_EXACT) and found.objective + found.error < level and _costs(model, form.split(x), level):
                 level, best = found.objective, (x, found)
     return None if best is None else Refutation(form.split(best[0]), best[1], _remark(answer, certificate, best[1]))
+
+
+def _costs(model: Model, values: Mapping[str, FloatArray], level: float) -> bool:
+    """Return whether a point is below the level also where its cost is counted from the data, without a tolerance of rows."""
+    counted = model.counted(values)
+    return counted is None or (not counted.excess and counted.cost < level)
 
 
 def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
@@ -130,8 +136,9 @@ def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float
     objective, errors = certificate.objective, certificate.error + certificate.bound_error
     size = max(abs(objective), abs(certificate.bound) if np.isfinite(certificate.bound) else 0.0)
     if answer.status is Status.OPTIMAL:
-        if np.isfinite(certificate.bound) and objective - certificate.bound <= tol * size + errors:
-            return None
+        bounded = np.isfinite(certificate.bound)
+        if bounded and (answer.multipliers is not None or objective - certificate.bound <= tol * size + errors):
+            return None  # proved, or the gap of the solver's own point and multipliers says how far it is
         return objective - 2.0 * tol * size - certificate.error - _EXACT * certificate.scale
     bound = answer.bound
     if certificate.integrality is None or bound is None or not np.isfinite(bound):

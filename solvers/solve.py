@@ -63,7 +63,7 @@ _CALLER = 6
 #: The largest numbers of a form that a solver is given.
 _LARGEST = 1e150
 #: What is said of a point that costs more than the solver claims, because no double is on the better side of a threshold.
-_MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside this one meets them"
+_MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside the solver's meets them"
 #: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 #: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
@@ -287,9 +287,8 @@ def _examined_optimum(
     if values is None or found.status not in (Status.OPTIMAL, Status.INACCURATE):
         return found
     if found.status is Status.INACCURATE:
-        counted = model.counted(values)
-        missed = counted is not None and counted.miss > 0.0
-        return replace(found, remarks=(*found.remarks, _MISSED.format(counted.miss))) if counted and missed else found
+        missed = [counted.miss for point in (values, answer.values) if point and (counted := model.counted(point)) is not None]
+        return replace(found, remarks=(*found.remarks, _MISSED.format(max(missed)))) if any(missed) else found
     objection = ""
     if form is not None and solver.reads_form:
         objection = _void(form, answer, form.join(values), certificate, solver, options)

@@ -26,7 +26,7 @@ from ..arrays import (
 )
 from ..linear_view import LinearProblem
 from ..looks.explained import Explained, priced, two_classes
-from ..model import Bound, Model
+from ..model import Bound, Counted, Model
 from ..program.form import StandardForm
 from ..record import Data, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
@@ -115,6 +115,10 @@ class HingeSVM(Model):
     def composed(self) -> Margin:
         """The hinge with ||w||²."""
         return silently_composed(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
+
+    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+        """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""
+        return None if isinstance(self.X, Rows) else super().counted(values)
 
     def view(self, kind: type[V]) -> V | None:
         """The `LinearProblem`."""

@@ -210,8 +210,8 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
     }
-    needed = ("objective", "primal_residual", "undercut", "bound", "error", "bound_error", "scale", "inner", "nonconvex")
-    if any(fields.get(name, 0.0) is None for name in needed):
+    absent = ("integrality", "dual_residual", "complementarity", "unmet")
+    if any(value is None and name not in absent for name, value in fields.items()):
         raise DataError("a number of the certificate is missing")
     if not all(isinstance(fields.get(name, ""), str) for name in words):
         raise DataError("the certificate's argument must be text")

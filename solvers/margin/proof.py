@@ -17,7 +17,7 @@ from ...errors import WriteError
 from ...models.arrays import FloatArray
 from ...models.margin_view import MarginProblem
 from ..zero_one.proof.log_file import LogFile
-from .check.statement import FORMAT
+from .check.statement import FORMAT, Stated
 
 if TYPE_CHECKING:
     from . import kernels
@@ -27,6 +27,8 @@ __all__ = ["ProofLog"]
 #: Left to the checker's own rounding: this share of the claimed bound, and so many last places of all costs, and of what the
 #: terms of margins cost by their slopes, for each term of a sum.
 _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
+#: By how much an incumbent is made longer, relative to its length.
+_STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
 class ProofLog:
@@ -123,6 +125,7 @@ class ProofLog:
 
         A claim of infeasibility holds where every node is empty. A node that only its bound closed supports the finite bound.
         """
+        w = None if w is None else self._least_multiple(w)
         below = bound * (1.0 - _SLACK) - _spare(self._problem, np.zeros(len(self._V)) if w is None else w)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, claims nothing
         point = None if w is None else w.tolist()
@@ -130,6 +133,17 @@ class ProofLog:
         claim = {"bound": claimed, "w": point, "combination": combination}
         self._file.write([{**claim, "infeasible": True} if infeasible else claim])
         self._file.seal()
+
+
+    def _least_multiple(self, w: FloatArray) -> FloatArray:
+        """Return the multiple of w, w itself or a little longer, that costs least in the exact count of the checker.
+
+        Margins of w may miss their thresholds by the rounding of the search; a multiple reaches them.
+        """
+        stated = Stated.of_problem(self._problem)
+        multiples = [w * (1.0 + stretch) for stretch in _STRETCHES]
+        costs = [stated.value(v.tolist(), _combination(self._problem.atoms, v)) for v in multiples]
+        return multiples[int(np.argmin(costs))]
 
 
 def _stated(problem: MarginProblem) -> dict[str, Any]:

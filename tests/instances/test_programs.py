@@ -138,7 +138,9 @@ def test_an_archive_with_other_objects_runs_no_code(stored: Path) -> None:
 
 
 def test_what_is_not_there_says_where_it_is_published(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match=r"source distribution of proxsuite, or netlib/none\.npz from that of scipy"):
+    with pytest.raises(
+        DataError, match=r"source distribution of proxsuite, netlib/none\.npz from that of scipy, or sdplib/none\.dat-s"
+    ):
         instances.stored_program("none")
     with pytest.raises(DataError, match="is a quadratic program"):
         instances.linprog_arguments(instances.stored_program("HS21"))

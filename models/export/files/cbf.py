@@ -58,6 +58,8 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DIGITS = Context(prec=50)
 _ROOT = _DIGITS.sqrt(Decimal(2))
 _SHORT = Context(prec=34)
+#: The version that adds cones of vectorised matrices (SVECPSD), which the reader refuses by their name.
+_NEWEST = 4
 
 
 class _CBF(FileFormat):
@@ -86,8 +88,7 @@ class _CBF(FileFormat):
         write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
     def read(self, source: Source) -> StandardForm:
-        # files that this package wrote once say version 4, of which they use nothing
-        return _Reader(source, 3 if source.layout is None else 4).program().to_form(source.layout)
+        return _Reader(source).program().to_form(source.layout)
 
 
 def _domain(low: float, high: float) -> str:
@@ -165,9 +166,8 @@ def scaled(text: str, off: bool) -> float:
 class _Reader:
     """One keyword after the other, each with its own table; sizes come before the entries that they bound."""
 
-    def __init__(self, source: Source, newest: int) -> None:
+    def __init__(self, source: Source) -> None:
         self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
-        self.newest = newest
         self.seen: set[str] = set()
         self.r, self.maximise = 0.0, False
         self.domains: list[tuple[str, int]] = []
@@ -217,8 +217,8 @@ class _Reader:
             raise DataError(f"a second {keyword}")
         self.seen.add(keyword)
         if keyword == "VER":
-            if not 1 <= _whole(self._line(1)[0]) <= self.newest:
-                raise DataError(f"versions 1 to {self.newest} of CBF are read")
+            if not 1 <= _whole(self._line(1)[0]) <= _NEWEST:
+                raise DataError(f"versions 1 to {_NEWEST} of CBF are read")
         elif keyword == "OBJSENSE":
             (sense,) = self._line(1)
             if sense not in ("MIN", "MAX"):

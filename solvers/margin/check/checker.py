@@ -66,8 +66,12 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
             if own is not None and (other := own.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")
             bound, value = _claimed(stated, claim)
-            empty = _checked_nodes(stated, header, math.inf, records) if claim.get("infeasible", False) is True else None
-            if empty is not None:
+            if bound == math.inf:
+                nodes = _proved_nodes(stated, header, bound, records)
+            elif (
+                claim.get("infeasible", False) is True
+                and (empty := _checked_nodes(stated, header, math.inf, records)) is not None
+            ):
                 bound, nodes = math.inf, empty
             elif bound > 0.0:
                 records = iter(_records(Path(path)))
@@ -100,11 +104,14 @@ def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
 
     A claim of infeasibility stands beside a bound, which counts where a node is not empty.
     """
-    bound = float(claim["bound"])
-    if claim.get("infeasible", False) is True and claim["w"] is not None:
+    infeasible = claim.get("infeasible", False) is True
+    if claim["bound"] is None and not infeasible:
+        raise InvalidProofError("a claim has a bound, or says that nothing is feasible")
+    bound = math.inf if claim["bound"] is None else float(claim["bound"])
+    if infeasible and claim["w"] is not None:
         raise InvalidProofError("a claim of infeasibility has a point")
     value = math.inf if claim["w"] is None else stated.value(claim["w"], claim["combination"])
-    if not math.isfinite(bound) or bound > value:
+    if not (math.isfinite(bound) or claim["bound"] is None) or bound > value:
         raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
     return bound, value
 

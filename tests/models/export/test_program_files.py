@@ -286,6 +286,17 @@ def _hinge() -> mo.HingeSVM:
     return mo.HingeSVM(*nine_points(), lam=0.7)
 
 
+def _carried(suffix: str) -> StandardForm:
+    """A program of the richest kind that the format carries: quadratic, conic, or linear."""
+    carries = {feature.name for feature in file_formats()[suffix].carries}
+    if "QUADRATIC" in carries:
+        return _hinge().form
+    if "ROTATED" in carries:
+        return mo.ConicSVM(*nine_points(), lam=0.7).form
+    X, y = nine_points()
+    return mo.Margin(X, y, "hinge", "l1", intercept="free").form
+
+
 @pytest.mark.parametrize("suffix", [".lp", ".mps"])
 def test_a_file_that_was_saved_again_has_its_labels_in_any_order(suffix: str, tmp_path: Path) -> None:
     """HiGHS writes the columns in another order."""
@@ -308,8 +319,7 @@ def test_a_file_that_was_saved_again_has_its_labels_in_any_order(suffix: str, tm
 @pytest.mark.parametrize("suffix", sorted(set(file_formats()) - {".npz", ".mof.json"}))
 def test_a_sidecar_says_nothing_of_another_text(suffix: str, tmp_path: Path) -> None:
     """Another program takes the name: it is read as it is without any sidecar, and its own sidecar is no hindrance."""
-    carries = {feature.name for feature in file_formats()[suffix].carries}
-    model = _hinge().form if "QUADRATIC" in carries else mo.ConicSVM(*nine_points(), lam=0.7).form
+    model = _carried(suffix)
     other = model.replace(q=model.q[::-1] + 1.0, name="other")
     if suffix in (".lp", ".mps", ".ptf"):  # the names are in the file
         other = StandardForm(
@@ -330,8 +340,7 @@ def test_a_sidecar_says_nothing_of_another_text(suffix: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
 @pytest.mark.parametrize("suffix", sorted(file_formats()))
 def test_every_format_is_read_compressed(suffix: str, ending: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    carries = {feature.name for feature in file_formats()[suffix].carries}
-    form = _hinge().form if "QUADRATIC" in carries else mo.ConicSVM(*nine_points(), lam=0.7).form
+    form = _carried(suffix)
     path = write_form(form, tmp_path / f"model{suffix}")
     packed = path.with_name(path.name + ending)
     packed.write_bytes(pack(path.read_bytes()))

@@ -169,7 +169,7 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
             needed[points] = True
             assert len(set(points.tolist())) == len(points)
             assert (stack.state[points] != k.DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
-            assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-6)
+            assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-5)  # its intercept has a little norm
             checked += 1
     assert checked > 100
 
