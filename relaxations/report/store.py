@@ -24,7 +24,7 @@ from ...solvers.interface.versions import version_of
 __all__ = ["CellStore", "digest", "identity"]
 
 #: Layout of the file; another one is refused.
-STORE_VERSION = 1
+STORE_VERSION = 2
 #: Field of a stored record: its digest, so that a number that was edited is not taken for one that was computed.
 _SEAL = "sha256"
 #: Seconds to wait while another report writes.
@@ -59,7 +59,7 @@ class CellStore:
                 connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
             elif version != STORE_VERSION:
                 raise DataError(
-                    f"{self.path} is not a store that this version reads (its version is {version}, not {STORE_VERSION})"
+                    f"{self.path} is not a store of this version: its layout is {version}, not {STORE_VERSION}; start a new one"
                 )
 
     def get(self, key: str) -> dict[str, Any] | None:

@@ -21,7 +21,6 @@ from .certificate import Certificate
 from .going_back import difference, ending_of
 from .judged import Judged
 from .said import Claim
-from .untyped_state import with_answer
 from .verdict import gap_closed
 
 if TYPE_CHECKING:
@@ -125,10 +124,6 @@ class Result(Judged):
     def __getstate__(self) -> dict[str, Any]:
         """Without the model: results travel between processes whose data are there already."""
         return {**self.__dict__, "stated": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """A result that was pickled, also before answers were typed."""
-        self.__dict__.update(with_answer(state))
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """The same result with an update, and more to show."""

@@ -28,8 +28,6 @@ _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "m
 _OPTIONAL = ("objective", "bound", "root_bound", "stationarity", "nodes", "iterations")
 _TIMES = ("build_seconds", "solve_seconds", "compile_seconds")
 _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridges", "polished")
-#: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
-_REMARKS = ("models_trained", "objectives", "dual_value")
 #: What files of earlier versions do not hold.
 _SINCE: dict[str, Any] = {"compile_seconds": 0.0}
 #: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
@@ -171,11 +169,9 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
 
 def _result(arrays: dict[str, Any]) -> Result:
     meta = json.loads(bytes(arrays.pop("meta")).decode())
-    if meta.get("format_version") not in (1, RESULT_VERSION):
-        raise DataError(f"it has layout {meta.get('format_version')}; this version reads 1 and {RESULT_VERSION}")
+    if meta.get("format_version") != RESULT_VERSION:
+        raise DataError(f"it has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
     parts = {part: _part(arrays, part) for part in meta["parts"]}
-    if meta["format_version"] == 1:
-        meta, parts = _from_layout_1(meta, parts)
     said, certificate = _SINCE | meta["answer"], meta["certificate"]
     fields: dict[str, Any] = {name: said[name] for name in _SAID_PLAIN} | {part: parts[part] for part in _SAID if part in parts}
     _check_kinds(meta, said)
@@ -242,32 +238,6 @@ def _check_kinds(meta: Mapping[str, Any], said: Mapping[str, Any]) -> None:
 def _is_number(value: object) -> bool:
     """Return whether a value is a number of double precision: JSON's whole numbers may be larger, and a bool is none."""
     return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63)
-
-
-def _from_layout_1(meta: dict[str, Any], parts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Layout 1 had no answer: its fields were the result's and the claim's, and what mattered was among the details."""
-    details = dict(meta["details"])
-    for name in ("farkas", "ray"):
-        if name in details:
-            parts[name] = {label: np.asarray(value, dtype=np.float64) for label, value in details.pop(name).items()}
-    residuals = [details.pop(name) for name in ("farkas_residual", "ray_residual") if name in details]
-    history = details.pop("steps") if isinstance(details.get("steps"), list) else []
-    answer = {name: meta[name] for name in ("nodes", "iterations", "build_seconds", "solve_seconds", "version")} | meta["claim"]
-    answer |= {
-        "root_bound": details.pop("root_bound", None),
-        "stationarity": details.pop("stationarity", details.pop("pareto", None)),
-        "bridges": details.pop("bridges", []),
-        "polished": details.pop("polished", ""),
-        "update": details.pop("update", None),
-        "history": history,
-        "moved": {name: details.pop(name) for name in list(details) if history and name not in _REMARKS},
-    }
-    judged = {
-        "evidence": details.pop("evidence", ""),
-        "picked": details.pop("picked", ""),
-        "ray_residual": residuals[0] if residuals else None,
-    }
-    return {**meta, **judged, "answer": {**answer, "details": details}}, parts
 
 
 def _part(arrays: Mapping[str, Any], part: str) -> dict[str, Any]:

@@ -134,7 +134,6 @@ class ProofLog:
         self._file.write([{**claim, "infeasible": True} if infeasible else claim])
         self._file.seal()
 
-
     def _least_multiple(self, w: FloatArray) -> FloatArray:
         """Return the multiple of w, w itself or a little longer, that costs least in the exact count of the checker.
 

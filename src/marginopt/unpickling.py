@@ -1,16 +1,12 @@
-"""``load_estimator``: estimators that another version of this package pickled, whose classes have moved since."""
+"""``load_estimator``: fitted estimators from pickles that may come from anywhere."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import re
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
-from functools import cache
-from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +42,12 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
     "scipy.sparse._coo": frozenset({"coo_array", "coo_matrix"}),
 }  # fmt: skip
-_CLASS = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 
 
 def load_estimator(path: str | os.PathLike[str]) -> Any:
-    """A fitted estimator from a file of ``pickle.dump``, of this version or an earlier one.
+    """Return a fitted estimator from a file of ``pickle.dump``.
 
-    ``pickle.load`` finds classes by their modules, and these move from version to version; here a class that is not where it was
-    is found by its name, which stays. What was fitted is as it was, so that predictions are the same; parameters that came later
-    have their defaults. Results that were pickled before answers were typed say that their claims are as pickled.
+    An estimator that an earlier version wrote is refused: its attributes mean something else now.
 
     Pickles can call whatever they name. Here they may name classes of this package and of scikit-learn, and what arrays and their
     kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. What ``joblib.dump`` wrote
@@ -63,7 +56,7 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     DataError
-        No such file, no pickle, no estimator, or one with a class that this version has not, or that estimators do not need.
+        The file does not exist, is no pickle, holds no estimator or one of an earlier version, or names what no estimator needs.
     """
     file = Path(path)
     try:
@@ -75,8 +68,6 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
         raise DataError(f"{file} cannot be read as an estimator: {error}") from error
     if not isinstance(found, BaseEstimator):
         raise DataError(f"{file} holds a {type(found).__name__}, and no estimator")
-    parameters = signature(type(found)).parameters.values()
-    vars(found).update({p.name: p.default for p in parameters if p.default is not p.empty and p.name not in vars(found)})
     return found
 
 
@@ -108,9 +99,10 @@ def _member(kind: object, name: object) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds our classes by their names where they are not in the module that is written, and refuses all but harmless ones."""
+    """An unpickler that refuses whatever is not a harmless class of this package or of scikit-learn."""
 
     def find_class(self, module: str, name: str) -> Any:
+        module = "builtins" if module == "__builtin__" else module  # as protocol 2 names it
         package = module.partition(".")[0]
         if (module, name) == ("builtins", "getattr"):
             return _member
@@ -118,37 +110,7 @@ class _Unpickler(pickle.Unpickler):
             return super().find_class(module, name)
         if package not in _PACKAGES or "." in name:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which no estimator needs: it may run code")
-        found = self._found(module, name)
+        found = super().find_class(module, name)
         if not _harmless(found, package):
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
         return found
-
-    def _found(self, module: str, name: str) -> Any:
-        try:
-            return super().find_class(module, name)
-        except (ImportError, AttributeError):
-            package, _, inside = module.partition(".")
-            if package != __package__ or not inside:
-                raise
-            return getattr(import_module(_home(inside.partition(".")[0], name)), name)
-
-
-@cache
-def _classes(folder: str) -> dict[str, list[str]]:
-    """The modules of a folder that define a class, by its name; nothing is imported but the folder."""
-    package = import_module(f".{folder}", __package__)
-    found: dict[str, list[str]] = {}
-    for root in map(Path, package.__path__):
-        for file in sorted(root.rglob("*.py")):
-            module = ".".join([package.__name__, *file.relative_to(root).with_suffix("").parts])
-            for name in _CLASS.findall(file.read_text(encoding="utf-8")):
-                found.setdefault(name, []).append(module)
-    return found
-
-
-def _home(folder: str, name: str) -> str:
-    """The module that a class of a folder is in now."""
-    homes = _classes(folder).get(name, [])
-    if len(homes) != 1:
-        raise AttributeError(f"this version has no class {name} in marginopt.{folder}")
-    return homes[0]

@@ -9,12 +9,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
+from ..estimators.stored import Estimator
 from ..models.arrays import FloatArray
 from ..models.formulations.nonparallel.class_labels import as_classes
 from .checkpoint import Checkpoint, fingerprint, plain
@@ -29,7 +30,7 @@ __all__ = ["DeepNPSVC"]
 _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax")
 
 
-class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """D-NPSVC++: a hyperplane for each class over the features of a network that is trained with them, NPSVC++ (22)-(26).
 
     f_l(x) = w̃_l'·LN[φ(x); z(x)] with an encoder φ and z = MLP(φ). Algorithm 2: for every batch an update of everything at the

@@ -6,7 +6,7 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
@@ -19,12 +19,13 @@ from .record import EstimatorInfo
 from .refusing import refuse
 from .solving import solve_checked
 from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
+from .stored import Estimator
 from .training_set import Sample, Scaling
 
 __all__ = ["MEBOneClass"]
 
 
-class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
     """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
 
     ``score_samples`` is minus the squared distance to the centre c = Σ a_i φ(x_i).

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,6 +27,7 @@ from .multiclass import Pair, binary_problems, class_scores
 from .refusing import refuse
 from .solving import Outcome, one_or_all, solved_task, warn_of_one_class
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
+from .stored import Estimator
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = [
@@ -49,7 +50,7 @@ class Stage:
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
 
 
-class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
 
     Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution

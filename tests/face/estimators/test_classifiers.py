@@ -38,6 +38,7 @@ def test_the_duals_decide_as_their_model_does(name: str) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* puts all .* into class")  # small costs and lopsided weights
 @pytest.mark.parametrize(
     ("estimator", "model"),
     [
@@ -145,6 +146,7 @@ def test_copies_share_their_point_s_coefficient() -> None:
     np.testing.assert_allclose(kernel @ plain.dual_coef_[0] + plain.intercept_[0], plain.decision_function(NEW), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.* puts all .* into class")  # small costs and lopsided weights
 @pytest.mark.parametrize("estimator", WEIGHTED, ids=lambda e: type(e).__name__)
 def test_class_weights_are_sample_weights(estimator: Any) -> None:
     factor = np.where(Y2 == "yes", 5.0, 0.5)
@@ -161,6 +163,7 @@ def test_class_weights_are_sample_weights(estimator: Any) -> None:
     np.testing.assert_allclose(balanced.decision_function(NEW), given.decision_function(NEW), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.* puts all .* into class")  # small costs and lopsided weights
 # a budget of nodes ends RampSVC where rounding leads it, and sparse sums round otherwise
 @pytest.mark.parametrize("estimator", [e for e in EVERY if not isinstance(e, mo.RampSVC)], ids=lambda e: type(e).__name__)
 def test_sparse_data_give_what_dense_data_give(estimator: Any) -> None:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,12 +18,13 @@ from ...solvers.records.status import Status
 from ..record import EstimatorInfo
 from ..solving import solve_checked, warn_of_one_class
 from ..spaces import LinearPredictor, LinearSpace
+from ..stored import Estimator
 from ..training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = ["MulticlassSVC"]
 
 
-class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
 
     Parameters

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,12 +15,13 @@ from ...models.arrays import FloatArray, Points, as_points
 from ...models.kernels.kernels import Kernel, Precomputed
 from ..refusing import refuse
 from ..spaces import is_precomputed, make_kernel
+from ..stored import Estimator
 from ..training_set import Scaling
 
 __all__ = ["HyperplaneClassifier"]
 
 
-class HyperplaneClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier over a kernel whose classes have a hyperplane each; `_closeness` says which is the one."""
 
     # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
