@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
 from marginopt.errors import InputError
