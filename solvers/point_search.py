@@ -136,9 +136,8 @@ def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float
     objective, errors = certificate.objective, certificate.error + certificate.bound_error
     size = max(abs(objective), abs(certificate.bound) if np.isfinite(certificate.bound) else 0.0)
     if answer.status is Status.OPTIMAL:
-        bounded = np.isfinite(certificate.bound)
-        if bounded and (answer.multipliers is not None or objective - certificate.bound <= tol * size + errors):
-            return None  # proved, or the gap of the solver's own point and multipliers says how far it is
+        if np.isfinite(certificate.bound) and objective - certificate.bound <= tol * size + errors:
+            return None
         return objective - 2.0 * tol * size - certificate.error - _EXACT * certificate.scale
     bound = answer.bound
     if certificate.integrality is None or bound is None or not np.isfinite(bound):

@@ -231,7 +231,9 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
     refutation = None
-    if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved:
+    # the gap of a solver's own point and multipliers says how far it is from the optimum: no other point is looked for
+    gap_is_own = given.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
+    if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved and not gap_is_own:
         refutation = refuted(settled, form, raw, certificate, tol, seconds)
     if refutation is not None:
         values, certificate = refutation.values, _with_bound(refutation.certificate, certificate)

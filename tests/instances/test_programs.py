@@ -142,7 +142,7 @@ def test_what_is_not_there_says_where_it_is_published(stored: Path, monkeypatch:
         DataError, match=r"source distribution of proxsuite, netlib/none\.npz from that of scipy, or sdplib/none\.dat-s"
     ):
         instances.stored_program("none")
-    with pytest.raises(DataError, match="is a quadratic program"):
+    with pytest.raises(DataError, match="is no linear program"):
         instances.linprog_arguments(instances.stored_program("HS21"))
     monkeypatch.delenv("MARGINOPT_DATA")
     assert instances.stored_programs("netlib") == []
