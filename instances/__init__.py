@@ -1,4 +1,4 @@
-"""What models are stated on: data sets, readers, generators, and tiny instances with known optima.
+"""Data sets, readers, generators, and tiny instances with known optima.
 
 >>> from marginopt import instances
 >>> train = instances.gaussian_clusters(100, 3, sigma=0.5, outliers="clustered", rng=0)

@@ -38,7 +38,7 @@ MANY_CLASSES = 20
 
 
 def is_sparse(X: Matrix) -> TypeGuard[sp.csr_array]:
-    """Whether ``X`` is stored as compressed sparse rows."""
+    """Return whether ``X`` is stored as compressed sparse rows."""
     return bool(sp.issparse(X))
 
 

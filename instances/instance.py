@@ -136,7 +136,7 @@ class Instance(Displayed):
 
     @property
     def standardised(self) -> bool:
-        """Whether the features were brought to unit variance (centred too, unless sparse: see ``scaling``)."""
+        """Return whether the features were brought to unit variance (centred too, unless sparse: see ``scaling``)."""
         return self.scaling != "none"
 
     @property
@@ -270,7 +270,7 @@ class Instance(Displayed):
         return frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         facts = [("rows", f"{self.n:,}"), ("columns", f"{self.X.shape[1]:,}{', the intercept first' if self.intercept else ''}")]
         facts += [("features", _listed(self.feature_names))] if self.feature_names else []
         facts += [(f"class {label}", f"{count:,}") for label, count in self.sizes().items()]

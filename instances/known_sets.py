@@ -9,7 +9,7 @@ __all__ = ["ENTRIES", "Expected"]
 
 @dataclass(frozen=True)
 class Expected:
-    """What a data set must look like, whichever way it is obtained.
+    """The expected properties of a data set, whichever way it is obtained.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ def composed(family: str, values: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class Naming:
-    """What an instance is called, and what that says.
+    """The name of an instance, and the facts in it.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
 class Preparable(Protocol):
-    """What preparation reads of a data set."""
+    """The protocol of data sets that can be prepared."""
 
     @property
     def name(self) -> str:
@@ -36,16 +36,16 @@ class Preparable(Protocol):
 
     @property
     def intercept(self) -> bool:
-        """Whether the first column is of ones."""
+        """Return whether the first column is of ones."""
 
     @property
     def scaling(self) -> Scaling:
-        """How the features were scaled."""
+        """The scaling of the features."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What preparation changes: the matrix, its names, and the two flags."""
+    """The outcome of a preparation: the matrix, its names, and the two flags."""
 
     X: Matrix
     feature_names: tuple[str, ...] | None

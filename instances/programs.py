@@ -99,7 +99,7 @@ class StoredProgram:
 
     @property
     def optimum(self) -> float | None:
-        """As published; None where there is none: for an infeasible program, or one whose figure is not listed here."""
+        """The published optimum; None for an infeasible program, or one whose figure is not listed here."""
         if self.collection == "maros-meszaros":
             return MAROS_MESZAROS.get(self.name)
         if self.collection == "sdplib":
@@ -139,7 +139,9 @@ def stored_program(name: str) -> StoredProgram:
 
 
 def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
-    """What ``linprog`` and ``marginopt.from_scipy`` take: c, A_ub, b_ub, A_eq, b_eq and bounds of a Netlib program."""
+    """Return the arguments of ``linprog`` and ``marginopt.from_scipy``: c, A_ub, b_ub, A_eq, b_eq and bounds of a Netlib
+    program.
+    """
     if program.collection in ("maros-meszaros", "sdplib"):
         raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it")
     held = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}

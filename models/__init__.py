@@ -1,4 +1,4 @@
-"""What is stated: the labelled standard form, cones, kernels and one file per formulation.
+"""The labelled standard form, cones, kernels, and one file for each formulation.
 
 The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
 """

@@ -1,4 +1,4 @@
-"""What a point or multipliers are worth: a proved bound, and a model's own appraisal where there is no form to judge by."""
+"""Bounds that points and multipliers prove, and a model's own appraisal of a point where there is no form to certify it with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Appraisal:
-    """What a point is worth, recomputed by the model itself where it has no standard form, or one too large to build.
+    """The value of a point, recomputed by the model itself where it has no standard form, or one too large to build.
 
     The fields are those of a certificate (`solvers.judging.certificate`), in the minimisation sense; ``stationarity`` is the
     relative residual of the first-order conditions, None where it is not known.
@@ -45,7 +45,7 @@ class Appraisal:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a classifier costs by the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
+    """The cost of a classifier from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["BoxPoint", "BoxQP", "CoarseFactor"]
 
 @dataclass(frozen=True, eq=False)
 class BoxPoint:
-    """What a point of a box QP means in its model's form: values and multipliers by label, reduced costs."""
+    """A point of a box QP in its model's form: values and multipliers by label, reduced costs."""
 
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray]

@@ -1,4 +1,4 @@
-"""What a model is stated on, as a digest and in words: what ties a stored result to its data."""
+"""The digest and the description of a model's data, which tie a stored result to them."""
 
 from __future__ import annotations
 

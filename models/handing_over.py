@@ -1,4 +1,4 @@
-"""What a formulation and a form from elsewhere have alike: files, other packages' objects, the dual, conflicts."""
+"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Corners:
 
     @property
     def height(self) -> float:
-        """What it does not exceed but for its tail."""
+        """An upper bound of the loss but for its tail."""
         return float(self.below[0])
 
     @property
@@ -165,7 +165,7 @@ class MarginProblem:
 
     @property
     def free(self) -> bool:
-        """Whether any w is allowed, and none is priced by being 0 or not."""
+        """Return whether any w is allowed, and none is priced by being 0 or not."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
         counts = self.price.any() or self.most < self.counted.sum()
         return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets)

@@ -1,4 +1,4 @@
-"""How large a form may be when it is materialised."""
+"""The limit of a form's size when it is materialised."""
 
 from __future__ import annotations
 

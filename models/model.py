@@ -1,4 +1,4 @@
-"""What every formulation is: a frozen object, stated and compiled once, that can be changed, shown and handed over.
+"""The abstract formulation: a frozen object, stated and compiled once, that can be changed, shown and handed over.
 
 What a formulation answers for itself is in `stated`.
 """
@@ -78,7 +78,7 @@ class Model(Stated, HandingOver):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What was changed of `unchanged`, in order."""
+        """The changes of `unchanged`, in order."""
         return ()
 
     @property
@@ -102,7 +102,7 @@ class Model(Stated, HandingOver):
 
     @property
     def stated_constants(self) -> bool:
-        """Whether big-M constants of the form are the user's, who may have them too small."""
+        """Return whether big-M constants of the form are the user's, who may have them too small."""
         return False
 
     @property
@@ -118,7 +118,8 @@ class Model(Stated, HandingOver):
         return self
 
     def explain(self, result: Solution) -> Explanation:
-        """What a result says: the meaning of its multipliers, active constraints, support vectors, misclassified points.
+        """Return the explanation of a result: the meaning of its multipliers, active constraints, support vectors, misclassified
+        points.
 
         Printable; ``.picture()`` draws it where the data have two features (`models.looks.explanation`).
         """
@@ -221,7 +222,7 @@ class Model(Stated, HandingOver):
         return self.statement.latex(standalone=standalone)
 
     def display(self) -> Display:
-        """What a notebook shows: the statement."""
+        """Return the notebook view: the statement."""
         return self.statement.display()
 
     def _repr_latex_(self) -> str:

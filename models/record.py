@@ -22,7 +22,7 @@ Chosen: TypeAlias = Mapping[str, Any]
 
 
 class Data(enum.Enum):
-    """What a formulation is stated on."""
+    """The data that a formulation is stated on."""
 
     TWO_CLASSES = "two classes"
     CLASSES = "two or more classes"

@@ -1,4 +1,4 @@
-"""What a formulation answers for itself: its program, views and bound, and what a point and multipliers of it mean."""
+"""The program, views and bound of a formulation, and the meaning of a point and multipliers of it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Stated(Displayed, ABC):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no point costs less than zero, by what the objective is made of."""
+        """Return whether no point costs less than zero, by what the objective is made of."""
         return False
 
     def recounted(
@@ -148,7 +148,7 @@ class Stated(Displayed, ABC):
         raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """What a solution says of each point (or objective); no rows where the formulation has none.
+        """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
         Two classes separated by f(x) are told by `models.looks.explained.two_classes`.
         """

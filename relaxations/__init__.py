@@ -1,4 +1,4 @@
-"""What bounds it: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
+"""Relaxations: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
 
 from .bounds.big_m import BigM
 from .bounds.combined import Combined, CombinedRelaxation

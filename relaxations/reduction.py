@@ -30,7 +30,7 @@ T = TypeVar("T", bound="Model | StandardForm")
 
 
 class Direction(enum.Enum):
-    """How the optimum of the target relates to that of the original (both minimise)."""
+    """The relation between the optimum of the target and that of the original (both minimise)."""
 
     EQUIVALENT = "equivalent: the optima are equal"
     OUTER = "outer: a relaxation, its optimum is at most the original's"
@@ -39,7 +39,7 @@ class Direction(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class LiftedDual:
-    """What multipliers of the target prove about the *original* problem.
+    """The bound that multipliers of the target prove for the *original* problem.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LiftedDual:
 
 @dataclass(frozen=True)
 class Need:
-    """What a reduction needs of a model beyond its kind.
+    """The need of a reduction beyond the kind of the model.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Reduction(ABC, Generic[T]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What it needs of a model beyond its kind."""
+        """The needs of the reduction beyond the kind of the model."""
         return (COST_FORM,)
 
     def obstacle(self, model: Model) -> str:
@@ -170,7 +170,7 @@ class Reduction(ABC, Generic[T]):
         return self.lifted(model, self.apply(model), multipliers)
 
     def offset(self, model: ZeroOneSVM, target: T) -> Rounded:
-        """What the target's optimum is short of to bound the original's: a constant that its kind of model cannot hold."""
+        """Return the constant that the target's optimum lacks to bound the original's and that its kind of model cannot hold."""
         return Rounded(0.0)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
@@ -200,7 +200,7 @@ class Reduction(ABC, Generic[T]):
         return self.caveat(model) or ("it restricts the problem" if self.direction is Direction.INNER else "")
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Where the target's big-M constants come from; empty where it has none."""
+        """Return the source of the target's big-M constants; empty where it has none."""
         return ""
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:

@@ -75,7 +75,7 @@ class Relaxed:
 
     @property
     def bound_kind(self) -> str:
-        """How far to trust it: "proved", "claimed by solver" or "none"."""
+        """The trust in the bound: "proved", "claimed by solver" or "none"."""
         return Kind.NONE if self.caveat else self.target_kind
 
     @property
@@ -86,7 +86,7 @@ class Relaxed:
 
     @property
     def target_kind(self) -> str:
-        """How far to trust `target_bound`."""
+        """The trust in `target_bound`."""
         return self.result.bound_kind
 
     @cached_property

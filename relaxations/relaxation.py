@@ -39,7 +39,7 @@ class Relaxation:
 
     @property
     def direction(self) -> Direction:
-        """How the optimum of the target relates to that of the original."""
+        """The relation between the optimum of the target and that of the original."""
         return self.reduction.direction
 
     @property
@@ -49,7 +49,7 @@ class Relaxation:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What it needs of such a model."""
+        """The needs of the relaxation."""
         return self.reduction.needs
 
     @property

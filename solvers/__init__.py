@@ -1,4 +1,4 @@
-"""What solves it: the registry, results and certificates, the driver, hand-written algorithms, backends."""
+"""The registry of solvers, results and certificates, the driver, hand-written algorithms, backends."""
 
 import sys
 import types

@@ -43,7 +43,7 @@ class Asked:
 
     @property
     def auto(self) -> bool:
-        """Whether the solver is chosen for each model."""
+        """Return whether the solver is chosen for each model."""
         return self.solver is None
 
     @property
@@ -154,7 +154,7 @@ def _of_object(solver: Solver) -> Any:
 
 
 def _is_registered(solver: Solver) -> bool:
-    """Whether its name leads to it, or to one of the same class and parameters: in this session and in any other."""
+    """Return whether its name leads to it, or to one of the same class and parameters: in this session and in any other."""
     if solver.info.name in EXTENSIONS.session:
         return False  # another session may give the name to another solver
     try:

@@ -1,4 +1,4 @@
-"""Which solver ``auto`` takes, and why: the first by the ranks in the solvers' records that is installed, licensed and able.
+"""The choice of ``auto``: the first solver by the ranks in the records that is installed, licensed and able.
 
 Solvers that the session registered compete with ours. Those of other packages come after all of these, so that installing a
 package changes no result: they serve models that nobody else reads.

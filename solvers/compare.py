@@ -116,7 +116,7 @@ class Comparison(Displayed, Tabular):
         return "\n".join(lines)
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         rows = tuple(tuple(row) for row in self._cells())
         return Display(self.model, head=_COLUMNS, rows=rows, words=("solver", "status", "kind"))
 

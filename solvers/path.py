@@ -154,7 +154,7 @@ def _solve_value(task: tuple[Model | StandardForm, Asked, Options, bool], thread
 def _out_of_reach(
     chosen: Solver, stated: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
 ) -> bool:
-    """Whether a solver cannot read the program at this value, though it can at another one of the path."""
+    """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(stated)) is None:
         return False
     others = (stated_at(model, parameter, value, share=False)[0] for value in values)
@@ -171,7 +171,7 @@ def _order(
 
 
 def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
-    """What a hand-written algorithm takes over from the values solved before."""
+    """Return the values that a hand-written algorithm takes over from the problems solved before."""
     return chosen.carried_over(solved) if solved and chosen is not None else {}
 
 

@@ -63,7 +63,7 @@ def _own() -> dict[str, Solver]:
 
 
 def ours(solver: Solver) -> bool:
-    """Whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
+    """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
     return solver.info.name in _own() and loaded(_own()[solver.info.name]) is loaded(solver)
 
 
@@ -116,7 +116,7 @@ def get_solver(name: str) -> Solver:
 
 
 def installed(solver: Solver) -> bool:
-    """Whether the solver's module can be found (it is not imported)."""
+    """Return whether the solver's module can be found (it is not imported)."""
     try:
         return not solver.info.module or importlib.util.find_spec(solver.info.module) is not None
     except (ImportError, ValueError):
@@ -179,7 +179,7 @@ class SolverTable(Displayed, Tabular):
         return self.rows
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         head = ("name", "state", "what it is", "reads")
         rows = tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows)
         return Display(head=head, rows=rows, words=head)

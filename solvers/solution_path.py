@@ -66,7 +66,7 @@ class SolutionPath(Displayed, Tabular):
 
     @property
     def updated(self) -> int:
-        """How many solves were in-place updates of the one before."""
+        """The number of solves that updated the one before in place."""
         return sum(was_updated(r) for r in self.results)
 
     @property
@@ -101,7 +101,7 @@ class SolutionPath(Displayed, Tabular):
         ]
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         head = (self.parameter, "objective", "bound", "kind", "gap", "status", "update")
         rows = tuple(
             (
@@ -145,7 +145,7 @@ class SolutionPath(Displayed, Tabular):
 
 
 def was_updated(result: Result) -> bool:
-    """Whether the solver changed the model that it kept."""
+    """Return whether the solver changed the model that it kept."""
     return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 

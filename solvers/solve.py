@@ -107,7 +107,7 @@ def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, optio
 
 
 def _affordable(model: Model) -> bool:
-    """Whether solvers that read the form, a dense quadratic part included, could still have their turn."""
+    """Return whether solvers that read the form, a dense quadratic part included, could still have their turn."""
     form = _form_if_it_fits(model)
     if form is None or model.form_bytes > _WRITTEN_OUT:
         return False
@@ -172,7 +172,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
 
 
 def _end(options: Options, begin: float) -> float:
-    """When the clock ends what certifies the answer: a share of the time limit after it, or after the solver."""
+    """Return the deadline of the answer's certification: a share of the time limit after it, or after the solver."""
     if options.time_limit is None:
         return np.inf
     return max(begin + options.time_limit, time.perf_counter()) + max(_POLISHING * options.time_limit, _POLISHING)

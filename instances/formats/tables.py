@@ -70,7 +70,7 @@ class Table:
 
 
 def _columns(names: Sequence[str] | None, label: str) -> str:
-    """What columns there are, those whose names are like the label first."""
+    """Return the names of the columns, those like the label first."""
     if names is None:
         return "it has no header"
     small = {name.strip().lower(): name for name in names}

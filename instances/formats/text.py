@@ -123,6 +123,6 @@ def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool
 
 
 def _numeric(rows: list[_Cells], j: int) -> bool:
-    """Whether a column begins with a number, cells that hold nothing aside."""
+    """Return whether a column begins with a number, cells that hold nothing aside."""
     cell = next((row[j] for row in rows if j < len(row) and row[j] not in MISSING), None)
     return cell is not None and as_number(cell) is not None

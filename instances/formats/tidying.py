@@ -1,4 +1,4 @@
-"""What a table needs before it is numbers: columns left out, missing cells, categories; only where the caller asks for it."""
+"""The cleaning of a table before it is numbers: columns left out, missing cells, categories; only at the caller's request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Cells: TypeAlias = list[str | None]
 
 @dataclass(frozen=True)
 class Tidying:
-    """What is done to the features of a table before they are read as numbers.
+    """The operations on the features of a table before they are read as numbers.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Tidying:
 
     @property
     def asked(self) -> bool:
-        """Whether anything is to be done."""
+        """Return whether anything is to be done."""
         return self != Tidying()
 
     def applied(self, table: Table, label: str | int | None) -> tuple[Table, int, str]:

@@ -34,7 +34,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, "
 
 
 class Folder:
-    """Where unpacked arrays lie: a folder of the user's, or one that is gone with the last rows that are read from it."""
+    """The folder of unpacked arrays: the user's, or one that is deleted with the last rows that are read from it."""
 
     def __init__(self, given: Path | None) -> None:
         self._given = given

@@ -69,12 +69,12 @@ class Added(Change):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """As stated."""
+        """The lines of the statement."""
         return self.said
 
     @classmethod
     def of(cls, form: StandardForm, stated: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None) -> Added:
-        """What functions of the form's blocks say.
+        """Return the change that functions of the form's blocks describe.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Added(Change):
 
 
 def _stem(form: StandardForm) -> str:
-    """What names of a change begin with: the first ``change k`` that no label has."""
+    """Return the first ``change k`` that no label begins with: the stem of the names of a change."""
     labels = [b.label for b in form.blocks] + [c.label for c in form.constraints]
     return next(s for k in itertools.count(1) if not any(label.startswith(f"{(s := f'change {k}')} ") for label in labels))
 

@@ -1,4 +1,4 @@
-"""What a change of a form is, and the two that need no algebra: fixed variables and dropped integrality."""
+"""The abstract change of a form, and the two changes that need no algebra: fixed variables and dropped integrality."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Change(ABC):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """What was stated in another package, compared with what the change says; nothing by default."""
+        """The programs of other packages that the change adds, compared with their sources; none by default."""
         return ()
 
     @property
@@ -171,7 +171,7 @@ class FixedVariables(Change):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """How many."""
+        """The number of fixed variables, as a line."""
         names = [name for block in self.over for name in block.names()]
         shown = [f"{names[j]} = {v:g}" for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
         text = ", ".join(shown[:4]) + (f", and {len(shown) - 4} more" if len(shown) > 4 else "")
@@ -200,7 +200,7 @@ class Relaxed(Change):
 
     @property
     def note(self) -> str:
-        """What was dropped."""
+        """The variables whose integrality is dropped, in words."""
         return "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
 

@@ -29,7 +29,7 @@ __all__ = ["Changed", "relaxed", "with_constraint", "with_fixed", "with_variable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Changed(Model):
-    """What `Model.with_constraint`, `with_variables`, `with_fixed` and `relaxed` return.
+    """The model that `Model.with_constraint`, `with_variables`, `with_fixed` and `relaxed` return.
 
     The blocks of the model come first, so that whatever reads its values reads these: scores, summary, points, the meaning of
     multipliers. It has no structural view, since an algorithm for the model would not see the change.
@@ -129,7 +129,7 @@ class Changed(Model):
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
-        """What the model needs, the changed one needs too, unless the change relaxes it."""
+        """The base model's requirement of separable data, which the changed model inherits unless the change relaxes it."""
         return self.base.separable_data if self.change.restricts else None
 
     @property
@@ -168,7 +168,7 @@ class Changed(Model):
 
     @property
     def nonnegative(self) -> bool:
-        """As the model is, where the change only restricts it."""
+        """True if the base model's objective is nonnegative and the change only restricts it."""
         return self.change.restricts and self.base.nonnegative
 
     def recounted(

@@ -69,7 +69,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
         return self.rows
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         head = tuple(self.rows[0])
         return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.rows))
 

@@ -1,4 +1,4 @@
-"""What the duals of kernel SVMs on labelled points share: their fields and checks."""
+"""Fields and checks that the duals of kernel SVMs on labelled points share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the formulations that are linear in the features share."""
+"""The parts that formulations linear in the features share."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
 
 
 def has_constant_column(X: Points) -> bool:
-    """Whether some column of X is constant and not zero (an intercept)."""
+    """Return whether some column of X is constant and not zero (an intercept)."""
     return bool(_constant_columns(X).any())
 
 
 def first_column_is_one(X: Points) -> bool:
-    """Whether the first column of X is all ones: an intercept that can be left out of the norm."""
+    """Return whether the first column of X is all ones: an intercept that can be left out of the norm."""
     return bool((to_dense(X[:, [0]]) == 1.0).all())
 
 

@@ -1,4 +1,4 @@
-"""What the outer algorithm of MaxMin sees: the inner problem at any parameter, and the derivative of its optimal value there."""
+"""The inner problem of MaxMin at any parameter, and the derivative of its optimal value there."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class MaxMinProblem(ABC):
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the logarithm is moved."""
+        """Return whether the logarithm is moved."""
         return named(self.parameter)[1]
 
     @property
     def additive(self) -> bool:
-        """Whether the range contains 0, so that moves are measured by its length and not by a factor."""
+        """Return whether the range contains 0, so that moves are measured by its length and not by a factor."""
         return self.lower <= 0.0
 
     @property

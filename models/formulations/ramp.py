@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class GivenUp:
-    """What a point that is given up costs: 2λ_i."""
+    """The cost of a point that is given up: 2λ_i."""
 
     weights: FloatArray
 

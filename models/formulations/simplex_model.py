@@ -1,4 +1,4 @@
-"""What the quadratic programs over unit simplices share: their form, and the Frank-Wolfe gap as their bound."""
+"""The form that the quadratic programs over unit simplices share, and the Frank-Wolfe gap as their bound."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SimplexModel(Model):
     @property
     @abstractmethod
     def maximised(self) -> bool:
-        """Whether the stated model maximises the negative of the form's objective."""
+        """Return whether the stated model maximises the negative of the form's objective."""
 
     @property
     def form_bytes(self) -> int:

@@ -57,7 +57,7 @@ def completed(x: FloatArray, known: BoolArray, definitions: Sequence[Constraint]
 
 
 def _met(definitions: Sequence[Constraint], x: FloatArray, known: BoolArray) -> BoolArray:
-    """Which variables are in no definition that is violated."""
+    """Return the mask of the variables that no violated definition contains."""
     met = np.ones(x.size, dtype=bool)
     for c in definitions:
         if known[c.F.indices].all() and c.rows:

@@ -235,7 +235,7 @@ def _evaluated(problem: Any) -> Any:
 
 
 def _bounds_are_taken(problem: Any) -> bool:
-    """Whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
+    """Return whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
     return not any(v.attributes["bounds"] is not None and v._has_dim_reducing_attr for v in problem.variables())
 
 

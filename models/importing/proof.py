@@ -63,7 +63,7 @@ class Import:
 
     @property
     def changed(self) -> bool:
-        """Whether the source evaluates to other numbers than when it was imported."""
+        """Return whether the source evaluates to other numbers than when it was imported."""
         return any(_differ(self.source.theirs(x), theirs) for x, theirs in zip(self.points, self.before, strict=True))
 
     def own(self, x: FloatArray) -> FloatArray:
@@ -113,7 +113,7 @@ def imported(source: Source) -> StandardForm:
 
 
 def _differ(now: Evaluated, before: Evaluated) -> bool:
-    """Whether two evaluations of one program at one point are of different programs."""
+    """Return whether two evaluations of one program at one point are of different programs."""
     if len(now.rows) != len(before.rows) or not np.array_equal(now.objective, before.objective, equal_nan=True):
         return True
     pairs = zip(now.rows, before.rows, strict=True)

@@ -232,7 +232,7 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
 
 
 def _several(constraints: Any) -> bool:
-    """Whether it is a sequence of constraints, and not one tuple (A, lb, ub), as `milp` tells them apart."""
+    """Return whether it is a sequence of constraints, and not one tuple (A, lb, ub), as `milp` tells them apart."""
     from scipy.optimize import LinearConstraint
 
     return not isinstance(constraints, tuple) or all(isinstance(one, LinearConstraint | tuple) for one in constraints)

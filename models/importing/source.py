@@ -23,7 +23,7 @@ AGREEMENT = 1e-9
 
 
 class Ending(enum.Enum):
-    """How a solve ended, in the words that the packages share."""
+    """The end of a solve, in the words that the packages share."""
 
     OPTIMAL = enum.auto()
     INACCURATE = enum.auto()
@@ -141,7 +141,7 @@ class Evaluated:
         return ""
 
     def feasible(self, sizes: Evaluated, tol: float) -> bool:
-        """Whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
+        """Return whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
         return self.outside <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 

@@ -39,7 +39,7 @@ class BitDistances:
 
     @staticmethod
     def suit(X: Any) -> bool:
-        """Whether all stored numbers are the same, and bits cost no more than they."""
+        """Return whether all stored numbers are the same, and bits cost no more than they."""
         n, p = X.shape
         few = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
         return bool(few and X.has_canonical_format and (X.data == X.data[0]).all())

@@ -192,17 +192,17 @@ class Mixture(Kernel):
 
     @property
     def constant_diagonal(self) -> bool:
-        """Where both parts have one."""
+        """True if both parts have a constant diagonal."""
         return self.first.constant_diagonal and self.second.constant_diagonal
 
     @property
     def positive_semidefinite(self) -> bool:
-        """Where both parts are."""
+        """True if both parts are positive semidefinite."""
         return self.first.positive_semidefinite and self.second.positive_semidefinite
 
     @property
     def translation_invariant(self) -> bool:
-        """Where both parts are."""
+        """True if both parts are translation invariant."""
         return self.first.translation_invariant and self.second.translation_invariant
 
     def rounding(self, X: Points) -> FloatArray:
@@ -210,7 +210,7 @@ class Mixture(Kernel):
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
     def coarse(self, X: Points) -> bool:
-        """Where a part is."""
+        """Return whether a part loses digits."""
         return self.first.coarse(X) or self.second.coarse(X)
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:

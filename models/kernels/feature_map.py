@@ -48,7 +48,7 @@ class FeatureMap:
 
     @property
     def linear(self) -> bool:
-        """Whether Ψ holds the data themselves."""
+        """Return whether Ψ holds the data themselves."""
         return isinstance(self.kernel, Linear)
 
     @property

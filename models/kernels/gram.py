@@ -88,12 +88,12 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _fine(self) -> bool:
-        """Whether distances are those of differences."""
+        """Return whether distances are those of differences."""
         return not self._exact and self.kernel.coarse(self.place.points)
 
     @cached_property
     def _exact(self) -> bool:
-        """Whether distances are whole numbers, which products give without rounding: those of points of zeros and ones."""
+        """Return whether distances are whole numbers, which products give without rounding: those of points of zeros and ones."""
         return self._bits and float(self.X.data[0]).is_integer() and float(row_norms_squared(self.X).max()) < 2.0**50
 
     def _values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
@@ -184,7 +184,7 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _bits(self) -> bool:
-        """Whether `_radial` will be distances by bits."""
+        """Return whether `_radial` will be distances by bits."""
         return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suit(self.X)
 
     @property

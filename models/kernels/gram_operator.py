@@ -159,7 +159,7 @@ class MatrixGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """As given."""
+        """The kernel's own argument."""
         return self._why
 
     @cached_property

@@ -29,7 +29,7 @@ class PaddedGram(GramOperator):
 
     @property
     def loading(self) -> FloatArray:
-        """That of Q."""
+        """The loading of Q."""
         return self._padded(self._inner.loading)
 
     @property
@@ -39,11 +39,11 @@ class PaddedGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """That of Q."""
+        """The error of Q's diagonal."""
         return self._padded(self._inner.diagonal_error)
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """That of Q."""
+        """Return the error of products with Q."""
         return self._padded(self._inner.product_error(a[: self._inner.n]))
 
     def columns(self, indices: IntArray) -> FloatArray:

@@ -41,7 +41,7 @@ class FeatureProducts:
 
     @cached_property
     def _additions(self) -> npt.NDArray[Any]:
-        """What each point's row costs by features."""
+        """The cost of each point's row by features."""
         counts = np.diff(self._by_feature.indptr).astype(np.float64)
         sums = np.concatenate([[0.0], np.cumsum(counts[self.X.indices])])
         return sums[self.X.indptr[1:]] - sums[self.X.indptr[:-1]]

@@ -60,7 +60,7 @@ def _single_blas() -> AbstractContextManager[object]:
 
 
 def workers(entries: int) -> int:
-    """How many threads a computation of so many matrix entries is worth: one inside a thread of `share`."""
+    """Return the number of threads that so many matrix entries are worth: one inside a thread of `share`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 

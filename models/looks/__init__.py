@@ -1,1 +1,1 @@
-"""How a form and a result are looked at: inspection, explanation, pictures."""
+"""Inspection, explanation and pictures of forms and results."""

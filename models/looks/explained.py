@@ -1,4 +1,4 @@
-"""What a solution says of each point, as data; and how it is said of two classes that a function f separates."""
+"""The meaning of a solution for each point, as data and in words for two classes that a function f separates."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: 
 
 
 def positive(weights: FloatArray | None, n: int) -> BoolArray:
-    """Which of n points have a weight that counts."""
+    """Return the mask of the n points whose weight is not rounding."""
     if weights is None:
         return np.zeros(n, dtype=bool)
     return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))

@@ -1,4 +1,4 @@
-"""What a solution says: the meaning of multipliers, active constraints, support vectors and misclassified points.
+"""Explanations of solutions: the meaning of multipliers, active constraints, support vectors and misclassified points.
 
 What it is to know of a formulation the formulation says itself (`Explainable`).
 """
@@ -23,7 +23,7 @@ __all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "ex
 
 
 class Solution(Protocol):
-    """What is needed of a result (`marginopt.Result`)."""
+    """The protocol of results that can be explained (`marginopt.Result`)."""
 
     @property
     def model(self) -> str:
@@ -43,15 +43,15 @@ class Solution(Protocol):
 
     @property
     def moved(self) -> Mapping[str, Any]:
-        """What the solver determined beside the variables: γ or P, where the model's own moved."""
+        """The parameters that the solver determined beside the variables: γ or P."""
 
     @property
     def evidence(self) -> str:
-        """What stands behind a claim of infeasibility or unboundedness."""
+        """The evidence for a claim of infeasibility or unboundedness."""
 
 
 class Explainable(Protocol):
-    """What is needed of a model (`models.model.Model`, whose methods these are)."""
+    """The protocol of models that can be explained (`models.model.Model`)."""
 
     name: ClassVar[str]
 
@@ -63,13 +63,13 @@ class Explainable(Protocol):
         """The model at the parameters that the solver moved."""
 
     def meaning(self, label: str) -> str:
-        """What a constraint's multipliers are."""
+        """Return the meaning of a constraint's multipliers."""
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """What a solution says of each point."""
+        """Return the meaning of a solution for each point."""
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """What a point is worth, where the model knows it without a form."""
+        """Return the value of a point, if the model knows it without a form."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Activity:
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Displayed):
-    """What `Model.explain` says; printable, and a picture where the data have two features.
+    """The answer of `Model.explain`; printable, and a picture where the data have two features.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Explanation(Displayed):
     __repr__ = __str__
 
     def display(self) -> Display:
-        """What a notebook shows: the lines."""
+        """Return the notebook view: the lines."""
         return Display(text=str(self))
 
     def picture(self) -> Picture:
@@ -164,7 +164,7 @@ class Explanation(Displayed):
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:
-    """What a result of this model says; see `Explanation`.
+    """Return the explanation of a result of this model; see `Explanation`.
 
     Raises
     ------

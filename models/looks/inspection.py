@@ -67,7 +67,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Convexity:
-    """Whether the continuous relaxation is convex; None where it could not be decided. ``why`` says so in words."""
+    """The convexity of the continuous relaxation; None where it could not be decided. ``why`` says so in words."""
 
     convex: bool | None
     why: str
@@ -76,7 +76,7 @@ class Convexity:
 
 @dataclass(frozen=True)
 class FormReport:
-    """What `StandardForm.inspect` finds; printable.
+    """The findings of `StandardForm.inspect`; printable.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
 
 
 def spy(form: FormData) -> Picture:
-    """Where the non-zeros are: P above, one band of rows for each constraint below, blocks of variables side by side.
+    """Draw the positions of the non-zeros: P above, one band of rows for each constraint below, blocks of variables side by side.
 
     Colours name the cones; a band's height is its share of the rows, but no band vanishes.
     """

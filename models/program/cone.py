@@ -1,4 +1,4 @@
-"""What a cone is: violation, projection, dual and interior, and what a solver must read to take it."""
+"""The abstract cone: violation, projection, dual and interior, and the features that a solver must read to take it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Cone", "Feature", "largest"]
 
 
 class Feature(enum.Enum):
-    """What a form may contain beyond a linear objective, linear rows and bounds; the value is how to say it."""
+    """A feature of a form beyond a linear objective, linear rows and bounds; the value is its name in sentences."""
 
     QUADRATIC = "quadratic objective"
     SECOND_ORDER = "second-order cones"
@@ -73,7 +73,7 @@ class Cone(ABC):
         return self.project_dual(v)
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """How far inside each cone of the stack its rows lie: the radius of a ball that it holds; 0: none known.
+        """Return the radius of a ball that each cone of the stack holds around its rows; 0: none known.
 
         Rounded: good to some roundings of ||v||. The cones that have a depth are their own duals.
         """

@@ -123,7 +123,7 @@ class RotatedSecondOrder(Cone):
         return projected.ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """That of the second-order cone that it is turned to."""
+        """Return the depth in the second-order cone that the rotation leads to."""
         return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
     def inside_dual(self, v: FloatArray) -> FloatArray:

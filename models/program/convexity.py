@@ -34,7 +34,7 @@ _RATIONAL = 14
 
 
 class Evidence(enum.Enum):
-    """How it is known that a quadratic is convex."""
+    """The argument by which a quadratic is known to be convex."""
 
     CONSTRUCTION = "by construction"
     VERIFIED = "verified"
@@ -44,7 +44,7 @@ class Evidence(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Convexity:
-    """What is known of d'Pd.
+    """The known facts about d'Pd.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ class Convexity:
 
     @property
     def known(self) -> bool:
-        """Whether the quadratic is convex, up to the deficit."""
+        """Return whether the quadratic is convex, up to the deficit."""
         return self.evidence in (Evidence.CONSTRUCTION, Evidence.VERIFIED)
 
     @property
     def exact(self) -> bool:
-        """Whether the quadratic is convex to the last digit, everywhere."""
+        """Return whether the quadratic is convex to the last digit, everywhere."""
         return self.known and self.deficit is None and self.penalty == 0.0
 
     @property
     def refuted(self) -> bool:
-        """Whether a direction of negative curvature is known."""
+        """Return whether a direction of negative curvature is known."""
         return self.evidence is Evidence.NEGATIVE
 
     @property
@@ -90,7 +90,7 @@ class Convexity:
 
     @property
     def condition(self) -> str:
-        """What a bound rests on where convexity is not known; empty where it is."""
+        """The condition of a bound where convexity is not known; empty where it is."""
         return "" if self.known else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
 
 
@@ -237,7 +237,7 @@ def _factors(H: FloatArray, shift: float) -> bool:
 
 
 def _rational(H: FloatArray) -> bool:
-    """Whether H ⪰ 0, by LDL' in fractions."""
+    """Return whether H ⪰ 0, by LDL' in fractions."""
     rows = [[Fraction(float(v)) for v in row] for row in H]
     for k in range(len(rows)):
         pivot = rows[k][k]

@@ -17,7 +17,7 @@ __all__ = ["FormDelta", "changed_entries"]
 
 @dataclass(frozen=True)
 class FormDelta:
-    """What differs between two forms.
+    """The difference between two forms.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class FormDelta:
 
     @property
     def empty(self) -> bool:
-        """Whether the forms are equal when materialised."""
+        """Return whether the forms are equal when materialised."""
         vectors = (self.q, self.lower, self.upper, self.integer)
         return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
 

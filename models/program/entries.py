@@ -77,7 +77,7 @@ class Entries:
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return self.indptr.size - 1
 
     @property
@@ -94,7 +94,7 @@ class Entries:
 
     @property
     def csr(self) -> sp.csr_array:
-        """As SciPy has it."""
+        """The matrix as SciPy has it."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.width))
 
     @property
@@ -158,7 +158,7 @@ class Entries:
 
     @property
     def single(self) -> bool:
-        """Whether no row and no column has more than one entry, and later rows have theirs in later columns."""
+        """Return whether no row and no column has more than one entry, and later rows have theirs in later columns."""
         return self.counts.max(initial=0) <= 1 and bool((self.indices[1:] > self.indices[:-1]).all())
 
     def product(self, other: Entries) -> Entries:
@@ -181,7 +181,7 @@ class Entries:
         return np.asarray((A @ A.T).toarray())
 
     def places(self, starts: Places) -> Places:
-        """Where the entries go if those of row i begin at starts_i."""
+        """Return the places of the entries if those of row i begin at starts_i."""
         return np.asarray(np.arange(self.data.size) + np.repeat(starts - self.indptr[:-1], self.counts))
 
 

@@ -130,7 +130,7 @@ class Equations:
         return self.B.gram()
 
     def rank(self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray) -> Rank | None:
-        """What is left of the other equations, and how far they are from dependent; None where that is not shown.
+        """Return the remaining equations with their distance from dependence; None where that is not shown.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ def _solve(M: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | 
 
 
 def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray, M: FloatArray) -> BoolArray | None:
-    """Which of the equations that `Equations.rank` takes are left, M their Gram matrix; None where none is shown to follow."""
+    """Return the mask of equations that `Equations.rank` keeps, M their Gram matrix; None where none is shown to follow."""
     if not _flat(form, indices):
         return None
     root = np.sqrt(np.diagonal(M))
@@ -227,7 +227,7 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
 
 
 def _flat(form: StandardForm, indices: IntArray) -> bool:
-    """Whether P is zero on these variables."""
+    """Return whether P is zero on these variables."""
     P = form.quadratic
     if P is None:
         return True
@@ -246,7 +246,7 @@ def _whole(direction: FloatArray) -> FloatArray | None:
 
 
 def _unseen(columns: Entries, direction: FloatArray) -> bool:
-    """Whether every row's product with the direction is exactly zero."""
+    """Return whether every row's product with the direction is exactly zero."""
     ends = columns.indptr.tolist()
     return all(_sum(columns.data[a:b], direction[columns.indices[a:b]]) == 0.0 for a, b in pairwise(ends))
 

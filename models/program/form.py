@@ -81,7 +81,7 @@ class StandardForm(Displayed, FormData, HandingOver):
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:
-        """What a notebook shows: blocks and constraints."""
+        """Return the notebook view: blocks and constraints."""
         lines = str(self).splitlines()
         return Display(lines[0], text="\n".join(lines[1:]))
 
@@ -118,11 +118,11 @@ class StandardForm(Displayed, FormData, HandingOver):
         return self.replace(lower=np.asarray(lower), upper=np.asarray(upper))
 
     def diff(self, other: StandardForm) -> FormDelta:
-        """What must change to turn this form into ``other``; see `FormDelta`."""
+        """Return the changes that turn this form into ``other``; see `FormDelta`."""
         return FormDelta.between(self, other)
 
     def equals(self, other: StandardForm) -> bool:
-        """Whether both say the same when materialised: labels, cones and numbers."""
+        """Return whether both say the same when materialised: labels, cones and numbers."""
         return self.diff(other).empty
 
 

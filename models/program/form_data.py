@@ -1,4 +1,4 @@
-"""What a standard form holds: its arrays, checked once, and what can be read off them."""
+"""The data of a standard form: its arrays, checked once, and properties that follow from them."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class FormData:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether any bound is finite."""
+        """Return whether any bound is finite."""
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
     @cached_property
     def features(self) -> frozenset[Feature]:
-        """What a reader must understand beyond linear rows and bounds."""
+        """The features that a reader must understand beyond linear rows and bounds."""
         found = {c.cone.feature for c in self.constraints if c.rows} - {None}
         if self.quadratic is not None:
             found.add(Feature.QUADRATIC)
@@ -206,7 +206,7 @@ class FormData:
         return F.csr, g
 
     def stacked(self) -> tuple[Entries, FloatArray]:
-        """As `rows_matrix`, for readers that turn the rows before SciPy sees them."""
+        """Return the rows as `rows_matrix` does, for readers that turn them before SciPy sees them."""
         return self._stacked(self.constraints)
 
     def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:

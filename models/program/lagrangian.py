@@ -174,7 +174,7 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
 
 
 def _among(state: _State, tried: list[_State]) -> bool:
-    """Whether a round began so before: it would end as it did, and the rounds go in a circle."""
+    """Return whether a round began so before: it would end as it did, and the rounds go in a circle."""
     return any(all(np.array_equal(a, b) for a, b in zip(state, other, strict=True)) for other in tried)
 
 
@@ -306,14 +306,14 @@ def _value(
 
 
 def _is_cone(form: StandardForm) -> bool:
-    """Whether every multiple of a feasible point is feasible and costs as many times as much."""
+    """Return whether every multiple of a feasible point is feasible and costs as many times as much."""
     if form.quadratic is not None or form.r != 0.0 or any(not c.cone.convex or c.g.any() for c in form.constraints):
         return False
     return bool(((form.lower == 0.0) | np.isinf(form.lower)).all() and ((form.upper == 0.0) | np.isinf(form.upper)).all())
 
 
 def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float:
-    """What P's lack of semidefiniteness, of rounding size, can cost over the bounds: infinite where a variable has none."""
+    """Return the cost over the bounds of P's lack of semidefiniteness, of rounding size; infinite where a variable has none."""
     lost = 0.0
     if convexity.deficit is not None:
         far = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))

@@ -172,7 +172,7 @@ def _moves_inside(c: Constraint, z: FloatArray) -> Entries:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """What exact multipliers beside the computed ones change at most.
+    """The largest change between the computed multipliers and exact ones beside them.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Moved:
 
 
 class Slopes(Protocol):
-    """What multipliers leave of the slopes, and which of these ask for more."""
+    """The slopes that multipliers leave, and those of them that need more."""
 
     def slopes(self, z: Multipliers) -> tuple[FloatArray, FloatArray]:
         """s and its error."""
@@ -280,7 +280,7 @@ def exact_beside(
 def _moved(
     z: Multipliers, W: Entries, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
 ) -> Moved | None:
-    """What moves by up to this distance change; None where that is too far."""
+    """Return the changes of a move by up to this distance; None where that is too far."""
     if limited.any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
         distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
     if not np.isfinite(distance):

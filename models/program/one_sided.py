@@ -47,7 +47,7 @@ def raised(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers 
 
 
 def _linear_rows(z: Multipliers) -> tuple[BoolArray, BoolArray]:
-    """Which rows are equations or inequalities, and which of all rows are equations."""
+    """Return the mask of linear rows, and the mask of equations."""
     cones = [(c.cone, c.rows) for c in z.form.constraints]
     linear = np.concatenate([np.full(size, isinstance(cone, Zero | Nonnegative)) for cone, size in cones] or [np.zeros(0, bool)])
     equal = np.concatenate([np.full(size, isinstance(cone, Zero)) for cone, size in cones] or [np.zeros(0, bool)])

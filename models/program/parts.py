@@ -1,4 +1,4 @@
-"""What a form is made of: blocks of variables, labelled constraints in cones, and the quadratic part of the objective."""
+"""The parts of a form: blocks of variables, labelled constraints in cones, and the quadratic part of the objective."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class PointMoves:
         self.hat[:] -= self.scale * v
 
     def cost(self, distance: float) -> float:
-        """How far -½x̂'Px̂ moves where ||v|| is at most ``distance``."""
+        """Return the change of -½x̂'Px̂"""
         slope = self.scale * (np.abs(self.quadratic.product(self.hat)) + self.quadratic.product_error(self.hat))
         bend = self.scale * float(np.linalg.norm(self.columns.data))
         return (float(np.linalg.norm(slope)) + 0.5 * bend * distance) * distance * (1.0 + 1e-9)

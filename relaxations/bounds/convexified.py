@@ -1,4 +1,4 @@
-"""What relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back."""
+"""The parts that relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back."""
 
 from __future__ import annotations
 
@@ -169,5 +169,5 @@ class Convexification(WholeNorm[C]):
     """One whose target proves its own bound."""
 
     def lift(self, model: ZeroOneSVM, target: C, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """As the target proves it: the target is stated on the model's own data."""
+        """Return the bound that the target proves: the target is stated on the model's own data."""
         return target.certify(multipliers)

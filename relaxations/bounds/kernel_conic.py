@@ -36,7 +36,7 @@ class KernelConic(WholeNorm[ConicSVM]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """As `Conic`, and the constant column that the kernel's + 1 replaces."""
+        """The needs of `Conic`, and the constant column that the kernel's + 1 replaces."""
         return (*super().needs, LEADING_ONES)
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:

@@ -148,7 +148,7 @@ class Lagrangian(Reduction[Any]):
         return LiftedDual(value, joint, "Lagrangian of the form at the prices and the multipliers of what is left")
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """As the relaxation without integers counts it, where the model is read by its form."""
+        """Return the value that the relaxation without integers counts, where the model is read by its form."""
         return super().value(model, values) if isinstance(model, ZeroOneSVM) else _BY_FORM.value(model, values)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:

@@ -178,11 +178,11 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         return None if self.M is None else BigM(self.M).constants(model)
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Where M comes from."""
+        """Return the source of M."""
         return "" if self.M is None else BigM(self.M).m_source(model)
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """As `BigM`."""
+        """Return the caveat of `BigM`."""
         return "" if self.M is None else BigM(self.M).caveat(model)
 
 

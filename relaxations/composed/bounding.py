@@ -1,4 +1,4 @@
-"""What stands in the place of a loss that it bounds from below."""
+"""Convex losses that bound another loss from below."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class BoundingLoss(Loss):
         return self.of.values(argument)
 
     def nonnegative(self) -> bool:
-        """As the loss."""
+        """Return whether the loss is nonnegative."""
         return self.of.nonnegative()
 
     def flat(self) -> float:
-        """As the loss."""
+        """Return the loss's level segments."""
         return self.of.flat()

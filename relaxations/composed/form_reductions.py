@@ -50,15 +50,15 @@ class FormReduction(ComposedReduction):
         return self.refusal(form)
 
     def missing(self, composed: Margin) -> str:
-        """What the form lacks."""
+        """Return the part that the form lacks."""
         return self.obstacle(composed)
 
     def refusal(self, form: StandardForm) -> str:
-        """What a form with integers lacks; nothing."""
+        """Return the empty reason: a form with integers lacks nothing."""
         return ""
 
     def target(self, composed: Margin) -> StandardForm:
-        """That of the form, with bounds of w at an optimum."""
+        """Return the target of the form, with bounds of w at an optimum."""
         return self.of_form(composed.form, composed)
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Continuous(FormReduction):
         return "continuous, hinge" if self.hinge else "continuous"
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """As it is, or without bounds of switches that cost."""
+        """Return the form, or the form without bounds of switches that cost."""
         relaxed = form.relax_integrality()
         if self.hinge:
             switches, upper = binaries_of(form), form.upper.copy()

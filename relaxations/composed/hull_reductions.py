@@ -54,7 +54,7 @@ class _Hulls(ComposedReduction):
 
     @abstractmethod
     def hull(self, composed: Margin) -> Loss:
-        """What stands in place of the loss."""
+        """Return the loss that replaces the original one."""
 
     @property
     def _suffix(self) -> str:

@@ -41,7 +41,7 @@ Polynomial = dict[Monomial, float]
 
 
 def moments_missing(form: StandardForm) -> str:
-    """What keeps a form from having moments; empty where nothing does."""
+    """Return the reason why a form has no moments; empty where it has."""
     if any(not isinstance(c.cone, Nonnegative | Zero) for c in form.constraints if c.rows):
         return "its rows must be linear: no cones, no indicators"
     if not (np.isfinite(form.lower) & np.isfinite(form.upper)).all():

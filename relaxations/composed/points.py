@@ -50,7 +50,7 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
 
 
 def allowed(composed: Margin, w: FloatArray) -> bool:
-    """Whether domain and restrictions hold, within 1e-9."""
+    """Return whether domain and restrictions hold, within 1e-9."""
     lower, upper = composed.domain.bounds(w.size)
     if (w < lower - _NEAR).any() or (w > upper + _NEAR).any() or (composed.domain.integer and (w != np.round(w)).any()):
         return False
@@ -62,7 +62,7 @@ def allowed(composed: Margin, w: FloatArray) -> bool:
 
 
 def _stands(model: Model, w: FloatArray) -> bool:
-    """Whether the model's own form takes the point, where it makes one of w alone."""
+    """Return whether the model's own form takes the point, where it makes one of w alone."""
     values = model.complete({"w": w})
     if set(values) != set(model.form.slices) or Feature.INDICATOR in model.form.features:
         return True
@@ -70,7 +70,7 @@ def _stands(model: Model, w: FloatArray) -> bool:
 
 
 def _inside(form: StandardForm, x: FloatArray) -> bool:
-    """Whether bounds and rows hold, within 1e-9."""
+    """Return whether bounds and rows hold, within 1e-9."""
     inside = (x >= form.lower - _NEAR).all() and (x <= form.upper + _NEAR).all()
     return bool(inside and all(c.cone.violation(c.value(x)) <= _NEAR for c in form.constraints))
 

@@ -48,10 +48,10 @@ class PartsReduction(Reduction[T]):
 
     @abstractmethod
     def missing(self, composed: Margin) -> str:
-        """What the parts lack; empty where nothing."""
+        """Return the part that the composition lacks; empty where it lacks nothing."""
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """That of the composition in the classifier of its own w; of a changed model its form's."""
+        """Return the value of the composition in the classifier of its own w; of a changed model its form's."""
         parts = parts_of(model)
         if parts is not None:
             return parts.objective(values["w"])

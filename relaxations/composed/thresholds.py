@@ -118,7 +118,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
             return self._steps(model).model()
 
     def offset(self, model: Model, target: ZeroOneSVM) -> Rounded:
-        """What a free intercept and the unit may cost."""
+        """Return the cost of a free intercept and of the unit."""
         return Rounded(-self._steps(model).constant)
 
     def lift(self, model: Model, target: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
@@ -203,7 +203,7 @@ class _Steps:
 
     @property
     def constant(self) -> float:
-        """What the squares of a free intercept and of s cost beyond that, rounded up."""
+        """The cost of the squares of a free intercept and of s beyond that, rounded up."""
         found = (self.unit * _UNIT) ** 2 if self._second else 0.0
         if self.view.intercept:
             found += 2.0 * (float(self.scales[0]) * self.longer * max(1.0, self.deep)) ** 2

@@ -1,4 +1,4 @@
-"""What a report is asked for, as users give it: problems, solvers, encodings, κ and seeds, checked and told apart."""
+"""The arguments of a report as users give them: problems, solvers, encodings, κ and seeds, checked."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tup
 
 
 def settled_solver(item: Asked, model: Model, options: Options) -> Asked:
-    """What auto picks; auto itself where nobody reads the model, which is then said in its cell."""
+    """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
         return item.settled(choose(model, options)[0])
     except UnsupportedModelError:

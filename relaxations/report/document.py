@@ -26,7 +26,7 @@ _DEFINITIONS = (
 
 
 class Asked(Enum):
-    """What a report's rows are problems of."""
+    """The problems of a report's rows."""
 
     ZERO_ONE = "instances, of the 0-1 problem"
     STATED = "models as they are stated"
@@ -35,7 +35,7 @@ class Asked(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """What every format writes.
+    """The document that every format writes.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Document:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, in sentences."""
+        """The findings, in sentences."""
         return findings(self.data)
 
     @cached_property
@@ -77,7 +77,7 @@ class Document:
 
     @property
     def head(self) -> tuple[tuple[str, str], ...]:
-        """How the report was made: label and words; last the definitions."""
+        """The making of the report: label and words; last the definitions."""
         lines = [("checksum of the results", f"SHA-256 {self.data.checksum}")]
         lines += [(name.replace("_", " "), _words(value) or "none") for name, value in self.data.meta.items()]
         return (*lines, ("definitions", _DEFINITIONS))

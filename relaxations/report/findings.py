@@ -1,4 +1,4 @@
-"""What a report found, in three to six sentences, each with the figure that shows it."""
+"""The findings of a report, in three to six sentences, each with the figure that shows it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
 
 
 def _solvers(report: ReportData) -> list[Finding]:
-    """Who proves how many: a solver proves where its bound is proved, and claims where there is its word alone."""
+    """Return the numbers of proofs by solver: a solver proves where its bound is proved, and claims where there is its word
+    alone.
+    """
     ratios = exact_ratios(report)
     if not ratios:
         return []
@@ -131,7 +133,7 @@ def _said(proved: int, claimed: int) -> str:
 
 
 def _faster(report: ReportData, order: list[str]) -> str:
-    """How much faster the quicker of the first two is, over the problems that both prove."""
+    """Return the ratio of times of the first two solvers, over the problems that both prove."""
     if len(order) < 2:
         return ""
     times = {name: {(c.key, c.seed): proved_in(c) for c in report.exacts if c.variant == name and c.proven} for name in order[:2]}

@@ -31,12 +31,14 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether the number is known."""
+        """Return whether the number is known."""
         return self.low == self.high
 
 
 def optimum(exact: ExactCell) -> Interval | None:
-    """What one exact solve says of the optimum: its value where proven, else [bound, incumbent]; None without a point."""
+    """Return the interval that one exact solve gives for the optimum: its value where proven, else [bound, incumbent]; None
+    without a point.
+    """
     if exact.incumbent is None:
         return None
     floor = _NOTHING if exact.lam is None else 0.0
@@ -46,7 +48,9 @@ def optimum(exact: ExactCell) -> Interval | None:
 
 
 def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
-    """What all cells of one instance say together: [largest bound, least feasible objective], the latter alone where proven."""
+    """Return the interval from all cells of one instance: [largest bound, least feasible objective], the latter alone where
+    proven.
+    """
     relaxations, exacts = list(relaxations), list(exacts)
     points = [instance.objective, *(c.recovered for c in relaxations), *(c.incumbent for c in exacts)]
     high = min((value for value in points if value is not None), default=-_NOTHING)
@@ -122,12 +126,12 @@ def trivial_objective(instance: InstanceCell) -> float:
 
 
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
-    """Whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
+    """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
     return instance.lam is not None and zeta.high >= trivial_objective(instance) * (1.0 - AGREE)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
-    """What the ratio of W's first two eigenvalues says.
+    """Return the verdict on the ratio of W's first two eigenvalues.
 
     W = ww' (rank one) makes the hull rows r² ≥ r_+²/z + r_-²/(1 - z), so z is binary where r ≠ 0 and the relaxation is exact.
     """

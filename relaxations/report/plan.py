@@ -1,4 +1,4 @@
-"""What a gap report is to compute: its dimensions, checked, and the tasks that follow from them."""
+"""The plan of a gap report: its dimensions, checked, and the tasks that follow from them."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Progress:
 
     @property
     def _word(self) -> str:
-        """Where cells of a kind that none has been done of remain, their limit counts."""
+        """The estimate of the remaining time. The limit counts for kinds of cells that none is done of."""
         return "about" if all(self._seen(*what) for what, count in self._waiting.items() if count > 0) else "at most"
 
     def line(self, text: str) -> None:

@@ -171,7 +171,7 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[
 
 
 def _meta(plan: Plan, asked: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
-    """What the head says: versions of what was used, machine, BLAS, licences of all that was asked for, options, seeds."""
+    """Return the head of the report: versions of packages, machine, BLAS, licences, options, seeds."""
     packages = {solver.info.package for solver in used if installed(solver)} - {""}
     versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):

@@ -20,7 +20,7 @@ __all__ = ["Runner", "Work"]
 
 
 class Work(Protocol):
-    """What can be run: a cell of a gap report, a run of a paper's table."""
+    """A unit of work: a cell of a gap report, a run of a paper's table."""
 
     @property
     def kind(self) -> str:
@@ -28,7 +28,7 @@ class Work(Protocol):
 
     @property
     def label(self) -> str:
-        """What is computed: tasks of one label take about as long."""
+        """The kind of computation: tasks of one label take about as long."""
 
     @property
     def parts(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What an instance of a report is of: its family, the parameters that it was drawn with, and how these are said."""
+"""The traits of an instance of a report: its family, the parameters that it was drawn with, and their words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _naming(instance: InstanceCell) -> Naming:
 
 
 def family(instance: InstanceCell) -> str:
-    """What it has in common with instances that differ in sizes and parameters alone; its name where it is of no family."""
+    """Return the family of instances that differ in sizes and parameters alone; its name where it is of no family."""
     return _naming(instance).of
 
 

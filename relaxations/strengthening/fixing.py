@@ -57,7 +57,7 @@ _LEAST_M = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """What a dual point and an incumbent prove.
+    """The fixings that a dual point and an incumbent prove.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Fixed:
         return cls(none, none, M, low, low, -np.inf)
 
     def improved(self, other: Fixed) -> Fixed:
-        """What both together prove."""
+        """Return the fixings that both together prove."""
         return Fixed(
             self.zero | other.zero,
             self.one | other.one,
@@ -142,7 +142,7 @@ class Fixing(Reduction[StandardForm]):
         return (*super().needs, PENALISED)
 
     def fixed(self, model: ZeroOneSVM) -> Fixed:
-        """What follows for this model; the argument is at the head of the module.
+        """Return the fixings of this model; the argument is at the head of the module.
 
         Raises
         ------

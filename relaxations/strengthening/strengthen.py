@@ -1,4 +1,4 @@
-"""What needs a solve before a mixed-integer solver starts: an incumbent, the M that it tightens, and γ* of the SDP."""
+"""The solves before a mixed-integer solver starts: an incumbent, the M that it tightens, and γ* of the SDP."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class CvxpySolver(Backend):
 
     @contextmanager
     def _refusals(self, options: Options) -> Iterator[None]:
-        """What the interface raises, as our errors; its warnings say no more than the status."""
+        """Turn the interface's exceptions into ours; its warnings say no more than the status."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", message="(Unknown solver|Unrecognized) options")  # SciPy's way of refusing them
@@ -175,7 +175,7 @@ def of_name(name: str) -> CvxpySolver | None:
 
 
 def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:
-    """What an interface reads, alone and together with integers, from CVXPY's record of it."""
+    """Return the features that an interface reads, alone and together with integers, from CVXPY's record of it."""
     alone: set[Feature] = set()
     mixed: set[Feature] = set()
     if conic is not None:
@@ -194,7 +194,7 @@ def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[fro
 
 @functools.cache
 def _swallows_unknown(name: str) -> bool:
-    """Whether an interface takes a nonsense option beside good ones without a word; tried on a program in one variable."""
+    """Return whether an interface takes a nonsense option beside good ones without a word; tried on a program in one variable."""
     import cvxpy
 
     settings = {"marginopt_has_no_such_option": 1, **tight(name)}
@@ -234,7 +234,7 @@ def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
 
 
 def absent(name: str) -> str | None:
-    """What a solver ``cvxpy:NAME`` needs that CVXPY has an interface for and does not find; None for other names."""
+    """Return the missing package of a solver ``cvxpy:NAME`` that CVXPY has an interface for; None for other names."""
     try:
         from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
     except ImportError:  # without CVXPY there is none of its names

@@ -1,4 +1,4 @@
-"""What the interfaces of CVXPY call what the common options say; CVXPY has no names of its own."""
+"""Names of the common options in the interfaces of CVXPY, which has no names of its own."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
 
 
 def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> float | None:
-    """What an interface that tells no bound claims with the word "optimal" for integers; None where it is not known.
+    """Return the bound that an interface without bounds claims with the word "optimal" for integers; None where it is not known.
 
     GLPK cuts off what is better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
     """

@@ -82,7 +82,7 @@ class Gurobi(Backend):
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """As every backend, with the cuts that are asked for; some need the objective in its epigraph."""
+        """Solve as every backend does, with the cuts of the options; some need the objective in its epigraph."""
         options = with_cuts(model, options)
         separator, _ = cuts_of(options)
         solver = self if separator is None or not separator.epigraph else _Epigraph()

@@ -225,7 +225,7 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, lon
 
 
 def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder: Recorder) -> Answer:
-    """What the task holds after ``optimize`` ended with ``code``."""
+    """Return the answer that the task holds after ``optimize`` ended with ``code``."""
     mixed = bool(form.integer.any())
     which = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if which is None:

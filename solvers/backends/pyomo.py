@@ -35,7 +35,7 @@ _INTEGER = frozenset({Feature.INTEGER})
 
 @dataclass(frozen=True)
 class Executable:
-    """What Pyomo does not know about an executable.
+    """The properties of an executable that Pyomo does not know.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class PyomoSolver(Backend):
 
     @contextmanager
     def _refusals(self, options: Options) -> Iterator[None]:
-        """What Pyomo raises when the executable fails, as our errors; its log repeats them."""
+        """Turn Pyomo's exceptions at a failing executable into ours; its log repeats them."""
         logger = logging.getLogger("pyomo")
         level = logger.level
         logger.setLevel(logging.CRITICAL)

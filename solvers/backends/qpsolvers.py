@@ -59,7 +59,7 @@ class QPSolver(Backend):
     native_name: ClassVar[str]
 
     def obstacle(self, model: Model) -> str | None:
-        """As for every backend; and a P that is not positive definite (or none) where this solver fails on such."""
+        """Return every backend's obstacle, or a P that is not positive definite (or none) where this solver fails on such."""
         found = super().obstacle(model)
         if found is not None:
             return found
@@ -229,7 +229,7 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
 
 
 def absent(name: str) -> str | None:
-    """What a solver needs that qpsolvers has an interface for and does not find; None for other names."""
+    """Return the missing package of a solver that qpsolvers has an interface for; None for other names."""
     try:
         package = _distribution(name)
     except metadata.PackageNotFoundError:

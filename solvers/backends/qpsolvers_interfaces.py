@@ -1,4 +1,4 @@
-"""What qpsolvers' interfaces take and master, which they do not say: found in their documentation, and by trying."""
+"""Abilities of qpsolvers' interfaces that these do not state: from their documentation, and by trial."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def documented(name: str) -> frozenset[str]:
 
 @functools.cache
 def swallows_unknown(name: str) -> bool:
-    """Whether an interface takes a nonsense option without a word."""
+    """Return whether an interface takes a nonsense option without a word."""
     return tried(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
 
 
 @functools.cache
 def takes(name: str, option: str, value: Any) -> bool:
-    """Whether an interface takes an option: its documentation says so, or it does not refuse it as it refuses others."""
+    """Return whether an interface takes an option: its documentation says so, or it does not refuse it as it refuses others."""
     if option in documented(name):
         return True
     return not swallows_unknown(name) and tried(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
@@ -52,7 +52,7 @@ def takes(name: str, option: str, value: Any) -> bool:
 
 @functools.cache
 def abilities(name: str) -> frozenset[str]:
-    """What the solver masters of bounds on one side only, a semidefinite P, and no P at all.
+    """Return the abilities of the solver: bounds on one side only, a semidefinite P, no P at all.
 
     Tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, where it needs both bounds), whose only solution is given.
     """
@@ -102,7 +102,7 @@ def tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: 
 
 
 def takes_dense(name: str) -> bool:
-    """Whether the solver takes dense matrices."""
+    """Return whether the solver takes dense matrices."""
     import qpsolvers
 
     return name in qpsolvers.dense_solvers
@@ -124,7 +124,7 @@ _KNOWN: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
 
 
 def definite(quadratic: Quadratic) -> bool:
-    """Whether P has a Cholesky factor whose squared diagonal is above rounding; remembered as long as P lives."""
+    """Return whether P has a Cholesky factor whose squared diagonal is above rounding; remembered as long as P lives."""
     if quadratic not in _KNOWN:
         P = quadratic.csc
         diagonal = P.diagonal()

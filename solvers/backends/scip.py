@@ -93,7 +93,7 @@ class Scip(Backend):
     )
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """As every backend, with the cuts that are asked for."""
+        """Solve as every backend does, with the cuts of the options."""
         return super().run(model, with_cuts(model, options), kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:

@@ -1,4 +1,4 @@
-"""What SCIP and its linear solver say past every parameter and message handler, to the process's standard error.
+"""Silence for SCIP and its linear solver, which write to standard error past every parameter and message handler.
 
 *SoPlex's warnings* go to C++'s ``std::cerr``. Where SCIP doubts a linear program it asks SoPlex for a thousandth of the
 tolerances, 1e-12; a SoPlex built without GMP (that of the wheels) writes "Cannot set feasibility tolerance to small value" and
@@ -67,7 +67,7 @@ def _switches() -> tuple[_Switch, ...]:
 
 
 class _Quiet:
-    """How many solves at once are not to be heard; the last one turns words on again."""
+    """The count of solves that are silenced at once; the last one restores the output."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -166,7 +166,7 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
 
 
 def psd_order(order: int) -> IntArray:
-    """Where the entries of the lower triangle by columns, SCS's order, stand in our svec (upper by columns)."""
+    """Return the places in our svec (upper by columns) of SCS's order: the lower triangle by columns."""
     column, row = np.triu_indices(order)  # by rows of the upper triangle: columns of the lower one
     return np.asarray(row * (row + 1) // 2 + column)
 

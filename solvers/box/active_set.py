@@ -27,14 +27,14 @@ _PATIENCE = 2
 
 @dataclass(frozen=True, eq=False)
 class _Sets:
-    """Which variables are held at their lower, and which at their upper bound; the others are free."""
+    """The variables held at their lower and at their upper bounds; the others are free."""
 
     low: BoolArray
     high: BoolArray
 
     @classmethod
     def at(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _Sets:
-        """Where a step of every variable alone leaves the box, and variables that are fixed."""
+        """Return the sets of variables whose single step leaves the box or that are fixed."""
         alone = a - g / np.where(diagonal > 0.0, diagonal, 1.0)
         return cls._of(view, alone <= view.lower, alone >= view.upper)
 
@@ -50,7 +50,7 @@ class _Sets:
         return cls(low, high & ~low)
 
     def changes(self, other: _Sets) -> int:
-        """How many variables are held elsewhere in the other."""
+        """Return the number of variables that are held elsewhere in the other."""
         return int(np.count_nonzero((self.low != other.low) | (self.high != other.high)))
 
 

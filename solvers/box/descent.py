@@ -160,7 +160,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         return Measure(int(state.now.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
 
     def answer(self, state: BoxState) -> Answer:
-        """What a means in the model's form."""
+        """Return the answer in the model's form that belongs to a."""
         point = state.view.recover(state.a)
         details = {
             "epochs": int(state.now.epochs),

@@ -1,4 +1,4 @@
-"""What a run of coordinate descent on a box QP holds between calls of its compiled loop."""
+"""The state of coordinate descent on a box QP between calls of its compiled loop."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class BoxState:
         return self.enough(self.objective, self.gap)
 
     def enough(self, objective: float, gap: float) -> bool:
-        """Whether a point with these would have converged."""
+        """Return whether a point with these would have converged."""
         return relative_gap(*self._pair(objective, gap)) <= self.tol or gap <= 1e-15
 
     def aim(self) -> float:
@@ -119,7 +119,7 @@ class BoxState:
         return float(np.abs(believed - self.gradient).max(initial=0.0))
 
     def rounding(self) -> float:
-        """What rounding in float64 leaves of a gradient: no smaller violation can be asked for."""
+        """Return the rounding error of a gradient in float64: no smaller violation can be reached."""
         view = self.view
         curved = float(self.a @ (self.gradient - view.q))  # a'(ZZ' + D)a, which bounds ||Z'a||²
         product = np.sqrt(float(self.diagonal.max(initial=0.0)) * max(curved, 0.0))

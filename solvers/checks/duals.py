@@ -51,7 +51,7 @@ class DualCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether every multiplier lies where the differences put it."""
+        """Return whether every multiplier lies where the differences put it."""
         return all(row.agrees for row in self.rows)
 
     def __str__(self) -> str:

@@ -46,7 +46,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a result's claims are worth, recomputed.
+    """The value of a result's claims, recomputed.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Verification:
 
     @property
     def stands(self) -> bool:
-        """Whether every claim was confirmed."""
+        """Return whether every claim was confirmed."""
         return all(check.stands for check in self.checks)
 
     @property
@@ -211,7 +211,7 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
 
 
 def _unrepeated(result: Result) -> str:
-    """What a missing exact bound means beside the bound in double precision."""
+    """Return the meaning of a missing exact bound beside the bound in double precision."""
     if result.multipliers is None:
         return "no multipliers to repeat a bound from (what a search proves is in its log: check_proof)"
     if result.certificate is not None and np.isfinite(result.certificate.bound) and not result.certificate.condition:

@@ -1,1 +1,1 @@
-"""What a solver is: backends, algorithms, and the driver that runs them."""
+"""Interfaces of solvers: backends, algorithms, and the driver that runs them."""

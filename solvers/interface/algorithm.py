@@ -42,7 +42,7 @@ S = TypeVar("S")
 
 
 class Outcome(enum.Enum):
-    """What one call of ``advance`` says about the run."""
+    """The outcome of one call of ``advance``."""
 
     RUNNING = "more to do"
     CONVERGED = "the algorithm's own stopping rule holds"
@@ -95,7 +95,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @property
     def compiles(self) -> bool:
-        """Whether there is compiled code to load."""
+        """Return whether there is compiled code to load."""
         return type(self).load is not Algorithm.load
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def measure(self, state: S) -> Measure:
-        """Where the run stands."""
+        """Return the progress of the run."""
 
     @abstractmethod
     def answer(self, state: S) -> Answer:

@@ -102,7 +102,7 @@ class Backend(Solver):
         return "for the time limit" if self._overruns(form, options) else ""
 
     def _overruns(self, form: StandardForm, options: Options) -> bool:
-        """Whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
+        """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
         limit, locked = options.time_limit, self.info.locked
         return limit is not None and locked is not None and options.callback is None and locked(form) > allowed(limit)
 
@@ -113,7 +113,9 @@ class Backend(Solver):
 
 
 def _brought(model: Model, labels: tuple[str, ...]) -> str:
-    """Which parts of the statement bring these blocks and constraints, in brackets; empty where the model has no parts."""
+    """Return the parts of the statement that bring these blocks and constraints, in brackets; empty where the model has no
+    parts.
+    """
     by: dict[str, list[str]] = {}
     for label in labels:
         by.setdefault(model.origin(label), []).append(label)

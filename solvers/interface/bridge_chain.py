@@ -108,7 +108,7 @@ class BridgeChain:
 
 
 def missing_features(form: StandardForm, info: SolverInfo) -> str:
-    """What the solver cannot read of this form even after bridges, in words; empty where it can read it."""
+    """Return the features of this form that the solver cannot read even after bridges, in words; empty where it can read it."""
     needed = _after_bridges(form.features, info)
     missing = sorted(f.value for f in needed - info.reads)
     if missing:

@@ -1,4 +1,4 @@
-"""How the loops of the algorithms are compiled: one set of flags, and nothing compiled that Python never calls.
+"""Compilation of the algorithms' loops: one set of flags, and no function compiled that Python never calls.
 
 State that a loop shares with Python is a named tuple of arrays, passed by reference (`by_reference`), and of one structured
 scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays where it can be helped: what they need is

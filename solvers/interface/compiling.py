@@ -1,4 +1,4 @@
-"""What Numba compiles during a run: timed apart, and said where somebody waits for it.
+"""Numba's compilations during a run: timed apart, and reported to a waiting user.
 
 Loops are compiled once for a machine and kept on disk. Nothing is said where they are found there, in files and pipes (but where
 progress is asked for), and by worker processes.
@@ -88,7 +88,7 @@ class CompileClock(event.Listener):
 
 
 def pace() -> float:
-    """How many times as long as there this machine takes now, its other work included: the compiler is Python too."""
+    """Return the factor by which this machine is slower now than the reference machine, its other work included."""
     begin = time.perf_counter()
     sum(k * k for k in range(_STEPS))
     return (time.perf_counter() - begin) / _USUAL
@@ -121,6 +121,6 @@ def _somebody_looks(progress: bool) -> bool:
 
 
 def _in_notebook() -> bool:
-    """Whether this process runs the cells of one; that some test or tool has imported a kernel says nothing."""
+    """Return whether this process runs the cells of one; that some test or tool has imported a kernel says nothing."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and type(ipython.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -1,4 +1,4 @@
-"""What a solver keeps between related forms, so that a new parameter is an update of its model and not a new one."""
+"""The model that a solver keeps between related forms, so that a new parameter updates it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Kept:
     options: Options | None = None
 
     def under(self, options: Options) -> bool:
-        """Whether a model that is kept was built under other options; it is freed then, since solvers remember theirs."""
+        """Return whether a model that is kept was built under other options; it is freed then, since solvers remember theirs."""
         plain = replace(options, start=None, callback=None)
         other = self.native is not None and plain != self.options
         if other:
@@ -87,7 +87,8 @@ ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bou
 
 
 def kept_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
-    """What differs, of `ALL_PARTS` and integer; or why the structure does, non-zeros' places included.
+    """Return the parts that differ, of `ALL_PARTS` and integer, or the reason why the structure differs, places of non-zeros
+    included.
 
     F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
     get a lower bound ≥ 0 is another one for solvers that write it in its variables.

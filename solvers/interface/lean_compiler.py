@@ -79,7 +79,7 @@ class _Lowering(NativeLowering):
 
     @property
     def lowering_class(self) -> Any:
-        """What turns Numba's intermediate representation into LLVM's."""
+        """The class that turns Numba's intermediate representation into LLVM's."""
         return LeanLower
 
 
@@ -114,7 +114,7 @@ class _Part(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """What Python gets where it calls such a function after all: a TypeError."""
+        """Raise TypeError: Python does not call such a function."""
         self._ensure_finalized()
         return ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0
 

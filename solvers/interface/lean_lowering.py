@@ -1,4 +1,4 @@
-"""How Numba turns our loops into instructions: by as few of them as it takes.
+"""The lowering of our loops to as few instructions as possible.
 
 Numba prepares for reference counts, for deletions and for whatever may be indexed or iterated. To read ``a[i]`` it writes the
 array's parts to memory twice and reads them back; a loop over a range is a hundred instructions, a division among them; a
@@ -108,7 +108,7 @@ class LeanLower(Lower):
         return [(part, self.builder.extract_value(value, k)) for k, part in enumerate(parts)]
 
     def _element(self, array: Any, var: Any, indices: list[tuple[Any, Any]]) -> Any:
-        """Where an element is, None where something else than an element is meant; negative indices count from the end."""
+        """Return the address of an element, None for other indices; negative indices count from the end."""
         if len(indices) != array.ndim or not all(isinstance(kind, types.Integer) for kind, _ in indices):
             return None
         b, whole, offset = self.builder, self.loadvar(var.name), None
@@ -198,6 +198,6 @@ _READ: dict[str, Any] = {
 
 
 def _plain(kind: Any) -> bool:
-    """Whether elements of such an array are where its shape says, and are numbers."""
+    """Return whether elements of such an array are where its shape says, and are numbers."""
     whole = isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned
     return whole and isinstance(kind.dtype, types.Number | types.Boolean)

@@ -1,4 +1,4 @@
-"""What backends for linear and quadratic programs share: rows split by kind, multipliers by label, starts, refusals."""
+"""The parts that backends for linear and quadratic programs share: rows by kind, multipliers by label, starts, refusals."""
 
 from __future__ import annotations
 

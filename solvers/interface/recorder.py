@@ -33,7 +33,7 @@ _ROWS = 4096
 
 @dataclass(frozen=True)
 class Measure:
-    """Where a run stands: running values that cost (next to) nothing; the certificate is recomputed later.
+    """The progress of a run: running values that cost (next to) nothing; the certificate is recomputed later.
 
     ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. An algorithm whose runs
     repeat says with ``checkpoint`` whether it stands where a repeated run stands too: only then the trace takes a row.
@@ -80,7 +80,7 @@ class Recorder:
         return time.perf_counter() - self._start
 
     def due(self) -> bool:
-        """Whether a row without a new incumbent is wanted now; asked first by callbacks that are called often."""
+        """Return whether a row without a new incumbent is wanted now; asked first by callbacks that are called often."""
         return time.perf_counter() - self._start - self.last.seconds >= _EVERY
 
     def measured(self, now: Measure) -> bool:
@@ -105,7 +105,7 @@ class Recorder:
     def see(
         self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
     ) -> bool:
-        """As `measured`, of an off-the-shelf solver, which writes a huge number for what it does not have yet.
+        """Record the values of an off-the-shelf solver, which writes a huge number for a value that it does not have yet.
 
         ``infeasible`` is the larger residual of an interior point's pair of points. Until it is small the dual objective bounds
         nothing, and lies above the primal one as often as below it: there is no bound yet.

@@ -1,4 +1,4 @@
-"""What a solver is: one record of what it reads and gives, and one method that returns its answer.
+"""The abstract solver: one record of what it reads and gives, and one method that returns its answer.
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
@@ -27,7 +27,7 @@ __all__ = ["Gives", "Solver", "SolverInfo"]
 
 
 class Gives(enum.Enum):
-    """What a solver can give or do beyond a primal point."""
+    """An ability of a solver, or an output beyond a primal point."""
 
     DUALS = "multipliers"
     BOUND = "bound"

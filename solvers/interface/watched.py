@@ -81,7 +81,7 @@ def beyond_fork(module: str, call: Callable[[], T]) -> T:
 
 
 def leaving_time(begin: float, limit: float | None) -> float:
-    """When a call is left that began to count its time limit at ``begin``, on `time.perf_counter`'s clock."""
+    """Return the time at which a call that began at ``begin`` is left, on `time.perf_counter`'s clock."""
     return math.inf if limit is None else begin + _LATE * limit + _LATER
 
 
@@ -102,7 +102,7 @@ def allowed(limit: float) -> float:
 
 
 def lateness(answer: Answer, options: Options, why: str) -> str:
-    """What a result says where a solver took more than its limit, a tenth of it and half a second; empty where it did not.
+    """Return the remark on a solver that took more than its limit, a tenth of it and half a second; empty otherwise.
 
     ``why`` is what of the solver does not look at the limit (`SolverInfo.late`).
     """
@@ -113,7 +113,7 @@ def lateness(answer: Answer, options: Options, why: str) -> str:
 
 
 def within(call: Callable[[], T], options: Options, begin: float) -> T:
-    """What the call returns, where it ends within the time limit that began at ``begin``.
+    """Return the call's value if the call ends within the time limit that began at ``begin``.
 
     Without a limit the call runs in this thread. A call that holds Python's lock while it works cannot be left.
 
@@ -131,7 +131,7 @@ def within(call: Callable[[], T], options: Options, begin: float) -> T:
 
 
 def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
-    """As `within`, for a call that holds Python's lock: it runs in a process of its own, which is ended when the call is left.
+    """Run a call that holds Python's lock in a process of its own, which is ended when the call is left.
 
     The process is a fresh interpreter, not a fork, whose locks may be held for ever by threads that it does not have. To start it
     takes about a second of processor time. Ctrl-C leaves the call as the time limit does.

@@ -1,1 +1,1 @@
-"""What an answer is worth: certificate, rays, evidence, result and its file."""
+"""Certificates, rays, evidence, results and their files."""

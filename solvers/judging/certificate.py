@@ -33,7 +33,7 @@ _SEEN = 1e-9
 
 @dataclass(frozen=True)
 class Certificate(Displayed):
-    """What a point and its multipliers are worth. All values in the form's minimisation sense.
+    """The certified values of a point and its multipliers, all in the form's minimisation sense.
 
     Parameters
     ----------
@@ -107,24 +107,24 @@ class Certificate(Displayed):
 
     @property
     def resolution(self) -> float:
-        """What rounding may hide of the gap: the errors of objective and bound, relative as the gap is."""
+        """The part of the gap that rounding may hide: the errors of objective and bound, relative as the gap is."""
         scale = max(abs(self.objective), abs(self.bound)) if np.isfinite(self.bound) else abs(self.objective)
         errors = self.error + self.bound_error
         return 0.0 if errors == 0.0 else errors / scale if scale > 0.0 else float("inf")
 
     def feasible(self, tol: float) -> bool:
-        """Whether primal residual and integrality are within ``tol``."""
+        """Return whether primal residual and integrality are within ``tol``."""
         return self.primal_residual <= tol and (self.integrality is None or self.integrality <= tol)
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         return Display("certificate", self._measured())
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self._measured())
 
     def _measured(self) -> tuple[tuple[str, str], ...]:
-        """What is known, by name; what is not is not spoken of."""
+        """Return the known residuals by name; unknown ones are left out."""
         measured = (
             ("objective", self.objective, ".10g"),
             ("primal residual", self.primal_residual, ".2e"),
@@ -218,7 +218,7 @@ def _rounding(form: StandardForm, x: FloatArray) -> float:
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:
-    """Whether there is one finite number for each row, and for each variable."""
+    """Return whether there is one finite number for each row, and for each variable."""
     if reduced is not None and not (np.shape(reduced) == (form.n,) and np.isfinite(reduced).all()):
         return False
     given = ((c, multipliers[c.label]) for c in form.constraints if c.label in multipliers)
@@ -257,7 +257,7 @@ def _row_units(largest: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Conditions:
-    """What the optimality conditions leave open; see `Certificate`."""
+    """The residuals of the optimality conditions; see `Certificate`."""
 
     dual: float
     complementarity: float

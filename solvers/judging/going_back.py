@@ -1,4 +1,4 @@
-"""How a result ends in the words of other packages, and whether its point is the same in theirs."""
+"""The status of a result in the words of other packages, and a check that its point is the same in theirs."""
 
 from __future__ import annotations
 

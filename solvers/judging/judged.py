@@ -1,4 +1,4 @@
-"""What a claim and a certificate come to: objective, best bound with its kind, gap, and the words for them."""
+"""Objective, best bound with its kind, gap, and their words, from a claim and a certificate."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Judged(Said):
 
     @property
     def bound_kind(self) -> str:
-        """How far to trust the bound: the words of `solvers.judging.kinds.Kind`."""
+        """The trust that the bound deserves, in the words of `solvers.judging.kinds.Kind`."""
         known = self.best_bound[1]
         return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
 
@@ -85,7 +85,7 @@ class Judged(Said):
 
     @property
     def _stands_on(self) -> str:
-        """Whose word an optimum is."""
+        """The source of the claim that a point is optimal."""
         kind, certificate = self.bound_kind, self.certificate
         if kind == Kind.PROVED.value:
             return "the certificate agrees"
@@ -118,7 +118,7 @@ class Judged(Said):
 
     @property
     def _level(self) -> bool:
-        """Whether the bound is at the objective, or above it by no more than a point within tolerance may explain."""
+        """Return whether the bound is at the objective, or above it by no more than a point within tolerance may explain."""
         certificate, bound = self.certificate, self.best_bound[0]
         assert certificate is not None
         above = bound - certificate.objective
@@ -129,7 +129,7 @@ class Judged(Said):
 
     @property
     def solved(self) -> bool:
-        """Whether the status is one that answers the question."""
+        """Return whether the status is one that answers the question."""
         return self.status.solved
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class Judged(Said):
     __repr__ = __str__
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         facts = [("status", f"{self.status} ({self.message})")]
         facts += [("not verified", self.unverified)] if self.unverified else []
         if self.certificate is not None:

@@ -1,4 +1,4 @@
-"""How far a bound is to be trusted: one set of words for results, tables, reports and the terminal."""
+"""Kinds of bounds by trust: one set of words for results, tables, reports and the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Kind"]
 
 
 class Kind(enum.StrEnum):
-    """What stands behind a bound; the value is how to say it.
+    """The argument behind a bound; the value is its name in sentences.
 
     PROVED: recomputed from the data with its rounding error, or carried by our exact solver's valid dual points. CONDITIONAL: the
     same argument, but it is not known that P, or the kernel matrix K behind it, is positive semidefinite. CLAIMED: the solver's

@@ -1,4 +1,4 @@
-"""What an optimum of zero is measured by: the size of the objective's terms over one natural unit of each variable.
+"""The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
 
 Multiply the data, and the units go along. Units come from the numbers that a problem states: boxes and constants of rows; the
 rows hand them on to variables that have none; where nothing is constant, a quadratic term and what it is balanced with.

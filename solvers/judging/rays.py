@@ -1,4 +1,4 @@
-"""What a claim of infeasibility or unboundedness is worth: its ray, checked from the form's data alone.
+"""Checks of claims of infeasibility or unboundedness by their ray, from the form's data alone.
 
 *Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ ≥ 0 where only a lower bound exists, ≤ 0 where only an upper one,
 0 where none; then every x of the form has 0 ≤ Σ<z_k, F_k x + g_k> + Σ ζ_j (x_j - bound_j) = Σ<z_k, g_k> - Σ ζ_j bound_j,
@@ -41,7 +41,7 @@ _NEARLY = 1e-9
 
 @dataclass(frozen=True)
 class Ray:
-    """What was found out about the ray behind a claim: its residual, None where there is no ray, and whether it is a proof.
+    """The ray behind a claim: its residual, None where there is no ray, and a flag for a proof.
 
     ``rational``: the proof is multipliers or a ray in rational arithmetic beside those given (`solvers.rational`).
     """
@@ -76,11 +76,11 @@ class Ray:
 
     @property
     def contradicts(self) -> bool:
-        """Whether a ray was given that does not even support the claim."""
+        """Return whether a ray was given that does not even support the claim."""
         return self.residual is not None and not self.residual <= _SUPPORTED
 
     def words(self, status: Status) -> str:
-        """What stands behind a claim of infeasibility or unboundedness."""
+        """Return the evidence for a claim of infeasibility or unboundedness."""
         if self.residual is None:
             return "claimed by the solver, without a ray that could be checked"
         if self.contradicts:
@@ -101,7 +101,7 @@ class Ray:
 
 
 def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
-    """Whether multipliers beside these prove exactly that the form, integers apart, has no point."""
+    """Return whether multipliers beside these prove exactly that the form, integers apart, has no point."""
     largest = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
     if not 0.0 < largest < np.inf:
         return False
@@ -110,7 +110,9 @@ def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
 
 
 def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
-    """Whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside (a face)."""
+    """Return whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside (a
+    face).
+    """
     quadratic = form.quadratic
     if quadratic is not None:
         data = quadratic.matrix if quadratic.factor is None else quadratic.factor
@@ -129,7 +131,9 @@ def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
 
 
 def _deep(c: Constraint, v: FloatArray) -> bool:
-    """Whether every cone of the stack holds its rows with room for their rounding but for exact zeros, or these are all zero."""
+    """Return whether every cone of the stack holds its rows with room for their rounding but for exact zeros, or these are all
+    zero.
+    """
     if not np.isfinite(v).all():
         return False
     size = np.linalg.norm(c.cone.stacked(v), axis=1)

@@ -59,7 +59,7 @@ def save_results(path: str | Path, kind: str, said: Mapping[str, Any], results: 
 def load_results(
     path: str | Path, kind: str, model: Callable[[Mapping[str, Any], int], Model | StandardForm | None]
 ) -> tuple[dict[str, Any], list[Result | None]]:
-    """What `save_results` wrote; ``model`` says what the k-th result solved, for `load_result`.
+    """Read what `save_results` wrote; ``model`` gives the model of the k-th result, for `load_result`.
 
     Raises
     ------

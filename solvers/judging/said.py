@@ -1,4 +1,4 @@
-"""What the solver said, under the names that a result has for it: the claim, and every field of the answer."""
+"""The solver's claim and every field of its answer, under the names that a result has for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Claim", "Said"]
 
 @dataclass(frozen=True)
 class Claim:
-    """What the solver says of itself, in the form's minimisation sense."""
+    """The solver's own claim, in the form's minimisation sense."""
 
     status: Status
     native_status: str
@@ -44,7 +44,7 @@ class Said(Displayed):
 
     @property
     def claim(self) -> Claim:
-        """What the solver says of itself, in the form's sense."""
+        """The solver's own claim, in the form's sense."""
         a = self.answer
         return Claim(a.status, a.native_status, a.objective, a.bound, a.proved)
 
@@ -80,17 +80,17 @@ class Said(Displayed):
 
     @property
     def moved(self) -> Mapping[str, Any]:
-        """What the solver determined beside the variables: γ or P of a minimax model."""
+        """The parameters that the solver determined beside the variables: γ or P of a minimax model."""
         return self.answer.moved
 
     @property
     def history(self) -> Sequence[Mapping[str, Any]]:
-        """What an algorithm of outer iterations saw in each of them."""
+        """The records of an algorithm's outer iterations."""
         return self.answer.history
 
     @property
     def update(self) -> Update | None:
-        """What the solver did with what it kept of the problem before, on a path."""
+        """The solver's use of the problem before, on a path."""
         return self.answer.update
 
     @property
@@ -110,7 +110,7 @@ class Said(Displayed):
 
     @property
     def trace(self) -> Trace:
-        """What happened, when, at which objective and bound."""
+        """The history of the run: time, objective and bound of each step."""
         return self.answer.trace
 
     @property

@@ -14,7 +14,7 @@ __all__ = ["Separability", "separability"]
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """Whether some w has a_i'w ≥ 1 for all i, with its proof.
+    """The separability of the data: some w has a_i'w ≥ 1 for all i, with its proof.
 
     Parameters
     ----------

@@ -69,7 +69,9 @@ def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
 
 
 def _false(ray: Ray) -> bool:
-    """Whether a ray was given that is none, and not one with the errors of a first-order method, beside which a proof counts."""
+    """Return whether a ray was given that is none, and not one with the errors of a first-order method, beside which a proof
+    counts.
+    """
     return ray.residual is not None and not ray.residual <= _ROUGH
 
 
@@ -179,7 +181,7 @@ def _moved(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inne
 
 
 def _close(certificate: Certificate, tol: float) -> bool:
-    """Whether the bound is as near to the objective as is asked."""
+    """Return whether the bound is as near to the objective as is asked."""
     objective, bound = certificate.objective, certificate.bound
     return bool(np.isfinite(bound)) and abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 

@@ -1,4 +1,4 @@
-"""What a solver's claim comes to beside the certificate: the status, and the remarks that go with it.
+"""The status and the remarks that follow from a solver's claim and the certificate.
 
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
@@ -206,7 +206,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
 
 
 def _proved_already(answer: Answer, certificate: Certificate, tol: float) -> bool:
-    """Whether an exact search of ours, which aims below the tolerance, had met the tolerance where it ended."""
+    """Return whether an exact search of ours, which aims below the tolerance, had met the tolerance where it ended."""
     if not answer.proved or answer.bound is None or certificate.inner or not certificate.feasible(_FEASIBLE):
         return False
     return abs(certificate.objective - answer.bound) + certificate.error <= tol * abs(certificate.objective)
@@ -251,7 +251,9 @@ def _point_counts(certificate: Certificate, tol: float) -> bool:
 
 
 def _enclosed(certificate: Certificate) -> str:
-    """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
+    """Return the claim about an optimum of zero: its distance from zero (in either sense), and the size that this is small
+    beside.
+    """
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return (
         f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, its terms at the point round by {certificate.rounding:.1e}"
@@ -270,7 +272,7 @@ def _undercut(certificate: Certificate, tol: float) -> str:
 
 
 def _perhaps_zero(certificate: Certificate, tol: float) -> str:
-    """What to do where zero lies between objective and bound, and neither is near enough to it."""
+    """Return advice for the case that zero lies between objective and bound, and neither is near enough to it."""
     return (
         f"the optimum may be zero, which no relative gap shows: it is between {certificate.bound:.2g} and "
         f"{certificate.objective:.2g} (minimised), beside terms of {certificate.scale:.1e}; a smaller tol than {tol:g} decides"
@@ -293,6 +295,6 @@ def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
 
 
 def conditions_met(certificate: Certificate, tol: float) -> bool:
-    """Whether the optimality conditions hold at the multipliers."""
+    """Return whether the optimality conditions hold at the multipliers."""
     dual, products = certificate.dual_residual, certificate.complementarity
     return dual is not None and products is not None and dual <= tol and products <= tol

@@ -178,7 +178,8 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return self._multipliers(state) if state.settled(_SHARE) else None
 
     def _ends(self, state: LinearState) -> bool:
-        """Whether the gap is small enough at α and the w that follows from it, so that stationarity is exact; one more pass.
+        """Return whether the gap is small enough at α and the w that follows from it, so that stationarity is exact; one more
+        pass.
 
         Where rounding keeps the two apart, the best of both is the answer after some trials. At a loose tolerance it is at once:
         the gap proves it, and stationarity would take the hinge twice the passes.

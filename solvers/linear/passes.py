@@ -1,4 +1,4 @@
-"""What a Newton step reads from the rows: margins, the gradient's sum and the second derivatives, block by block."""
+"""The passes over the rows for a Newton step: margins, the gradient's sum and the second derivatives, block by block."""
 
 from __future__ import annotations
 

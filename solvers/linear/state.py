@@ -1,4 +1,4 @@
-"""What a run of Newton steps on a linear classifier holds."""
+"""The state of Newton's method on a linear classifier."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LinearState:
             self.best_alpha[:] = self.alpha
 
     def ends_at(self, w: FloatArray, primal: float) -> bool:
-        """Whether the gap of w and the current α is within the tolerance; they are then the answer."""
+        """Return whether the gap of w and the current α is within the tolerance; they are then the answer."""
         if relative_gap(primal, self.dual) > self.tol:
             return False
         self.best_w, self.best_primal, self.best_dual = w, primal, self.dual
@@ -95,7 +95,7 @@ class LinearState:
         return True
 
     def settled(self, share: float) -> bool:
-        """Whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""
+        """Return whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""
         return self.inner > 0 and (self.residual <= share * self.hidden or self.residual <= 1e-14 * abs(self.best_primal))
 
     def weights(self, part: slice, du: FloatArray) -> FloatArray:

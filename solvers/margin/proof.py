@@ -58,7 +58,7 @@ class ProofLog:
         return self._file.fault
 
     def cut(self, value: float) -> None:
-        """What costs less is of interest from here on: a better point was found between two nodes."""
+        """Set the cutoff of the following nodes: a better point was found between two nodes."""
         self._file.write([{"cut": value}])
 
     def take(self, events: FloatArray) -> None:
@@ -103,7 +103,7 @@ class ProofLog:
         return found, ends[-1]
 
     def _multipliers(self, found: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
-        """What the rows' multipliers (`kernels.hinges`) are of terms together, of rows and kept points, and of prices."""
+        """Split the rows' multipliers (`kernels.hinges`) into those of terms together, of rows and kept points, and of prices."""
         n, p = self._terms, len(self._V)
         slopes = np.zeros(n)
         of_terms = rows < 2 * n
@@ -160,7 +160,7 @@ def _stated(problem: MarginProblem) -> dict[str, Any]:
 
 
 def _spare(problem: MarginProblem, w: FloatArray) -> float:
-    """What rounding may cost near w: of sums of costs, and of margins, which slopes turn into costs."""
+    """Return the cost of rounding near w: of sums of costs, and of margins, which slopes turn into costs."""
     n, p = problem.A.shape
     with np.errstate(over="ignore", invalid="ignore"):
         terms = 1.0 + np.abs(problem.A) @ np.abs(w)

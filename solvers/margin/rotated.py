@@ -72,11 +72,11 @@ class Rotated:
         return lower, upper
 
     def off(self, value: float) -> FloatArray:
-        """What margins of points better than ``value`` may be off by."""
+        """Return the error of margins of points better than ``value``."""
         return np.asarray(self.skew @ np.abs(self.reach(value)).max(axis=0)) if self.skew.any() else np.zeros(len(self.skew))
 
     def lost(self, value: float) -> float:
-        """What that may change of their losses: infinite where losses jump and a margin may be off by more than rounding is."""
+        """Return the change of losses by that error: infinite where losses jump and a margin may be off by more than rounding."""
         at, off = self.problem, self.off(value)
         if (at.loss.below > at.loss.at).any():
             return np.inf if off.max(initial=0.0) > _SHORT else 0.0

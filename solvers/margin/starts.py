@@ -1,4 +1,4 @@
-"""Where a search begins: points, a value that some optimal point does not exceed, and descents into boxes."""
+"""Starts of a search: points, an upper bound of the optimum, and descents into boxes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _allowed(view: MarginProblem) -> list[FloatArray]:
 
 
 def bounded(view: MarginProblem) -> bool:
-    """Whether the domain is, but for a free intercept."""
+    """Return whether the domain is, but for a free intercept."""
     ends = np.isfinite(view.lower) & np.isfinite(view.upper)
     return bool(ends[int(view.intercept) :].all())
 

@@ -1,4 +1,4 @@
-"""Where a run of `margin-bb` stands."""
+"""The state of a run of `margin-bb`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = 20
 
 @dataclass(eq=False)
 class MarginState:
-    """Where a run stands."""
+    """The state of a run."""
 
     problem: MarginProblem
     rotated: Rotated
@@ -38,7 +38,7 @@ class MarginState:
 
     @property
     def known(self) -> bool:
-        """Whether a point of the problem is known."""
+        """Return whether a point of the problem is known."""
         return bool(self.tree.state[3] > 0.0)
 
     @property

@@ -155,7 +155,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 
     def _went_back(self, state: MaxMinState) -> bool:
-        """Where f fell for several γ, by more than the inner solves are off, go back to the best and halve η; whether it did."""
+        """Return whether f fell for several γ by more than the inner errors; if so go back to the best point and halve η."""
         if state.best is None or state.value >= state.best[0] * (1.0 - 2.0 * self.inner_tol):
             return False
         state.value, state.gamma, state.a, state.derivative = state.best
@@ -179,7 +179,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         state.last_slope = slope
 
     def _reach(self, state: MaxMinState) -> float:
-        """How far the first move goes: a factor of 4, or a quarter of a range that contains 0."""
+        """Return the length of the first move: a factor of 4, or a quarter of a range that contains 0."""
         if state.problem.logarithmic:
             return float(np.log(_FACTOR))
         if state.problem.additive:

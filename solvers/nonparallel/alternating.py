@@ -188,7 +188,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return float(np.linalg.norm(problem.direction(self._weights(problem)))) / scale if scale > 0 else 0.0
 
     def _confirmed(self, state: NPSVCState) -> bool:
-        """Whether P is Pareto stationary with every class at its optimum, and not only at the last U, V."""
+        """Return whether P is Pareto stationary with every class at its optimum, and not only at the last U, V."""
         if self.classes != "joint":
             self._class_steps(state, joint=True)
         return self._residual(state) <= state.tol

@@ -1,4 +1,4 @@
-"""Where the training of K-NPSVC++ stands, and what each outer iteration saw."""
+"""The state of K-NPSVC++'s training, and the record of each outer iteration."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ class NPSVCState:
             self.lam = list(self.best.lam)
 
     def last(self, share: int) -> float:
-        """When one of so many problems of the answer is to end: they have some time after the deadline."""
+        """Return the deadline of one of so many problems of the answer, which have some time after the deadline of all."""
         return max(self.deadline, time.perf_counter() + _ANSWER / share)

@@ -1,4 +1,4 @@
-"""Where independent tasks run: this process, joblib's workers, a Dask or a Ray cluster. One mechanism for the whole package."""
+"""Executors of independent tasks: this process, joblib's workers, a Dask or a Ray cluster, by one mechanism."""
 
 from .team import Alone, Team
 from .teams import Cluster, team_of

@@ -18,7 +18,7 @@ __all__ = ["JoblibTeam"]
 
 
 class JoblibTeam(Team):
-    """What an enclosing ``joblib.parallel_config`` says, or loky's processes.
+    """The backend of an enclosing ``joblib.parallel_config``, or loky's processes.
 
     Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. The
     files are gone when the team is closed.
@@ -37,11 +37,11 @@ class JoblibTeam(Team):
 
     @property
     def size(self) -> int:
-        """As joblib counts."""
+        """The number of workers as joblib counts them."""
         return int(joblib.effective_n_jobs(self._jobs))
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """As they are done, where the backend can say so; else all at the end."""
+        """Yield results as they arrive, if the backend reports them; else all at the end."""
         threads = share_of_cores(self.size)
         order = "generator_unordered" if self._backend.supports_return_generator else "list"
         parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")

@@ -1,4 +1,4 @@
-"""Where a task goes: to the worker that has least to do, and among those to one that has its data."""
+"""The placement of tasks: the worker that has least to do, and among those one that has the task's data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Places"]
 
 
 class Places:
-    """What each worker was given and has not sent back, and which arrays went there.
+    """The tasks that each worker has not returned, and the arrays that went there.
 
     Left to itself, Dask sends a task to a worker that holds its data, and idle workers take some of it over as far as it believes
     tasks to be long: short ones wait behind each other, beside workers that have nothing to do.

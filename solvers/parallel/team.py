@@ -1,4 +1,4 @@
-"""What all teams have in common: tasks in, results out as they are done; workers compute and nothing else."""
+"""The abstract team: tasks in, results out as they are done; workers compute and nothing else."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class AsynchronousTeam(Team):
 
     @abstractmethod
     def collect(self, seconds: float) -> list[Done]:
-        """What was done since, waiting for at most ``seconds`` for the first.
+        """Return the results since the last call, after waiting for at most ``seconds`` for the first.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class AsynchronousTeam(Team):
         """Forget everything that was submitted and is not collected."""
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """As they are done; never more under way than the cluster runs and `ahead` of that."""
+        """Yield results as they arrive, with at most ``ahead`` tasks more under way than the cluster runs."""
         todo = enumerate(tasks)
         waiting, more = 0, True
         try:

@@ -1,4 +1,4 @@
-"""Which team: what is asked for, or what an enclosing ``joblib.parallel_config`` says."""
+"""The choice of a team: the argument, or an enclosing ``joblib.parallel_config``."""
 
 from __future__ import annotations
 

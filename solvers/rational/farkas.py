@@ -29,7 +29,7 @@ _Row = tuple[dict[int, Fraction], Fraction, bool]
 
 
 def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> bool:
-    """Whether exact Farkas multipliers of the linear rows, found beside these, leave the form without a point.
+    """Return whether exact Farkas multipliers of the linear rows, found beside these, leave the form without a point.
 
     False says nothing: there may be none, or the form is too large for rational arithmetic.
     """
@@ -86,7 +86,7 @@ def _slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
 
 
 def _allowed(form: StandardForm, j: int, slope: Fraction) -> bool:
-    """Whether the variable has a bound where its slope falls."""
+    """Return whether the variable has a bound where its slope falls."""
     return slope == 0 or bool(np.isfinite(form.lower[j] if slope > 0 else form.upper[j]))
 
 

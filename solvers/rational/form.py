@@ -73,7 +73,9 @@ class RationalForm:
 
     @cached_property
     def convex(self) -> bool:
-        """Whether P ⪰ 0 exactly: no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False where it is not known."""
+        """Return whether P ⪰ 0 exactly: no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False where it is not
+        known.
+        """
         quadratic = self.form.quadratic
         if quadratic is None or quadratic.factor is not None:
             return True
@@ -162,7 +164,7 @@ def _violation(cone: Cone, v: Vector) -> float:
 
 
 def _inside(cone: Cone, v: Vector) -> bool:
-    """Whether one second-order or rotated cone holds v, decided without a root."""
+    """Return whether one second-order or rotated cone holds v, decided without a root."""
     if isinstance(cone, SecondOrder):
         return v[0] >= 0 and v[0] ** 2 >= sum((c * c for c in v[1:]), Fraction(0))
     assert isinstance(cone, RotatedSecondOrder)

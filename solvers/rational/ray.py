@@ -29,7 +29,7 @@ _DEEP = 1e-10
 
 
 def ray_exists(form: StandardForm, d: FloatArray) -> bool:
-    """Whether an exact ray of descent is found beside this direction.
+    """Return whether an exact ray of descent is found beside this direction.
 
     False says nothing: there may be none, or the form is too large for rational arithmetic.
     """
@@ -91,7 +91,7 @@ def _zero(c: Constraint, d: FloatArray, share: float) -> FloatArray:
 
 
 def _descends(rational: RationalForm, d: Vector) -> bool:
-    """Whether d is a ray of descent, exactly."""
+    """Return whether d is a ray of descent, exactly."""
     form = rational.form
     if any(rational.P_times(d)) or any(rational.violations(d).values()):
         return False

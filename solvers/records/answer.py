@@ -17,7 +17,7 @@ __all__ = ["Answer", "Update", "UpdateKind"]
 
 
 class UpdateKind(enum.Enum):
-    """What a solver did with what it kept of an earlier, related problem; the value is its message."""
+    """The use of an earlier, related problem that a solver kept; the value is its message."""
 
     BUILT = "built"
     UPDATED = "updated in place"
@@ -45,7 +45,7 @@ class Update:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver says, before it is judged. Everything in the form's minimisation sense.
+    """The answer of a solver before certification. All values in the form's minimisation sense.
 
     A backend fills in all that it knows, for the (bridged) form that it was given; an algorithm gives its point, its bound and
     what is peculiar to it, and the driver adds status, objective, iterations, trace and times.

@@ -24,7 +24,7 @@ class LicenceState(enum.Enum):
 
 @dataclass(frozen=True)
 class Licence:
-    """What a licence allows.
+    """The permissions of a licence.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Licence:
 
     @property
     def usable(self) -> bool:
-        """Whether anything at all can be solved."""
+        """Return whether anything at all can be solved."""
         return self.state in (LicenceState.OPEN, LicenceState.FULL, LicenceState.RESTRICTED)
 
     def refusal(self, form: StandardForm) -> str | None:

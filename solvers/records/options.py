@@ -1,4 +1,4 @@
-"""What every solve may be told, whatever the solver; native options travel beside it untouched."""
+"""Options that every solve accepts, whatever the solver; native options travel beside them untouched."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Options:
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 
     def record(self) -> dict[str, Any]:
-        """What a result stores: plain values that differ from the defaults."""
+        """Return the plain values that differ from the defaults, for a stored result."""
         plain = {
             name: getattr(self, name)
             for name in ("time_limit", "tol", "threads", "iteration_limit", "node_limit", "memory_limit")

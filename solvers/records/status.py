@@ -8,7 +8,7 @@ __all__ = ["Status"]
 
 
 class Status(enum.Enum):
-    """How a solve ended, as judged after the certificate was recomputed."""
+    """The end of a solve, as judged after the certificate was recomputed."""
 
     OPTIMAL = "optimal to the tolerance asked"
     INACCURATE = "the solver claims what the certificate does not support to the tolerance asked"
@@ -33,12 +33,12 @@ class Status(enum.Enum):
 
     @property
     def solved(self) -> bool:
-        """Whether the answer that was asked for was reached."""
+        """Return whether the answer that was asked for was reached."""
         return self in (Status.OPTIMAL, Status.STATIONARY)
 
     @property
     def stopped(self) -> bool:
-        """Whether a limit or the user ended the run."""
+        """Return whether a limit or the user ended the run."""
         return self in (
             Status.TIME_LIMIT,
             Status.ITERATION_LIMIT,

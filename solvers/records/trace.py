@@ -82,7 +82,7 @@ class Trace(Displayed, Tabular):
         return [{**asdict(row), "gap": row.gap} for row in self.rows]
 
     def display(self) -> Display:
-        """What a notebook shows: the first and the last rows."""
+        """Return the notebook view: the first and the last rows."""
         head = ("iteration", "seconds", "objective", "bound", "gap", "active", "step")
         few = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
         return Display(

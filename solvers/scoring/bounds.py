@@ -68,7 +68,7 @@ class Scratch(NamedTuple):
 
 
 def rows_of(reduced: Reduced) -> Rows:
-    """What the loops read."""
+    """Return the rows that the loops read."""
     r = reduced
     return Rows(
         r.Z, r.codes, r.levels, r.positive, r.negative, r.apart, r.whole, np.int64(r.price), np.int64(r.size_price),
@@ -90,7 +90,7 @@ def scratch_for(reduced: Reduced) -> Scratch:
 
 @inner
 def _tighten(rows: Any, l: Any, u: Any, must: Any, more: Any) -> Any:
-    """What follows from ``must``, ``more`` and the limit, carried into the box: (least units of the prices, or ALL; more)."""
+    """Carry the consequences of ``must``, ``more`` and the limit into the box: (least units of the prices, or ALL; more)."""
     d = l.size
     for _ in range(2):
         used, undecided, last, units = 0, 0, -1, 0

@@ -47,7 +47,7 @@ class Relaxed:
 
     @property
     def whole(self) -> bool:
-        """Whether it is a system."""
+        """Return whether it is a system."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: Box) -> tuple[int, int]:

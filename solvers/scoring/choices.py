@@ -1,4 +1,4 @@
-"""How a search branches: by supports, signs or pairs; in which order columns come, and how much each moves scores."""
+"""Branching of a search: by supports, signs or pairs; the order of columns, and how much each moves scores."""
 
 from __future__ import annotations
 

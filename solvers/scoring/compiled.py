@@ -1,4 +1,4 @@
-"""How the loops of the search are compiled: by IEEE 754.
+"""Compilation of the search's loops: by IEEE 754.
 
 Scores that are whole numbers are exact in whatever order they are summed; for others bounds leave room for rounding.
 """

@@ -47,7 +47,7 @@ def _heaviest(chosen: Any, count: Any, weight: Any, most: Any) -> Any:
 
 @inner
 def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> Any:
-    """Which cells of class +1 (m of them) and of class -1 (k) are not both right, and a first flow: what flows."""
+    """Return the cells of class +1 (m of them) and of class -1 (k) that are not both right, with a first flow and its value."""
     Z, total = rows.Z, np.int64(0)
     for side in range(2):
         chosen, count, score = (s.plus, m, s.high) if side == 0 else (s.minus, k, s.low)

@@ -34,7 +34,7 @@ class Box:
 
     @property
     def single(self) -> bool:
-        """Whether one system is left."""
+        """Return whether one system is left."""
         return bool((self.lower == self.upper).all())
 
 
@@ -50,7 +50,7 @@ class Multipliers:
 
 
 class Held(NamedTuple):
-    """What bounds an open node: the node above it whose multipliers these are."""
+    """The bound of an open node: the node above it whose multipliers prove it."""
 
     number: int
     multipliers: Multipliers
@@ -74,7 +74,7 @@ class Scores:
             self._rows[:, j] = np.array([int(Fraction(x) * self.scale) for x in column], dtype=object)[codes]
 
     def least(self, box: Box, held: Multipliers) -> int:
-        """What every system of the box costs at least, in units."""
+        """Return a lower bound of every system of the box, in units."""
         r, K = self.reduced, held.denominator * self.scale
         v = self._rows[held.pairs[:, 0]] - self._rows[held.pairs[:, 1]]
         low, high = box.lower.astype(object), box.upper.astype(object)

@@ -31,7 +31,7 @@ class PairProgram:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
     def bound(self, box: Box, held: Held | None, cut: int, deadline: float = math.inf) -> tuple[int, Relaxed | None]:
-        """What every system of the box costs at least, in units, and the program's solution; first with the pairs held.
+        """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
 
         No round is begun after the deadline, by the clock of `time.perf_counter`.
         """

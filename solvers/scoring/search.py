@@ -166,7 +166,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether no node is open."""
+        """Return whether no node is open."""
         return not self.heap and not self.stack.now.top
 
     @property
@@ -188,7 +188,7 @@ class Search:
 
     @property
     def held(self) -> list[Held]:
-        """What bounds the open nodes, beyond what the checker finds itself."""
+        """The bounds of the open nodes beyond those that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
     def step(self, most: int = _STRETCH) -> None:

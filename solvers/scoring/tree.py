@@ -102,7 +102,7 @@ def _undecided(k: Any, at: Any, j: Any) -> Any:
 
 @inner
 def _choose(k: Any, at: Any, by_support: Any) -> Any:
-    """How to split a node, and which coefficient: (kind, j); kind CLOSED where the node is a single system."""
+    """Choose the split of a node: (kind, coefficient); kind CLOSED where the node is a single system."""
     d = k.spread.size
     if by_support:
         for t in range(d):

@@ -1,4 +1,4 @@
-"""What every simplex algorithm does with a point at the end: float64 products, multipliers, the answer."""
+"""The end of every simplex algorithm: float64 products, multipliers, the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the simplex algorithms start."""
+"""The starting points of the simplex algorithms."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["ViprCertificate", "write_vipr"]
 
 @dataclass(frozen=True)
 class ViprCertificate:
-    """What a VIPR file says, in the sense of the model (a model that maximises has its bound above).
+    """The content of a VIPR file, in the sense of the model (a model that maximises has its bound above).
 
     Parameters
     ----------

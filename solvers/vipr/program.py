@@ -82,7 +82,7 @@ class LinearProgram:
         return sum((c * v for c, v in zip(self.cost, x, strict=True) if c), Fraction(0))
 
     def feasible(self, x: Vector) -> bool:
-        """Whether x satisfies every row, bound and integrality, exactly."""
+        """Return whether x satisfies every row, bound and integrality, exactly."""
         return not any(self.exact.violations(x).values())
 
 

@@ -25,7 +25,7 @@ _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """What HiGHS found at a node.
+    """The relaxation of a node as HiGHS solved it.
 
     Parameters
     ----------

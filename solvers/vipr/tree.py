@@ -90,7 +90,7 @@ class _Search:
             self.cutoff = min(self.cutoff, float(self.program.form.q @ x))
 
     def closed(self, node: Node) -> bool:
-        """Whether nothing below the node is worth a look."""
+        """Return whether nothing below the node is worth a look."""
         return node.empty or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
     def node(self, path: tuple[Branch, ...]) -> tuple[Node, FloatArray | None]:

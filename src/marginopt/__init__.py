@@ -244,7 +244,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _formulations() -> Any:
-    """Where their records are."""
+    """Import the records of the formulations."""
     return import_module(".models.formulations", __name__)
 
 
@@ -254,5 +254,5 @@ def _estimators() -> Mapping[str, EstimatorInfo]:
 
 
 def __dir__() -> list[str]:
-    """What there is for users, with what needs PyTorch; completion shows nothing that this file has imported for itself."""
+    """Return the names for users, with those that need PyTorch; completion shows no import of this file."""
     return sorted({*__getattr__("__all__"), "DeepNPSVC", "deep", "__name__", "__doc__", "__file__", "__path__", "__version__"})

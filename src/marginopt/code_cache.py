@@ -1,4 +1,4 @@
-"""Where compiled code is kept: the package's folder, the user's cache directory, ``NUMBA_CACHE_DIR``; or nowhere."""
+"""The folder of compiled code: the package's, the user's cache directory, ``NUMBA_CACHE_DIR``; or none."""
 
 from __future__ import annotations
 

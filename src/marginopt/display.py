@@ -1,4 +1,4 @@
-"""What notebooks show: one record and one renderer for everything, names escaped; tables as data frames.
+"""Notebook views: one record and one renderer for all objects, names escaped; tables as data frames.
 
 A leaf that every folder may import.
 """
@@ -95,7 +95,7 @@ class Displayed(ABC):
 
     @abstractmethod
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
 
     def _repr_html_(self) -> str:
         return self.display().html()

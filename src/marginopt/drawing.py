@@ -1,4 +1,4 @@
-"""What every picture shares: the palette, a finished picture as a record, figures, and text that draws as it is.
+"""The parts that pictures share: the palette, a finished picture as a record, figures, and text that draws literally.
 
 A leaf that every folder may import; matplotlib is imported when something is drawn.
 """
@@ -69,7 +69,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """Whether it takes a line of a page for itself: more than 8 inches."""
+        """Return whether it takes a line of a page for itself: more than 8 inches."""
         found = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
         return found is not None and float(found[1]) > 8 * 72
 

@@ -1,4 +1,4 @@
-"""What comes from outside: formulations, solvers, relaxations and data sets of other packages and of the running session.
+"""Extensions: formulations, solvers, relaxations and data sets of other packages and of the running session.
 
 A package names what it adds in its ``pyproject.toml``, one entry point for each thing, under the name by which it is asked for::
 
@@ -89,7 +89,7 @@ class Shelf(Generic[T]):
 
     @property
     def session(self) -> dict[str, T]:
-        """What this session registered, by name; looks for no package."""
+        """The objects that this session registered, by name; other packages are not searched."""
         return dict(self._session)
 
     def get(self, name: str) -> T | None:

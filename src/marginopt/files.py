@@ -73,7 +73,7 @@ FAULTS: tuple[type[Exception], ...] = (
 
 
 def fault(error: BaseException) -> str:
-    """What is wrong with a file, in words, where a parser says only the name of its exception."""
+    """Return the error of a file in words, where a parser gives only the name of its exception."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
     if isinstance(error, RecursionError):

@@ -28,7 +28,7 @@ _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)
 
 @dataclass(frozen=True, eq=False)
 class PerformanceProfile(Displayed, Tabular):
-    """How often each solver was within a factor of the best.
+    """The performance profile: the share of problems that each solver solves within a factor of the best.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PerformanceProfile(Displayed, Tabular):
         ]
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         head = ("solver", *(f"≤ {factor:g}×" for factor in _SHOWN))
         rows = tuple((name, *(f"{self.within(name, factor):.2f}" for factor in _SHOWN)) for name in self.ratios)
         return Display(self._title, head=head, rows=rows, words=("solver",))

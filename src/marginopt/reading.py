@@ -74,7 +74,9 @@ def _is_program(file: Path) -> bool:
 
 
 def _holds_layout(file: Path) -> bool:
-    """Whether an archive has the array that only our forms have; damaged and missing files are the data reader's to name."""
+    """Return whether an archive has the array that only our forms have; damaged and missing files are the data reader's to
+    name.
+    """
     try:
         with zipfile.ZipFile(file if file.suffix.lower() == ".npz" else io.BytesIO(read_bytes(file))) as archive:
             return "layout.npy" in archive.namelist()

@@ -33,12 +33,12 @@ class StatusLine:
 
     @property
     def stream(self) -> TextIO:
-        """Where it writes; standard error as it is now, which tests and notebooks replace."""
+        """The stream to write to: standard error at the time of the call, which tests and notebooks replace."""
         return sys.stderr if self._stream is None else self._stream
 
     @property
     def alive(self) -> bool:
-        """Whether somebody looks at a line that can change: the stream is a terminal that is more than a typewriter."""
+        """Return whether somebody looks at a line that can change: the stream is a terminal that is more than a typewriter."""
         return self.stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def show(self, text: str) -> None:

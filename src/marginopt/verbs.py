@@ -22,7 +22,7 @@ F = TypeVar("F")
 
 
 class Verb(Generic[P, R]):
-    """What an object offers and a later room does.
+    """A method that an object offers and a later layer implements.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class Word(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What an expression is compared with: <=, >= or =, and a number."""
+    """The side that an expression is compared with: <=, >= or =, and a number."""
 
     sense: str
     value: float
@@ -134,7 +134,7 @@ class Words:
         return found
 
     def taken(self, *texts: str) -> bool:
-        """Whether these were the next words; then they are taken."""
+        """Consume these words if they come next, and return whether they did."""
         matched = all(self.ahead(k).text.lower() == text for k, text in enumerate(texts))
         if matched:
             for _ in texts:

@@ -27,7 +27,7 @@ __all__ = ["FilePoint", "read_point"]
 
 @dataclass(frozen=True, eq=False)
 class FilePoint:
-    """What a solution file says of a form, in the form's order and signs.
+    """The content of a solution file about a form, in the form's order and signs.
 
     Parameters
     ----------

@@ -210,6 +210,6 @@ def _touched(form: StandardForm) -> tuple[IntArray, list[str]]:
 
 
 def _positions(form: StandardForm, labels: list[str], used: IntArray) -> IntArray:
-    """Where the variables ``used`` stand in the stack of these blocks."""
+    """Return the positions of the variables ``used`` in the stack of these blocks."""
     stack = np.concatenate([np.arange(form.n)[form.slices[label]] for label in labels])
     return np.searchsorted(stack, used)

@@ -1,1 +1,1 @@
-"""What several formats and native models share: the layout of variables, indicators, quadratic cones."""
+"""The parts that several formats and native models share: layout of variables, indicators, quadratic cones."""

@@ -51,7 +51,7 @@ def _named(record: dict[str, Any], own: tuple[str, ...] | None) -> dict[str, Any
 
 
 def sidecar(path: Path) -> Path:
-    """Where the layout of a file without labels is kept."""
+    """Return the path at which the layout of a file without labels is kept."""
     return path.with_name(path.name + ".names.json")
 
 
@@ -97,7 +97,7 @@ class Layout:
         return [name for block in self.blocks for name in block.names()]
 
     def record(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Return plain data for JSON."""
         record: dict[str, Any] = {
             "format": "marginopt layout 1",
             "name": self.name,

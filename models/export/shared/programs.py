@@ -1,4 +1,4 @@
-"""What a file holds without blocks or labels of ours: programs of linear rows, and of cones.
+"""Programs as files hold them, without our blocks or labels: programs of linear rows, and of cones.
 
 A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; the layout turns them
 back into the form that was written.

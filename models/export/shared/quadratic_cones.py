@@ -29,7 +29,7 @@ __all__ = ["ConeRows", "native_size", "quadratic_cones"]
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """How the rows of one (stacked) cone are written in the variables (x, v).
+    """The rows of one (stacked) cone in the variables (x, v).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a point of the conic SDP is worth, from its structure: the form's numbers without its n × p(p + 1)/2 hull rows."""
+"""The appraisal of a point of the conic SDP from its structure: the form's numbers without its n × p(p + 1)/2 hull rows."""
 
 from __future__ import annotations
 

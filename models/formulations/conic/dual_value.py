@@ -69,7 +69,7 @@ def proved_sum(
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What the bound is made of; ``absolute`` = |rows|: features differ in scale, so errors go entry by entry, not by norms."""
+    """The terms of the bound; ``absolute`` = |rows|: features differ in scale, so errors go entry by entry, not by norms."""
 
     rows: FloatArray
     absolute: FloatArray

@@ -37,7 +37,7 @@ class Columns:
 
     @cached_property
     def total(self) -> int:
-        """How many there are."""
+        """The number of cones."""
         return sum(self.sizes.values())
 
     @cached_property

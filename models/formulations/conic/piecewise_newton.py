@@ -69,7 +69,9 @@ def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _length(slopes: Slopes, r: FloatArray, change: FloatArray, before: FloatArray, curvature: float, descent: float) -> float:
-    """Where the slope along the step is small: 1, or a root by Newton's method inside a bracket that shrinks on a log scale."""
+    """Return the step length at which the slope is small: 1, or a root by Newton's method inside a bracket that shrinks on a log
+    scale.
+    """
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(100):
         V, rate = slopes(r - t * change)

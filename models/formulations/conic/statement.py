@@ -22,7 +22,7 @@ _SOURCE = "Cepeda, Gomez, Han: Robust SVMs via conic optimization"
 
 @dataclass(frozen=True)
 class _Symbols:
-    """How one form (linear, kernel) writes its pieces, as text and as LaTeX."""
+    """The symbols with which one form (linear, kernel) writes its pieces, as text and as LaTeX."""
 
     x: str
     trace: Line

@@ -28,7 +28,7 @@ class Affine:
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return int(self.constant.size)
 
     def __add__(self, other: Affine | FloatArray | float) -> Affine:
@@ -161,7 +161,7 @@ class Assembly:
         self._forms.append((rows, matrix))
 
     def form(self) -> StandardForm:
-        """What was collected."""
+        """Return the form of the collected rows."""
         widths = {block.label: block.size for block in self._blocks}
         first = dict(zip(widths, np.cumsum([0, *widths.values()]).tolist(), strict=False))
         q, r = np.zeros(sum(widths.values())), 0.0
@@ -232,7 +232,7 @@ class Assembly:
 
 
 def _single(rows: Affine) -> bool:
-    """Whether each row is a multiple of one variable, each of another, without a constant."""
+    """Return whether each row is a multiple of one variable, each of another, without a constant."""
     if rows.plain:
         return rows.rows > 0
     if len(rows.terms) != 1 or rows.constant.any():

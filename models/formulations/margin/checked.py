@@ -49,7 +49,7 @@ def _no_part(what: str, given: object) -> InputError:
 
 
 def _meant(given: object) -> str:
-    """What somebody may have meant who gave this."""
+    """Return the name that a misspelt one probably stands for."""
     if isinstance(given, type):
         return f"; that is the class, a part is {given.__name__}(...)"
     if isinstance(given, AtMost):

@@ -1,4 +1,4 @@
-"""What a composition of parts is before anything is asked of it: its fields, its rows, and what algorithms of their own read."""
+"""The data of a composition of parts: its fields, its rows, and the views that our own algorithms read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Composition(Model):
 
     @cached_property
     def features(self) -> Features:
-        """What the rows of the program are: the data, or their images under a kernel."""
+        """The features of the program's rows: the data, or their images under a kernel."""
         return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
 
     @property
@@ -112,13 +112,13 @@ class Composition(Model):
 
     @cached_property
     def searched(self) -> Searched:
-        """What `margin-bb` reads, or why it does not."""
+        """The problem that `margin-bb` reads, or the reason why it reads none."""
         if isinstance(self.X, Rows):
             return Searched(obstacle="rows in blocks are read by solvers of hinges alone")
         return searched(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
 
     def _setting(self) -> Setting:
-        """What parts add their rows to where nothing is known of how far coefficients and margins can be."""
+        """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
         far, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
@@ -168,12 +168,14 @@ class Composition(Model):
 
     @property
     def nonnegative(self) -> bool:
-        """Where the loss is: no regulariser is negative."""
+        """True if the loss is nonnegative: no regulariser is negative."""
         return self.loss.nonnegative()
 
     @cached_property
     def counting(self) -> Counting | None:
-        """What a rounding of w may change; None where the rows are on disk or too many to be counted in memory."""
+        """The parts of the objective that a rounding of w may change; None where the rows are on disk or too many to be counted
+        in memory.
+        """
         if isinstance(self.X, Rows) or self.X.shape[0] * self.width > _COUNTED:
             return None
         A, c = self.loss.rows(self.points, self.y)

@@ -49,7 +49,8 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """What is counted of w: jumps of the loss, kept points, budgets, zeros; and the rows and bounds beside them.
+    """The parts of w's cost that are counted: jumps of the loss, kept points, budgets, zeros; and the rows and bounds beside
+    them.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ class Counting:
 
     @property
     def decides(self) -> bool:
-        """Whether a rounding of w can change what is counted."""
+        """Return whether a rounding of w can change what is counted."""
         return bool(self.jumps or self.kept.any() or self.budgets or self.priced.any() or self.counted.any())
 
     def arguments(self, w: FloatArray) -> FloatArray:

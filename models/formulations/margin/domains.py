@@ -20,7 +20,7 @@ __all__ = ["Box", "Domain", "Increasing", "Integers", "Reals", "Signs"]
 
 
 class Domain(Part):
-    """Where the coefficients w_j live (the intercept too, where there is one)."""
+    """The set of the coefficients w_j (the intercept too, where there is one)."""
 
     integer: ClassVar[bool] = False
     #: Whether it restricts nothing.

@@ -1,4 +1,4 @@
-"""What the rows of a composed problem are: the data, or their images under a kernel."""
+"""The rows of a composed problem: the data, or their images under a kernel."""
 
 from __future__ import annotations
 

@@ -114,7 +114,9 @@ class Margin(Composition):
 
     @property
     def unviewed(self) -> str:
-        """What keeps the algorithms for single losses from reading it, then `margin-bb`, where it does not."""
+        """The parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb` from
+        it.
+        """
         words = unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
         return "; ".join(filter(None, [words, self.searched.obstacle]))
 
@@ -133,7 +135,7 @@ class Margin(Composition):
 
     @property
     def convex(self) -> bool:
-        """Whether the form has no integers."""
+        """Return whether the form has no integers."""
         return all(part.convex for part in self.parts)
 
     @property
@@ -170,7 +172,7 @@ class Margin(Composition):
     def _assembled(
         self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
     ) -> tuple[Assembly, dict[str, str]]:
-        """What the parts add, and which part each label is of."""
+        """Return the assembled rows, and the part that each label belongs to."""
         to, owner = Assembly(name), dict[str, str]()
 
         def added_by(part: Part) -> None:

@@ -1,4 +1,4 @@
-"""What every part of a composed problem is, and what parts may ask of the problem."""
+"""The abstract part of a composed problem, and what parts may read of the problem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Part(ABC):
 
     @property
     def reads_reach(self) -> bool:
-        """Whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
+        """Return whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
         return not self.convex
 
     @abstractmethod
@@ -77,7 +77,7 @@ class Classifier:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the parts are put together over.
+    """The data that the parts are put together over.
 
     Parameters
     ----------

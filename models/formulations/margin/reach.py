@@ -1,4 +1,4 @@
-"""How far coefficients and arguments can be at an optimum: what big-M constants follow from."""
+"""Bounds of coefficients and arguments at an optimum, from which big-M constants follow."""
 
 from __future__ import annotations
 

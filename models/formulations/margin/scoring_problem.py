@@ -62,11 +62,11 @@ class ScoringProblem:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every feature is a whole number, so that every score is."""
+        """Return whether every feature is a whole number, so that every score is."""
         return bool(np.array_equal(self.X, np.rint(self.X)))
 
     def errors(self, rho0: int, rho: FloatArray) -> BoolArray:
-        """Which points have y (ρ_0 + x'ρ) < t, in exact arithmetic."""
+        """Return the points that have y (ρ_0 + x'ρ) < t, in exact arithmetic."""
         floats = rho0 + self.X @ rho
         reach = 1.0 + abs(rho0) + np.abs(self.X) @ np.abs(rho)
         error = np.zeros(self.y.size) if self.whole and reach.max() < 2.0**53 else reach * ((self.X.shape[1] + 2) * 2.0**-52)
@@ -87,7 +87,7 @@ class ScoringProblem:
         return cost + self.price * int(np.count_nonzero(rho)) + self.size_price * int(np.abs(rho).sum())
 
     def allows(self, rho0: int, rho: FloatArray) -> bool:
-        """Whether the coefficients are within their bounds and their number."""
+        """Return whether the coefficients are within their bounds and their number."""
         inside = bool((rho >= self.lower).all() and (rho <= self.upper).all())
         return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.most
 

@@ -44,7 +44,8 @@ class Searched:
 def searched(
     loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
 ) -> Searched:
-    """What can be read of these parts, put together as ``setting`` says, with the coefficients alone as variables.
+    """Return the problem that these parts state over ``setting``, with the coefficients alone as variables, or the reason why
+    there is none.
 
     The loss is one of margins, made of `Corners`; the regulariser squares, a norm of few atoms or prices (`Sparsity`); domain and
     restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points and budgets of errors.
@@ -67,7 +68,7 @@ class UnreadError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Limits:
-    """What restrictions say."""
+    """The limits that restrictions set."""
 
     rows: FloatArray
     least: FloatArray

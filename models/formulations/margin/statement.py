@@ -1,4 +1,4 @@
-"""What is said of a composed problem: its parts as mathematics, one after the other, and figures of a classifier."""
+"""The statement of a composed problem, part by part, and figures of a classifier."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class ClassLoss(ABC):
     @property
     @abstractmethod
     def dual_line(self) -> Line | None:
-        """What the multipliers α_ik ≥ 0 of the margins satisfy beside that; None where there is no dual."""
+        """The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual."""
 
     @abstractmethod
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:

@@ -114,7 +114,7 @@ class MulticlassSVM(Model):
 
     @cached_property
     def features(self) -> Features:
-        """What the rows of the program are."""
+        """The features of the program's rows."""
         return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
 
     @cached_property

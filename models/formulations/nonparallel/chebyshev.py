@@ -134,7 +134,7 @@ class ChebyshevNPSVC(Model):
 
     @cached_property
     def pieces(self) -> ChebyshevPieces:
-        """What every P shares, and what the alternating steps keep."""
+        """The parts that every P shares and the alternating steps keep."""
         return ChebyshevPieces(self)
 
     @property

@@ -1,4 +1,4 @@
-"""What the alternating steps of the Chebyshev problem share, whatever P is: factors, S, and the last P's products."""
+"""The parts that the alternating steps of the Chebyshev problem share for any P: factors, S, and the last P's products."""
 
 from __future__ import annotations
 

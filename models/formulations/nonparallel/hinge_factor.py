@@ -35,7 +35,7 @@ _COARSE, _SPREAD = 64, 1e4
 
 @dataclass(frozen=True, eq=False)
 class FormParts:
-    """What H and G become in a standard form over (u, ξ): the objective's ½u'Hu and the rows [G, I] of the margins."""
+    """H and G in a standard form over (u, ξ): the objective's ½u'Hu and the rows [G, I] of the margins."""
 
     quadratic: Quadratic
     rows: sp.csr_array

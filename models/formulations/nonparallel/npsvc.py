@@ -158,7 +158,7 @@ class NonparallelSVM(Model):
 
     @cached_property
     def kernel_rows(self) -> KernelRows | None:
-        """What the classes' quadratics share with a kernel and no graph; else None."""
+        """The rows that the classes' quadratics share with a kernel and no graph; else None."""
         if self._first:
             return self._first.kernel_rows
         if self.features.linear or self.manifold > 0.0:
@@ -167,14 +167,14 @@ class NonparallelSVM(Model):
 
     @cached_property
     def shared_rows(self) -> SharedRows | None:
-        """What the quadratics with rows of all points share with a kernel; None for the linear one."""
+        """The rows of all points that the quadratics share with a kernel; None for the linear one."""
         if self._first:
             return self._first.shared_rows
         return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
 
     @property
     def convex(self) -> bool:
-        """Whether both losses are convex."""
+        """Return whether both losses are convex."""
         return self.loss not in NONCONVEX
 
     @property

@@ -60,7 +60,7 @@ class PointsFactor:
 
     @cached_property
     def few(self) -> bool:
-        """Whether A is the smaller set."""
+        """Return whether A is the smaller set."""
         return 2 * int(self.near.sum()) <= self.near.size
 
     @property

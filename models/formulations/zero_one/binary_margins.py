@@ -63,12 +63,12 @@ class BinaryMargins(Model):
 
     @property
     def free(self) -> bool:
-        """Whether the first column's weight, an intercept, is no part of the norm."""
+        """Return whether the first column's weight, an intercept, is no part of the norm."""
         return self.intercept == "free"
 
     @cached_property
     def penalised(self) -> BoolArray:
-        """Which weights are part of the norm."""
+        """The mask of the weights in the norm."""
         mask = np.ones(self.X.shape[1], dtype=bool)
         mask[0] = not self.free
         return mask
@@ -98,16 +98,16 @@ class BinaryMargins(Model):
     @property
     @abstractmethod
     def incumbent_source(self) -> str:
-        """Where it comes from, in words."""
+        """The source of the incumbent, in words."""
 
     @property
     @abstractmethod
     def spending(self) -> Spending:
-        """What a margin that is given up takes of it."""
+        """The share of a feasible value that a violated margin takes."""
 
     @cached_property
     def reach(self) -> Reach:
-        """How far w can be from a known point, and M."""
+        """The distance of w from a known point, and M."""
         return Reach(self.X, self.free, self.spending, self.incumbent_value, self.M, self.incumbent_source)
 
     @property
@@ -123,11 +123,11 @@ class BinaryMargins(Model):
     @property
     @abstractmethod
     def uses_big_m(self) -> bool:
-        """Whether the form has rows with M_i."""
+        """Return whether the form has rows with M_i."""
 
     @property
     def stated_constants(self) -> bool:
-        """Whether M is given, and used."""
+        """Return whether M is given, and used."""
         return self.M is not None and self.uses_big_m
 
     @property
@@ -149,14 +149,14 @@ class BinaryMargins(Model):
 
     @property
     def m_source(self) -> str:
-        """Where M comes from, for reports."""
+        """The source of M, for reports."""
         return self.reach.m_source
 
     # -- what a solution says -----------------------------------------------------------------------------------
 
     @property
     def has_margins(self) -> bool:
-        """Whether the constraint ``margin`` holds a row of every point, so that u_i = 1 is worth telling."""
+        """Return whether the constraint ``margin`` holds a row of every point, so that u_i = 1 is worth telling."""
         return True
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What violated margins cost: λ_i each, or nothing up to a budget of ⌊κn⌋."""
+"""The cost of violated margins: λ_i each, or nothing up to a budget of ⌊κn⌋."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Budget", "Cost", "Prices"]
 
 
 class Cost(ABC):
-    """How the n violations z enter the objective and the rows."""
+    """The abstract cost: how the n violations z enter the objective and the rows."""
 
     @property
     @abstractmethod
@@ -28,7 +28,7 @@ class Cost(ABC):
     @property
     @abstractmethod
     def spent(self) -> FloatArray:
-        """What a violated point takes of a feasible value, so that the norm cannot have it: valid M rests on it (n,)."""
+        """The part of a feasible value that a violated point takes, so that the norm cannot have it: valid M rests on it (n,)."""
 
     @abstractmethod
     def total(self, norm: float, violated: BoolArray) -> float:
@@ -40,7 +40,7 @@ class Cost(ABC):
 
     @abstractmethod
     def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneProblem | ZeroOneBudget:
-        """What algorithms read: signed rows, costs, and which weights are part of the norm."""
+        """Return the view that algorithms read: signed rows, costs, and the mask of the weights in the norm."""
 
     @abstractmethod
     def objective(self, norm: Line) -> Line:
@@ -64,7 +64,7 @@ class Cost(ABC):
     @property
     @abstractmethod
     def known(self) -> str:
-        """What the argument for M subtracts from UB, in words."""
+        """The term that the argument for M subtracts from UB, in words."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, indicator constraints, or the strengthened cones. All have the same optimum."""
+"""Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, or strengthened cones. All have the same optimum."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
 
 class Program(Protocol):
-    """What an encoding reads of `ZeroOneSVM`."""
+    """The parts of `ZeroOneSVM` that an encoding reads."""
 
     name: ClassVar[str]
 
@@ -45,15 +45,15 @@ class Program(Protocol):
 
     @property
     def penalised(self) -> BoolArray:
-        """Which weights are part of the norm (p,)."""
+        """The mask of the weights in the norm (p,)."""
 
     @property
     def cost(self) -> Cost:
-        """What violations cost."""
+        """The cost of violations."""
 
     @property
     def reach(self) -> Reach:
-        """How far w can be from a known point, and the M_i that follow."""
+        """The distance of w from a known point, and the M_i that follow."""
 
 
 class MarginEncoding(ABC):
@@ -66,12 +66,12 @@ class MarginEncoding(ABC):
     @property
     @abstractmethod
     def has_rows(self) -> bool:
-        """Whether there are rows with M_i."""
+        """Return whether there are rows with M_i."""
 
     @property
     @abstractmethod
     def has_margins(self) -> bool:
-        """Whether the constraint ``margin`` holds a row of every point."""
+        """Return whether the constraint ``margin`` holds a row of every point."""
 
     @abstractmethod
     def form(self, program: Program) -> StandardForm:
@@ -121,7 +121,7 @@ class BigMRows(MarginEncoding):
         return {"w": w, "z": z}
 
     def objective(self, plain: Line) -> Line:
-        """As it is."""
+        """Return the objective of the model."""
         return plain
 
     def lines(self) -> tuple[Line, ...]:
@@ -153,7 +153,7 @@ class Indicators(MarginEncoding):
         return {"w": w, "z": z}
 
     def objective(self, plain: Line) -> Line:
-        """As it is."""
+        """Return the objective of the model."""
         return plain
 
     def lines(self) -> tuple[Line, ...]:
@@ -179,7 +179,7 @@ class Strengthened(MarginEncoding):
 
     @property
     def has_rows(self) -> bool:
-        """Where the rows are what every point keeps."""
+        """True if every point keeps rows."""
         return self.rows == "bigm"
 
     @property
@@ -227,7 +227,7 @@ class Strengthened(MarginEncoding):
         return strengthened_lines(self._positive, self.rows)[1]
 
     def notes(self, program: Program) -> tuple[str, ...]:
-        """What every point keeps, why M is valid, and what λ stands for in the κ form."""
+        """Return notes on kept points, on the validity of M, and on λ in the κ form."""
         kept = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
             f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"

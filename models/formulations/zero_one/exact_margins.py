@@ -23,7 +23,7 @@ _SAFE = 1e-250
 
 
 def keeps(A: FloatArray, w: FloatArray) -> BoolArray:
-    """Whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
+    """Return whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
     u, error = _margins(A, w)
     met = np.asarray(u >= 1.0)
     unsure = np.abs(u - 1.0) <= error

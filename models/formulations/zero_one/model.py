@@ -169,7 +169,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def cost(self) -> Cost:
-        """What violations cost: λ, or a budget."""
+        """The cost of violations: λ, or a budget."""
         if self.kappa is None:
             assert self.lam is not None
             return Prices(self.weights, self.lam)
@@ -178,14 +178,14 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def written(self) -> MarginEncoding:
-        """How z_i = 0 ⇒ u_i ≥ 1 is said."""
+        """The encoding of z_i = 0 ⇒ u_i ≥ 1."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
         return Indicators() if self.encoding == "indicator" else BigMRows()
 
     @property
     def spending(self) -> Cost:
-        """What a violation costs."""
+        """The cost of a violation."""
         return self.cost
 
     @property
@@ -290,12 +290,12 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def uses_big_m(self) -> bool:
-        """As the encoding says."""
+        """True if the encoding has rows with M_i."""
         return self.written.has_rows
 
     @property
     def has_margins(self) -> bool:
-        """As the encoding says."""
+        """True if the encoding's constraint ``margin`` has a row of every point."""
         return self.written.has_margins
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

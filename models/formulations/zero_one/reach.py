@@ -1,4 +1,4 @@
-"""How far an optimal w can be from what is known, and the big-M constants that follow."""
+"""The distance of an optimal w from known points, and the big-M constants that follow."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LEVEL, _HUGE = 1e-12, 1e280
 
 
 class Spending(Protocol):
-    """What a margin that is given up costs."""
+    """The share of a feasible value that a violated margin takes."""
 
     @property
     def spent(self) -> FloatArray:
-        """What it takes of a feasible value, so that the norm cannot have it (n,)."""
+        """The part of a feasible value that each point takes, so that the norm cannot have it (n,)."""
 
     @property
     def known(self) -> str:
@@ -104,7 +104,7 @@ class Reach:
         return low
 
     def _valid_at(self, value: float) -> bool:
-        """Whether no point that costs at most so much is cut off by the given M."""
+        """Return whether no point that costs at most so much is cut off by the given M."""
         margin = 1.0 + self._norms * np.sqrt(np.maximum(value - self.cost.spent, 0.0))
         if self.free:
             margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
@@ -114,7 +114,7 @@ class Reach:
 
     @property
     def m_source(self) -> str:
-        """Where M comes from, for reports."""
+        """The source of M, for reports."""
         return "given, unproven: audit the solution" if self.given is not None else self.source
 
     @property

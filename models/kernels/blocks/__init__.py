@@ -1,1 +1,1 @@
-"""How blocks of kernel values are made: compiled passes, and tiles that stay in a core's cache."""
+"""Compiled passes that compute blocks of kernel values, and tiles that stay in a core's cache."""

@@ -21,7 +21,7 @@ _BLOCK = 512
 
 
 def _population(context: Any, number: Any) -> Any:
-    """How many bits of a whole number are set: LLVM's own operation, which it makes vector instructions of."""
+    """Return the number of set bits of an integer by LLVM's own operation, which it vectorises."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])

@@ -1,4 +1,4 @@
-"""What is stored of a matrix whose entries a solver reads many times: float32 values, or whole numbers that stand for values."""
+"""The stored entries of a matrix that a solver reads many times: float32 values, or integers that stand for values."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class _Tile:
         return found
 
     def places(self, pointer: Value) -> list[Value]:
-        """Where the vectors of a strip are."""
+        """Return the addresses of a strip's vectors."""
         index = [_index(w * self.lanes) for w in range(_VECTORS)]
         return [self.b.bitcast(self.b.gep(pointer, [k]), self.vector.as_pointer()) for k in index]
 

@@ -1,1 +1,1 @@
-"""What a kernel function is: its kinds, what a user gives, distances, and rules for γ. `kernels` and `families` name them."""
+"""Kinds of kernel functions, kernels of a user, distances, and rules for γ. `kernels` and `families` name them."""

@@ -60,7 +60,7 @@ class CallableKernel(Kernel):
     name = "callable"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """What the function returns, checked for shape and finite values."""
+        """Return the user's matrix, checked for shape and finite values."""
         try:
             values = np.asarray(self.function(X, Z), dtype=np.float64)
         except TypeError as error:

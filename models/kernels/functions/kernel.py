@@ -101,17 +101,17 @@ class Kernel(ABC):
 
     @property
     def constant_diagonal(self) -> bool:
-        """Whether k(x, x) is the same for every x, whatever the data."""
+        """Return whether k(x, x) is the same for every x, whatever the data."""
         return False
 
     @property
     def positive_semidefinite(self) -> bool:
-        """Whether every matrix of this kernel is positive semidefinite, by a theorem; False where that is not known."""
+        """Return whether every matrix of this kernel is positive semidefinite, by a theorem; False where that is not known."""
         return False
 
     @property
     def translation_invariant(self) -> bool:
-        """Whether k(x + c, z + c) = k(x, z)."""
+        """Return whether k(x + c, z + c) = k(x, z)."""
         return False
 
     def rounding(self, X: Points) -> FloatArray:
@@ -119,7 +119,7 @@ class Kernel(ABC):
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def coarse(self, X: Points) -> bool:
-        """Whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
+        """Return whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
         return False
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
@@ -182,7 +182,7 @@ class RadialKernel(DistanceKernel):
         return self.of_distances(squared_distances(X, Z, self.steepness()))
 
     def coarse(self, X: Points) -> bool:
-        """Whether the error of `rounding` is worth the differences' time."""
+        """Return whether the error of `rounding` is worth the differences' time."""
         return coarse(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:

@@ -120,7 +120,7 @@ class ExactCell(Cell):
 
     @property
     def bounds_optimum(self) -> bool:
-        """Whether there is a bound and it is one of the 0-1 optimum."""
+        """Return whether there is a bound and it is one of the 0-1 optimum."""
         return self.bound is not None
 
     @property
@@ -288,7 +288,7 @@ def _thinned(trace: Trace) -> tuple[TracePoint, ...]:
 
 
 def _time_to_bound(trace: Sequence[TracePoint]) -> float | None:
-    """When the bound first was the final one."""
+    """Return the time at which the bound reached its final value."""
     bounds = [(seconds, bound) for seconds, _, bound in trace if bound is not None]
     if not bounds:
         return None

@@ -62,7 +62,7 @@ class InstanceCell(Cell):
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """As for every cell; one that was stored before ``family`` and ``parameters`` has them in its name alone."""
+        """Read a cell; one that was stored before ``family`` and ``parameters`` has them in its name alone."""
         if isinstance(record, dict) and "family" not in record:
             record = {**record, **_named_once(str(record.get("instance")))}
         return super().from_record(record)

@@ -96,7 +96,7 @@ class KappaCell(Record):
 
     @property
     def proven(self) -> bool:
-        """Whether the optimum within the budget is known."""
+        """Return whether the optimum within the budget is known."""
         return self.exact_status == str(Status.OPTIMAL)
 
 

@@ -1,4 +1,4 @@
-"""What a gap report stores: frozen records of plain numbers and words; each kind of cell has record and task in one file."""
+"""Records of a gap report: frozen, of plain numbers and words; each kind of cell has record and task in one file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ C = TypeVar("C", bound="Record")
 
 @runtime_checkable
 class Data(Protocol):
-    """What a report needs of an instance (`marginopt.Instance` has it)."""
+    """The part of an instance that a report reads (`marginopt.Instance` has it)."""
 
     @property
     def X(self) -> Points:
@@ -36,7 +36,7 @@ class Data(Protocol):
 
     @property
     def source(self) -> str:
-        """Where the data come from."""
+        """The source of the data."""
 
 
 @runtime_checkable
@@ -45,7 +45,7 @@ class Drawn(Data, Protocol):
 
     @property
     def family(self) -> str:
-        """What they have in common with data that differ in sizes and parameters alone; empty: the name."""
+        """The family of data that differ in sizes and parameters alone; empty: the name."""
 
     @property
     def parameters(self) -> Mapping[str, float] | None:

@@ -91,7 +91,7 @@ class RelaxationCell(Cell):
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """As for every cell; one that was stored before there were fields for M has its relaxation's name and nothing else."""
+        """Read a cell; one that was stored before there were fields for M has its relaxation's name alone."""
         if isinstance(record, dict):
             name = str(record.get("relaxation"))
             record = {"against_m": name.startswith("big-M, "), "beside_m": name == "conic SDP", **record}
@@ -99,7 +99,7 @@ class RelaxationCell(Cell):
 
     @property
     def bounds_optimum(self) -> bool:
-        """Whether there is a bound and it is one of the 0-1 optimum."""
+        """Return whether there is a bound and it is one of the 0-1 optimum."""
         return self.bound is not None
 
 

@@ -26,7 +26,7 @@ __all__ = ["StatedExactTask", "StatedTask"]
 
 @dataclass(frozen=True, eq=False)
 class StatedTask(Task[Stated]):
-    """What is known of a model before anything is solved."""
+    """The task of a model's facts that need no solve."""
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""What a report has rows for: an instance at one λ, or a model as it is stated."""
+"""The subjects of a report's rows: an instance at one λ, or a model as it is stated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Subject(ABC):
 
     @property
     def optimum(self) -> str:
-        """What bounds are bounds of, in words."""
+        """The optimum that the bounds bound, in words."""
         return "the optimum" if self.lam is None else "the 0-1 optimum"
 
     @property

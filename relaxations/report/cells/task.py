@@ -41,12 +41,12 @@ class Task(ABC, Generic[S]):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """What the store calls it: "instance", "relaxation", "exact" or "kappa"."""
+        """The kind of the record in the store: "instance", "relaxation", "exact" or "kappa"."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What is computed: tasks of one label take about as long."""
+        """The kind of computation: tasks of one label take about as long."""
 
     @property
     def solvers(self) -> dict[str, Solver]:
@@ -75,7 +75,7 @@ class Task(ABC, Generic[S]):
 
 
 def worth_keeping(reason: str, status: str) -> bool:
-    """Whether a cell is stored: not where it could not run or was interrupted."""
+    """Return whether a cell is stored: not where it could not run or was interrupted."""
     return not reason and status != str(Status.INTERRUPTED)
 
 

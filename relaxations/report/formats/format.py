@@ -1,4 +1,4 @@
-"""What a format is: a suffix, and the files that a document becomes."""
+"""The abstract format: a suffix, and the files that a document becomes."""
 
 from __future__ import annotations
 

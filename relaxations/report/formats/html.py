@@ -60,7 +60,7 @@ def _environment() -> Environment:
 
 
 def _finished(value: object) -> object:
-    """What a template writes: text that is legible; mark-up of ours as it is."""
+    """Return the text that a template writes: escaped, but for our own mark-up."""
     return legible(value) if type(value) is str else value
 
 

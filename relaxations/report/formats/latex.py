@@ -129,7 +129,7 @@ def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> 
 
 
 def _short(text: str) -> str:
-    """What a column has room for: long names differ at their ends."""
+    """Return the part of a long name that fits a column: long names differ at their ends."""
     return text if len(text) <= 64 else f"{text[:30]}...{text[-31:]}"
 
 

@@ -49,7 +49,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether it sorts as a number."""
+        """Return whether it sorts as a number."""
         return self.form != "text"
 
 
@@ -110,7 +110,7 @@ def interval(form: str, value: Interval) -> str:
 
 
 def sort_key(column: Column, row: Any) -> float | str:
-    """What the cell sorts by: a number for numeric columns (an interval by its upper end; missing ones last)."""
+    """Return the key that the cell sorts by: a number for numeric columns (an interval by its upper end; missing ones last)."""
     value = column.value(row)
     if isinstance(value, Interval):
         return value.high

@@ -1,4 +1,4 @@
-"""What a solver did not give of a program with cones: multipliers, Farkas multipliers and rays by projections on the dual cones.
+"""Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.
 
 The alternatives are those of `linear`, by least squares over a product of cones, not only of half-lines.
 What is different is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and

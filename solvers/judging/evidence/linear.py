@@ -1,4 +1,4 @@
-"""What a solver did not give, found from the data: multipliers, Farkas multipliers, rays, by nonnegative least squares.
+"""Missing multipliers, Farkas multipliers and rays of linear programs, found from the data by nonnegative least squares.
 
 Each claim has an alternative, of which exactly one holds, and the residual of one least-squares problem decides which. With rows
 G x + h ≥ 0 (bounds included) and E x + e = 0:

@@ -87,7 +87,7 @@ def newton_polish(
 
 @dataclass(frozen=True, eq=False)
 class _Active:
-    """What is active. ``linear`` are rows with v = 0 (of all constraints stacked), ``cones`` ranges of rows on the boundary."""
+    """The active rows. ``linear`` are rows with v = 0 (of all constraints stacked), ``cones`` ranges of rows on the boundary."""
 
     F: sp.csr_array
     g: FloatArray
@@ -165,7 +165,7 @@ def _active(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta
 
 
 def _slack(cone: object, v: FloatArray) -> FloatArray:
-    """How far inside its cone every point is; infinite marks equalities."""
+    """Return the distance of every point from the boundary of its cone; infinite marks equalities."""
     if isinstance(cone, Zero):
         return np.full(v.shape[0], np.inf)
     if isinstance(cone, Nonnegative):

@@ -91,7 +91,7 @@ class ScaledRows(ABC):
 
 
 def fit(form: StandardForm, most: int) -> bool:
-    """Whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
+    """Return whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
     return not form.integer.any() and (form.n + 1) * (count + 1) <= most and form.n**2 <= most
 

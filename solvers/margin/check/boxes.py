@@ -39,7 +39,7 @@ class Box:
 
     @property
     def empty(self) -> bool:
-        """Whether it holds no point."""
+        """Return whether it holds no point."""
         return bool((self.lo > self.hi).any())
 
     @property
@@ -87,7 +87,7 @@ def root(problem: Problem) -> Box:
 
 
 def off_by(terms: int, size: Array) -> Array:
-    """What a sum of so many products with this sum of absolute values can be off by."""
+    """Return a bound of the error of a sum of so many products with this sum of absolute values."""
     return (terms + 4) * _EPS * size + _TINY
 
 
@@ -135,7 +135,7 @@ def _of_coordinates(problem: Problem, box: Box) -> None:
 
 
 def _of_budgets(problem: Problem, box: Box) -> None:
-    """Where as many points of a budget are errors for sure as may be, the others are demanded."""
+    """Demand the other points of a budget where as many as may be are certain errors."""
     if not problem.stated.budgets:
         return
     errors = margins(problem, box)[1] < 1.0

@@ -117,7 +117,7 @@ def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
 
 
 def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any]]) -> int:
-    """How many nodes there are, each of them proved; a node that no record is about must be proved by its parent.
+    """Return the number of nodes, each of them proved; a node without a record must be proved by its parent.
 
     What is proved already may be split all the same: the search that began with a worse incumbent did not know that it was. Boxes
     are tightened to what costs less than that incumbent, ``cut``, as the search did: its multipliers are for those boxes.
@@ -151,7 +151,7 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
 
 
 def _open(box: Box | None, target: float) -> TypeGuard[Box]:
-    """Whether the box may hold what costs less than the target."""
+    """Return whether the box may hold what costs less than the target."""
     return box is not None and not box.empty and box.bound < target
 
 
@@ -162,7 +162,7 @@ def _lacks(box: Box, target: float) -> str:
 
 
 def _after(problem: Problem, box: Box, entry: dict[str, Any], cut: float) -> Box:
-    """What a round leaves of the box."""
+    """Return the box that a round leaves."""
     wide = stated_box(box, entry)
     relaxed(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)

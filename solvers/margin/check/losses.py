@@ -1,4 +1,4 @@
-"""What losses cost on a box at least: pairs of them, and each of them by a slope.
+"""Lower bounds of losses on a box: of pairs, and of single losses by a slope.
 
 A loss is a tail, and a bounded part that pairs may pay. Costs are those of the terms: the points, then for each budget and each
 of its points a loss 1{m < 1} that costs the budget's price.
@@ -92,7 +92,7 @@ def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None
 
 
 def _of_pairs(problem: Problem, i: IntArray, j: IntArray, top: Array) -> Array:
-    """What pairs of terms with margins of ``top`` together cost at least."""
+    """Return a lower bound of the cost of pairs of terms with margins of ``top``."""
     n, rho, count = len(problem.g), problem.rho, problem.count
     if not problem.stated.budgets:
         return least_of_two(rho, rho, top)

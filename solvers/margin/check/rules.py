@@ -1,4 +1,4 @@
-"""What a box is proved to cost, from a round's pairs and multipliers alone.
+"""The bound that a round's pairs and multipliers prove for a box.
 
 Sums are numpy's, each with what it can be off by: a sum of m products, in any order, by less than (m + 4)·2⁻⁵²·Σ|terms|.
 """

@@ -34,7 +34,7 @@ class Stated(MarginProblem):
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> Stated:
-        """What a log's header states.
+        """Return the problem that a log's header states.
 
         Raises
         ------

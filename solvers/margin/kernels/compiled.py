@@ -1,4 +1,4 @@
-"""How the loops of this folder are compiled: infinities are met here. They call those of the 0-1 loss's boxes."""
+"""Compilation of this folder's loops, which meet infinities. They call those of the 0-1 loss's boxes."""
 
 from __future__ import annotations
 

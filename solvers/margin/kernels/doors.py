@@ -1,4 +1,4 @@
-"""What Python asks of the loops: nodes of a tree, a descent, the objective of a point."""
+"""The loops' entry points for Python: nodes of a tree, a descent, the objective of a point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a box says of every term: its margin, and a convex function below its loss there.
+"""The margin of every term on a box, and a convex function below its loss there.
 
 The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
 constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, is a

@@ -1,4 +1,4 @@
-"""What a proof log needs of the search, as numbers in one array: `solvers.margin.proof` reads it, without a log it has no room.
+"""The events of the search that a proof log needs, as numbers in one array that `solvers.margin.proof` reads.
 
 0, number, parent, side                              a node that is worked on
 1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges as `hinges` numbers them, with multipliers that are not 0;

@@ -31,7 +31,7 @@ _ASIDE = 0.2
 
 @inner
 def _splits(k: Node, j: int) -> bool:
-    """Whether there are numbers enough between the ends of w_j."""
+    """Return whether there are numbers enough between the ends of w_j."""
     return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
 
 
@@ -112,7 +112,9 @@ def _pop(tree: Tree) -> int:
 
 @inner
 def _certain(r: Problem, k: Node, priced: bool) -> float:
-    """What the box's points cost for sure, rounded down: decided losses, pairs and prices, less what budgets' prices allow."""
+    """Return a proved cost of the box's points, rounded down: decided losses, pairs and prices, less what budgets' prices
+    allow.
+    """
     sure, taken, paid = 0.0, 0.0, 0.0
     for i in range(r.point.size):
         if not k.undecided[i]:
@@ -130,7 +132,7 @@ def _certain(r: Problem, k: Node, priced: bool) -> float:
 
 @inner
 def _improved(r: Problem, k: Node, tree: Tree) -> bool:
-    """Whether the relaxation's solution, its integers rounded, is better than what is known: it goes into the tree."""
+    """Return whether the relaxation's solution, its integers rounded, is better than what is known: it goes into the tree."""
     state, found = tree.state, tree.found
     value = rounded(r, k) if r.restricted else objective(r, k, state[0])
     better = value < state[0]

@@ -1,4 +1,4 @@
-"""What integers, numbers of coefficients, rows and points that must be kept leave of a box."""
+"""The reduction of a box by integers, numbers of coefficients, rows and kept points."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ LEVELS, _GUESS = (0.999999, 0.5, 0.2), 1.0 - 1e-6
 
 @inner
 def _sides(r: Problem, k: Node) -> tuple[int, int]:
-    """How many undecided terms each side has; their places are in ``k.sides``."""
+    """Return the number of undecided terms on each side; their places are in ``k.sides``."""
     rows = columns = 0
     for i in range(r.point.size):
         if not k.undecided[i]:
@@ -127,7 +127,7 @@ def _pairs_that_pay(r: Problem, k: Node, rows: Any, columns: Any, level: Any) ->
 
 @inner
 def pair_up(r: Problem, k: Node) -> float:
-    """What pairs cost at least; ``k.left`` is what they leave of the terms' costs."""
+    """Return a lower bound of the cost of pairs; ``k.left`` holds the terms' remaining costs."""
     u, share, left = k.relaxation.u, k.relaxation.env, k.left
     n_rows, n_columns = _sides(r, k)
     k.counts[0] = 0

@@ -1,4 +1,4 @@
-"""What the loops of `margin-bb` hold in hand: the problem, the tree, and the node that is worked on."""
+"""The records of `margin-bb`'s loops: the problem, the tree, and the current node."""
 
 from __future__ import annotations
 

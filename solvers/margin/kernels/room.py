@@ -70,7 +70,7 @@ def _losses(loss: Corners) -> dict[str, Any]:
 
 
 def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]) -> FloatArray:
-    """How far apart two margins must be to pay these shares of the lesser height; any number is valid.
+    """Return distances at which two margins pay these shares of the lesser height; any number is valid.
 
     What they pay is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
     """
@@ -91,7 +91,7 @@ def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]
 
 
 def _least_of_two(one: Corners, other: Corners, apart: FloatArray) -> FloatArray:
-    """What `values.paid` computes at each of these distances, but for rounding."""
+    """Return `values.paid` at each of these distances, but for rounding."""
     total = one.margins[-1] + other.margins[-1] - apart
     least = np.full(apart.size, min(one.height, other.height))
     for a, b in ((one, other), (other, one)):

@@ -46,7 +46,8 @@ def loss(r: Problem, kind: Any, m: float) -> float:
 
 @inner
 def paid(r: Problem, one: Any, other: Any, apart: float) -> float:
-    """What two points cost at least: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the last corners.
+    """Return a lower bound of two points' cost: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the
+    last corners.
 
     As no loss rises, x + y is as large as may be; the minimum is at a corner of one of them, or one margin is far out and the
     other costs its height.
@@ -65,7 +66,7 @@ def paid(r: Problem, one: Any, other: Any, apart: float) -> float:
 
 @inner
 def _feasible(r: Problem, k: Node) -> bool:
-    """Whether the node's w, whose margins are in ``relaxation.u``, is one of the problem's, but for rounding."""
+    """Return whether the node's w, whose margins are in ``relaxation.u``, is one of the problem's, but for rounding."""
     w, u, used = k.w, k.relaxation.u, 0
     for j in range(w.size):
         used += r.counted[j] and w[j] != 0.0

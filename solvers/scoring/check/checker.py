@@ -122,7 +122,7 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
 
 
 def _same(stated: ScoringProblem, model: Model) -> bool:
-    """Whether the log is about the model; an error where it is not."""
+    """Return whether the log is about the model; an error where it is not."""
     own = model.view(ScoringProblem)
     if own is None:
         raise InvalidProofError(f"{model.name} is no scoring system")

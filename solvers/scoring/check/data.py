@@ -101,7 +101,7 @@ class Data:
         return own + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
 
     def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
-        """What some flow from points of class +1 to points of class -1, along pairs that are not both right, carries."""
+        """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
         most = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):

@@ -40,7 +40,7 @@ class Node:
         return node
 
     def tightened(self, most: int) -> Node | None:
-        """What follows from must, more and the limit; None where nothing is left."""
+        """Return the node tightened by must, more and the limit; None where it is empty."""
         node = self
         for _ in range(2):
             for j in node.must:

@@ -45,7 +45,7 @@ class Multipliers:
 
     @staticmethod
     def read(record: dict[str, Any], data: Data) -> Multipliers:
-        """As the log states them: pairs of points of the two classes, none of the multipliers below 0."""
+        """Read the log's pairs of points of the two classes, none of the multipliers below 0."""
         denominator, limit, pairs = Fraction(record["denominator"]), int(record["limit"]), record["pairs"]
         plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
         y = data.problem.y
@@ -56,7 +56,7 @@ class Multipliers:
         return Multipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
 
     def least(self, data: Data, node: Node) -> Fraction:
-        """What they prove of a node that is tightened, rounded up to what costs and prices can add to."""
+        """Return the bound that the multipliers prove of a tightened node, rounded up to a possible sum of costs and prices."""
         p, used = data.problem, set(node.used())
         low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))
         v = data.rows[data.row_of[self.plus]].astype(object) - data.rows[data.row_of[self.minus]].astype(object)

@@ -35,7 +35,7 @@ __all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"
 
 
 class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
-    """What the methods share; a method is its number in `loops`."""
+    """The fields that the methods share; a method is its number in `loops`."""
 
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
@@ -115,7 +115,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     @property
     def allowed(self) -> bool:
-        """Whether steps other than toward may be taken."""
+        """Return whether steps other than toward may be taken."""
         return self.method != loops.FW and self.away
 
     def measure(self, state: FrankWolfeState) -> Measure:

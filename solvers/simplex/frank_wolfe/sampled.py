@@ -57,7 +57,7 @@ class Sampled:
         return self._drawn[self._at : self._at + most]
 
     def _compiled(self, state: FrankWolfeState, allowed: bool, stop: int) -> bool:
-        """As many compiled steps as there are rows; whether the rule holds on a sample."""
+        """Run as many compiled steps as there are rows; return whether the stopping rule holds on a sample."""
         work, rule = state.work, state.rule
         before = int(work.now.iteration)
         rows = self._rows(state.view.n, stop - before)
@@ -124,7 +124,7 @@ class Sampled:
 
 
 def _whole(state: FrankWolfeState) -> bool:
-    """Whether Qa is kept on all points."""
+    """Return whether Qa is kept on all points."""
     return state.cache.slots >= state.view.n
 
 

@@ -1,4 +1,4 @@
-"""What a run of a Frank-Wolfe method holds between calls of its compiled loop, and how it is confirmed in float64."""
+"""The state of a Frank-Wolfe method between calls of its compiled loop, and its confirmation in float64."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refresh(state: FrankWolfeState) -> None:
 
 
 def met(state: FrankWolfeState) -> bool:
-    """Whether the stopping rule holds at the current numbers."""
+    """Return whether the stopping rule holds at the current numbers."""
     return state.rule.met(objective(state.work), float(state.work.now.gap))
 
 

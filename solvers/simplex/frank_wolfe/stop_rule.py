@@ -1,4 +1,4 @@
-"""When the Frank-Wolfe methods and the core vector machine stop."""
+"""The stopping rules of the Frank-Wolfe methods and of the core vector machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["StopRule"]
 
 @dataclass(frozen=True)
 class StopRule:
-    """When to stop: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` where ``delta`` > 0 (Δ² = ``square``)."""
+    """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` where ``delta`` > 0 (Δ² = ``square``)."""
 
     tol: float
     delta: float = 0.0
@@ -58,7 +58,7 @@ class StopRule:
         return self.tol
 
     def met(self, objective: float, gap: float) -> bool:
-        """Whether the rule holds."""
+        """Return whether the rule holds."""
         if self.delta > 0.0:
             return gap <= 0.5 * self.delta * (self.square - 2.0 * objective)
         return relative(objective, gap) <= self.tol

@@ -115,7 +115,7 @@ class _Run:
         return self.view.gap(self.x, self.g - self.view.c)
 
     def sound(self) -> bool:
-        """Whether every simplex keeps some weight: on nearly singular matrices rounding in float32 leaves no curvature."""
+        """Return whether every simplex keeps some weight: on nearly singular matrices rounding in float32 leaves no curvature."""
         mass = np.bincount(self.view.groups, weights=np.maximum(self.x, 0.0), minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 

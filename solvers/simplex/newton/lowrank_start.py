@@ -51,7 +51,7 @@ _BEHIND = 0.3
 
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
-    """Whether the start is worth a try: enough points, a ridge, memory for the model."""
+    """Return whether the start is worth a try: enough points, a ridge, memory for the model."""
     return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and EACH * FEWEST * view.n <= limit
 
 
@@ -176,7 +176,7 @@ class _Run:
         return gap if np.isfinite(gap) else np.inf
 
     def sound(self) -> bool:
-        """Whether every simplex keeps some weight."""
+        """Return whether every simplex keeps some weight."""
         mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
@@ -243,7 +243,7 @@ class _Run:
         self._note(model, np.concatenate([own, near]))
 
     def covered(self, gap: float) -> bool:
-        """Whether no point outside violates by more than the gap, as far as float32 can tell."""
+        """Return whether no point outside violates by more than the gap, as far as float32 can tell."""
         view = self.view
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())

@@ -1,4 +1,4 @@
-"""What the rounds of the low-rank start may do, by how far its model is trusted."""
+"""The steps of the low-rank start's rounds, by the trust in its model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST = 0.02
 
 @dataclass(frozen=True)
 class Pace:
-    """What a round may do.
+    """The steps of a round.
 
     Parameters
     ----------

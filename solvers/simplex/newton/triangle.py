@@ -81,7 +81,7 @@ class Triangle:
 
     @property
     def rounding(self) -> float:
-        """What an entry is off, as a standard deviation: a product of `weights` is off by so much times their norm."""
+        """The error of an entry as a standard deviation: a product of `weights` is off by so much times their norm."""
         return self._entries.rounding
 
     def _over(self, points: IntArray) -> Panel:

@@ -1,4 +1,4 @@
-"""What the projected-gradient algorithms share: a dense matrix, the loop, its start and its answer."""
+"""The parts that the projected-gradient algorithms share: a dense matrix, the loop, its start and its answer."""
 
 from __future__ import annotations
 

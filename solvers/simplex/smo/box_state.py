@@ -1,4 +1,4 @@
-"""What a run of SMO on a box holds between calls of its compiled loop, and what is done with it there."""
+"""The state of SMO on a box between calls of its compiled loop, and the work on it there."""
 
 from __future__ import annotations
 

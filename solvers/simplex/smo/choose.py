@@ -95,7 +95,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         return state.algorithm.advance(state.state, seconds)
 
     def measure(self, state: AutoState) -> Measure:
-        """Where SMO stands."""
+        """Return the progress of SMO."""
         return state.algorithm.measure(state.state)
 
     def answer(self, state: AutoState) -> Answer:

@@ -1,4 +1,4 @@
-"""What a run of SMO holds between calls of its compiled loop, and what is done with it there: points, gradients, costs."""
+"""The state of SMO between calls of its compiled loop, and the work on it there: points, gradients, costs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SmoWork(NamedTuple):
 
 
 class Phase(enum.Enum):
-    """What a run does."""
+    """The phase of a run."""
 
     LOW_RANK = "low-rank start"
     PAIRS = "pair steps"
@@ -68,7 +68,7 @@ class Phase(enum.Enum):
 
 @dataclass
 class NewtonUse:
-    """How the finishers were used: guesses of the support, runs that conjugate gradients have left, the gap of the last try."""
+    """The use of the finishers: guesses of the support, runs left to conjugate gradients, the gap of the last try."""
 
     guesses: int = 0
     inexact_left: int = _INEXACT_RUNS

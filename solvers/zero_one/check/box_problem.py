@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """What is left of every weight after the pairs of a round, and what the pairs cost at least."""
+    """The weights that the pairs of a round leave, and a lower bound of the pairs' cost."""
 
     left: Array
     paid: float

@@ -65,7 +65,7 @@ def pack(problem: Problem, node: Node, entry: list[Any]) -> Packing | None:
 
 
 def _exclusive(problem: Problem, node: Node, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
+    """Return whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
     total = problem.g[i] + problem.g[j]
     ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
     greatest = np.array([sum_up(row) for row in np.maximum.reduce(ends)])

@@ -136,7 +136,9 @@ def _settled(problem: Problem, node: Node, rounds: list[Any]) -> bool:
 
 
 def _emptied_by_levels(problem: Problem, node: Node, entry: list[Any]) -> bool:
-    """Whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no bound."""
+    """Return whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no
+    bound.
+    """
     theta = float(entry[5])
     scaled = levelled(problem, node, theta)
     packing = pack(scaled, node, [*entry[:4], [theta * float(price) for price in entry[4]]])

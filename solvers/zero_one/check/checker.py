@@ -35,7 +35,7 @@ _VERSIONS = (3, 4, 5)
 
 @dataclass(frozen=True)
 class ProofReport:
-    """What a proof log was found to prove.
+    """The verdict on a proof log.
 
     Parameters
     ----------

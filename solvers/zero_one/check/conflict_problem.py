@@ -45,7 +45,7 @@ class Problem:
 
     @property
     def counted(self) -> bool:
-        """Whether deletions are counted, not paid."""
+        """Return whether deletions are counted, not paid."""
         return math.isfinite(self.budget)
 
     def room(self, state: States, spent: float) -> float:
@@ -59,11 +59,11 @@ class Problem:
         return math.fsum(self.weights[state == DELETED].tolist())
 
     def over(self, state: States, spent: float) -> bool:
-        """Whether that leaves no solution of interest."""
+        """Return whether that leaves no solution of interest."""
         return self.deleted(state) + spent > self.budget if self.counted else self.room(state, spent) <= 0.0
 
     def less(self, spent: float, point: int) -> float:
-        """What is proved of further deletions once a free point is deleted, rounded down."""
+        """Return the proved cost of further deletions once a free point is deleted, rounded down."""
         left = spent - float(self.weights[point])
         return max(left if self.counted and left.is_integer() else next_down(left), 0.0)
 

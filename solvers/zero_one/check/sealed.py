@@ -24,7 +24,7 @@ _BEGINS = (",", "[", "{")
 
 @dataclass
 class _Allowance:
-    """What of a log may still be held in the memory: without limits for a plain one, which is as large as its file."""
+    """The share of a log that may still be held in memory: without limits for a plain one, which is as large as its file."""
 
     characters: float
     values: float

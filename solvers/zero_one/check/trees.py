@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 class Crew(Protocol):
-    """Who verifies parts: whatever calls a function on every one of some tasks and gives back all results, or raises."""
+    """The protocol of verifiers: call a function on every task and return all results, or raise."""
 
     @property
     def size(self) -> int:
@@ -85,7 +85,7 @@ def tree_of(records: list[dict[str, Any]]) -> Tree:
 
 
 def below(tree: Tree, record: dict[str, Any]) -> Tree:
-    """What is below a node."""
+    """Return the tree below a node."""
     found: Tree = {}
     idents = [int(record["id"])]
     while idents:

@@ -158,7 +158,7 @@ class ProofWriter:
         return self._file.mark()
 
     def hold(self, kept: bool) -> None:
-        """Whether a checkpoint refers to the part file."""
+        """Return whether a checkpoint refers to the part file."""
         self._file.kept = kept
 
     def drop(self) -> None:

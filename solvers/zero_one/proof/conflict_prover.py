@@ -32,7 +32,7 @@ _FADE = 256
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What is to be proved, in whatever process: no solution of interest is below ``cut``.
+    """The claim to be proved, in any process: no solution of interest is below ``cut``.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class ConflictRecorder:
 
     @property
     def failed(self) -> bool:
-        """Whether a node could not be proved."""
+        """Return whether a node could not be proved."""
         return self._prover is not None and self._prover.failed
 
     @property
@@ -109,11 +109,11 @@ class ConflictRecorder:
 
     @property
     def finished(self) -> bool:
-        """Whether everything is proved, or cannot be."""
+        """Return whether everything is proved, or cannot be."""
         return self.failed or not self.open_nodes
 
     def figures(self) -> dict[str, float]:
-        """What the team did."""
+        """Return the figures of the team's work."""
         return {} if self._parts is None else self._parts.figures()
 
     def work(self, seconds: float) -> None:

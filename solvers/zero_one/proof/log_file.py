@@ -25,7 +25,7 @@ _PACKED = 1
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a log had come: bytes of its part file, and the SHA-256 of the text in them."""
+    """The position of a log: bytes of its part file, and the SHA-256 of the text in them."""
 
     name: str
     size: int
@@ -137,7 +137,7 @@ class LogFile:
         return None
 
     def _end_member(self) -> None:
-        """What follows is a gzip file of its own: several, one after the other, are read as one."""
+        """End a gzip member: several, one after the other, are read as one file."""
         if self._packed is not None:
             self._packed.close()
 

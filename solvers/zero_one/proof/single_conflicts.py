@@ -35,7 +35,7 @@ class Conflict:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search for a conflict gave: a conflict, or the least norm that keeps the points, or neither (rounding)."""
+    """The outcome of a search for a conflict: a conflict, or the least norm that keeps the points, or neither (rounding)."""
 
     conflict: Conflict | None
     optimum: float | None

@@ -1,4 +1,4 @@
-"""What an audit says, and the numbers in it: values rounded up, bounds rounded down, multipliers that are feasible exactly."""
+"""The numbers of an audit: values rounded up, bounds rounded down, multipliers that are feasible exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each command of the command line does."""
+"""The commands of the command line."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def result_record(r: Result) -> dict[str, Any]:
 
 
 def answer(a: argparse.Namespace, record: Any, text: object) -> None:
-    """What was found: as JSON where ``--json`` asks for it, else in words that fit the screen."""
+    """Print the answer: as JSON where ``--json`` is given, else in words that fit the screen."""
     if a.json:
         print(json_text(record))
     else:

@@ -64,7 +64,7 @@ class Command(_Parser):
 
 
 def _given(action: argparse.Action) -> str:
-    """How a line of usage names what must or may stand there; nothing for options that can be left out."""
+    """Return the value of an option in a line of usage; empty for options that can be left out."""
     name = str(action.metavar or action.dest)
     if action.option_strings:
         return f"{action.option_strings[0]} {name}" if action.required else ""
@@ -87,7 +87,7 @@ class Top(_Parser):
         self._commands = commands
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As the base, but what is not known is said by the command, with what is near it."""
+        """Parse the arguments; unknown ones are reported by the command, with the nearest known ones."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown and self.asked is not None:
             self.asked.refuse(unknown)

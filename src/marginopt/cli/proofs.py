@@ -1,4 +1,4 @@
-"""What proves something: certificates of solutions found elsewhere, proof logs, VIPR files."""
+"""The commands that prove: certificates of solutions found elsewhere, proof logs, VIPR files."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduct
 
 
 def _command(a: argparse.Namespace, effort: str) -> str:
-    """What to type for the same numbers; where the files were is nobody's business."""
+    """Return the command for the same numbers, without the paths of files."""
     words = ["marginopt", "reproduce", *(a.names or ["--all"]), "--effort", effort]
     words += [word for row in a.rows for word in ("--row", row)]
     words += [] if a.repetitions is None else ["--repetitions", str(a.repetitions)]

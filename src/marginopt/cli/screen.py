@@ -105,7 +105,9 @@ def print_text(text: object) -> None:
 
 
 def _hanging(line: str) -> int:
-    """Where what is broken off goes on: below what follows a label or a column near the left, else a little further in."""
+    """Return the indent of continuation lines: below the text after a label or a column near the left, else a little further
+    in.
+    """
     start = len(line) - len(line.lstrip())
     label = re.match(r"\s*(?:[\w ]{1,20}: |- )", line)
     columns = [at.end() for at in re.finditer(r"(?<=\S) {2,}", line) if at.end() <= _FAR]

@@ -29,7 +29,7 @@ _PROVED = ("zero-one", "ramp", "scoring-system", "margin")
 
 
 def add_data_options(command: Command) -> None:
-    """What part of a data set is taken, and how it is prepared."""
+    """Add the options that select a part of a data set and prepare it."""
     group = command.add_argument_group("data")
     group.add_argument("--label", help="name or number of the label's column in a CSV or Parquet file")
     group.add_argument("--pair", nargs=2, metavar=("A", "B"), help="two classes of a multi-class set, relabelled -1 and +1")

@@ -1,4 +1,4 @@
-"""What there is: solvers, formulations, estimators; a table of all, or one in full."""
+"""The commands that list: solvers, formulations, estimators; a table of all, or one in full."""
 
 from __future__ import annotations
 

@@ -52,5 +52,5 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """What takes the place of Python's own, which shows a file and a line of ours."""
+    """Print a warning without the file and the line that Python shows."""
     say(f"marginopt: warning: {at_the_prompt(str(message))}")

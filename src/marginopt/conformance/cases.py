@@ -48,7 +48,7 @@ class Case:
 
     @property
     def untouched(self) -> bool:
-        """Whether the arrays are as they were when the case was made."""
+        """Return whether the arrays are as they were when the case was made."""
         return vars(self)["_digest"] == self._fingerprint()
 
     @property
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def has_points(self) -> bool:
-        """Whether it is stated on points, which can be permuted."""
+        """Return whether it is stated on points, which can be permuted."""
         return "X" in self.arrays
 
     def permuted(self, order: np.ndarray) -> Case:

@@ -30,7 +30,7 @@ _ZERO_ONE = "ZeroOneSVM"
 
 @dataclass(frozen=True)
 class Cell:
-    """What one law says of one thing.
+    """The verdict of one law on one subject.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _raise_unknown(name: str, known: list[str]) -> None:
 
 
 def tally(cells: Iterable[Cell]) -> dict[State, int]:
-    """How many cells there are of each state."""
+    """Return the number of cells of each state."""
     counts = dict.fromkeys(State, 0)
     for cell in cells:
         counts[cell.verdict.state] += 1

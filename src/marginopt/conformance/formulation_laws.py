@@ -55,7 +55,7 @@ def latex(case: Case) -> Verdict:
 
 @FORMULATION_LAWS.law("constraints are stated")
 def stated(case: Case) -> Verdict:
-    """What the lines of the statement are labelled with are constraints of the form."""
+    """Check that the labels of the statement's lines are constraints of the form."""
     if case.form is None:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum

@@ -56,7 +56,7 @@ def _(cone: PSD, v: FloatArray) -> float:
 
 
 def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
-    """What is wrong with a point and its multipliers, with the figures; empty where they are optimal to ``tol``.
+    """Return the broken conditions of a point and its multipliers, with the figures; empty where they are optimal to ``tol``.
 
     Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity,
     ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0}.

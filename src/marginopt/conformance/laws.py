@@ -1,4 +1,4 @@
-"""What a law is, and how the laws are found.
+"""The abstract law, and the registry of laws.
 
 A law is a function that looks at one thing and returns a `Verdict`. There are four kinds, by what they look at: a formulation on
 a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its

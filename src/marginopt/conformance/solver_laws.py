@@ -33,7 +33,7 @@ _KNOWN = 1e-7
 
 
 def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
-    """Whether two objectives agree."""
+    """Return whether two objectives agree."""
     off = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
     told = f"{what}: {found:.12g}, wanted {wanted:.12g}"
     return holds(f"off by {off:.0e}") if off <= tol else violated(f"{told}, off by {off:.2e}, allowed {tol:.0e}")

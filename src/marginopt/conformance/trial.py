@@ -59,7 +59,7 @@ class Trial:
 
     @cached_property
     def refusal(self) -> str:
-        """What the licence says against the size of the case."""
+        """The licence's refusal of a case of this size."""
         if self.solver.info.views or self.case.form is None:
             return ""
         return self.solver.licence().refusal(self.case.form) or ""
@@ -71,12 +71,12 @@ class Trial:
 
     @property
     def gives_duals(self) -> bool:
-        """Whether the record promises multipliers."""
+        """Return whether the record promises multipliers."""
         return Gives.DUALS in self.solver.info.gives
 
     @property
     def integers(self) -> bool:
-        """Whether the case has integer variables."""
+        """Return whether the case has integer variables."""
         return self.case.form is not None and bool(self.case.form.integer.any())
 
     def solve(self, case: Case | None = None, **changes: Any) -> Result:

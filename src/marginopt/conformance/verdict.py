@@ -1,4 +1,4 @@
-"""What a law says of one case: it holds, it does not (with the numbers), or it does not apply (with the reason)."""
+"""The verdict of a law on one case: it holds, it is violated (with the numbers), or it does not apply (with the reason)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["State", "Verdict", "all_of", "at_most", "holds", "not_applicable", "
 
 
 class State(enum.Enum):
-    """How a law stands."""
+    """The state of a law."""
 
     HOLDS = "holds"
     VIOLATED = "does not hold"
@@ -48,7 +48,7 @@ def not_applicable(reason: str) -> Verdict:
 
 
 def at_most(what: str, value: float, limit: float) -> Verdict:
-    """Whether a figure is within its limit; NaN is not."""
+    """Return whether a figure is within its limit; NaN is not."""
     return holds(f"{what} {value:.1e}") if value <= limit else violated(f"{what} {value:.3e}, allowed {limit:.1e}")
 
 

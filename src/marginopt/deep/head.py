@@ -95,7 +95,7 @@ class NPSVCHead(nn.Module):
         return torch.linalg.vector_norm(self.planes.weight, dim=1)
 
     def freeze_planes(self, frozen: bool) -> None:
-        """Whether W̃ (with the layer norm that reads the representation) takes part in the next update."""
+        """Return whether W̃ (with the layer norm that reads the representation) takes part in the next update."""
         for part in (self.norm, self.planes):
             part.requires_grad_(not frozen)
 

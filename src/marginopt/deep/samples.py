@@ -19,7 +19,7 @@ __all__ = ["Samples", "check_finite", "resolve_device"]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """How arrays become tensors: (x - shift)·factor, reshaped.
+    """The conversion of arrays to tensors: (x - shift)·factor, reshaped.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def cosine(most: float, least: float, epoch: int, epochs: int) -> float:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; everything in it is part of a checkpoint's identity.
+    """The settings of a training, all of them part of a checkpoint's identity.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
         return [{"class": i.name, "model": i.model.__name__, "summary": i.summary} for i in self.values()]
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         head = ("class", "model", "summary")
         return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.records()))
 

@@ -78,7 +78,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _space(self, X: Points, sample: Sample) -> Space:
-        """Where the problems live."""
+        """Return the space of the problems."""
 
     @abstractmethod
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
@@ -90,16 +90,16 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         """The classifier that a result means."""
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        """What the solver is told."""
+        """Return the options of the solver."""
         told = bool(self.verbose)
         return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=told, verbose=told)
 
     def _asked(self) -> Any:
-        """Who solves."""
+        """Return the solver of the parameters."""
         return self.solver
 
     def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
-        """Where a problem's solver starts."""
+        """Return the start of a problem's solver."""
         return None
 
     # -- fitting ------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
 
     @contextmanager
     def _no_advice(self) -> Iterator[None]:
-        """Where the features are standardised, a model's advice to do so is not for the user."""
+        """Silence a model's advice to standardise where the features are standardised."""
         with warnings.catch_warnings():
             if self.standardise:
                 warnings.simplefilter("ignore", MarginoptWarning)
@@ -200,7 +200,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         return self._decided(X)
 
     def _pairwise(self) -> bool:
-        """Whether X is a kernel matrix."""
+        """Return whether X is a kernel matrix."""
         return False
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ _STRUCTURED = ("auto", "conic-ipm")
 
 
 class ConicClassifier(PathClassifier):
-    """What both have in common: linear in the features, or with a kernel (intercept by k + 1)."""
+    """The parameters that both share: linear in the features, or with a kernel (intercept by k + 1)."""
 
     kernel: Any
     gamma: Any

@@ -19,7 +19,7 @@ __all__ = ["HingeSVC", "HingeSVCCV"]
 
 
 class HingeClassifier(PathClassifier, LinearClassifier):
-    """What both have in common."""
+    """The parameters that both share."""
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
         return HingeSVM(X, y, lam=value * cost)

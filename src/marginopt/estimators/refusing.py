@@ -1,4 +1,4 @@
-"""What ``fit`` is given and does not take, with a sentence in place of Python's."""
+"""Refusals of arguments that ``fit`` does not take, with a sentence in place of Python's."""
 
 from __future__ import annotations
 

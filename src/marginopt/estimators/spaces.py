@@ -1,4 +1,4 @@
-"""Where binary problems are stated and scored: features with an intercept, or a kernel over the training points."""
+"""Spaces in which binary problems are stated and scored: features with an intercept, or a kernel over the training points."""
 
 from __future__ import annotations
 
@@ -268,5 +268,5 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
 
 
 def is_precomputed(kernel: object) -> bool:
-    """Whether X is to be a kernel matrix."""
+    """Return whether X is to be a kernel matrix."""
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")

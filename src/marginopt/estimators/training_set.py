@@ -1,4 +1,4 @@
-"""What every estimator does with its data before a model sees them: weights, merged copies, scaled features."""
+"""The preparation of data by every estimator: weights, merged copies, scaled features."""
 
 from __future__ import annotations
 

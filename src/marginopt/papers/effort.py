@@ -1,4 +1,4 @@
-"""How much of a table is run: the paper's protocol, or less of it. Never tuned to what comes out."""
+"""The share of a table that is run: the paper's protocol, or less of it. Never tuned to the outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run.
+    """The size of a protocol.
 
     Parameters
     ----------

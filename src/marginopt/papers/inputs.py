@@ -63,7 +63,7 @@ def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
 
 
 def data_identity(names: tuple[str, ...]) -> list[object]:
-    """What sets hold, for the store's key; the word "absent" where one cannot be had."""
+    """Return the content of sets for the store's key; the word "absent" for a set that is not there."""
     found: list[object] = []
     for name in names:
         try:

@@ -20,7 +20,7 @@ Summary = Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
 
 
 class Verdict(StrEnum):
-    """How a measured mean lies to a published one."""
+    """The relation of a measured mean to a published one."""
 
     INSIDE = "inside"
     ABOVE = "above"
@@ -68,7 +68,7 @@ class Judged:
 
     @property
     def says_something(self) -> bool:
-        """Whether it is published or measured."""
+        """Return whether it is published or measured."""
         return self.value is not None or self.entry.published is not None
 
     @property
@@ -97,7 +97,7 @@ def _reach(there: Published) -> float:
 
 
 def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
-    """What was measured of a cell."""
+    """Return the measurement of a cell with its verdict."""
     records = [(run, results[run]) for run in entry.runs if run in results]
     value = entry.summary(records) if records else None
     reason = ""

@@ -1,4 +1,4 @@
-"""What the pages of a folder say already: a run of some tables leaves the other cells as an earlier run measured them.
+"""The cells of the pages of a folder: a run of some tables leaves the others as an earlier run measured them.
 
 A cell is taken over only where some effort would run the same experiment for it today: same parameters, data sets among them,
 and layout of the protocol, whatever the repetitions. The data themselves need not be at hand. Each keeps the time of its own run,
@@ -51,7 +51,7 @@ class Kept:
 
 
 def identified(entry: Entry) -> str:
-    """What is run for a cell, as a short digest: experiments, their layouts, and parameters but the seed."""
+    """Return a short digest of a cell's computation: experiments, their layouts, and parameters but the seed."""
     every = {
         json.dumps([run.experiment.name, run.experiment.layout, [list(item) for item in run.items if item[0] != "seed"]])
         for run in entry.runs

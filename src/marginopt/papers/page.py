@@ -122,7 +122,7 @@ def _verdict(cell: Judged) -> str:
 
 
 def _beside(cell: Judged, ratio: float) -> str:
-    """How a cell that is not judged lies: by a factor, or near the printed figure by the difference."""
+    """Return the distance of a cell that is not judged: a factor, or the difference where it is near the printed figure."""
     if cell.value is None or cell.entry.published is None or abs(ratio - 1.0) > 0.05:
         return f"{ratio:.2g} × published"
     difference = cell.value.mean - cell.entry.published.value
@@ -131,7 +131,7 @@ def _beside(cell: Judged, ratio: float) -> str:
 
 
 def _missing(found: Reproduction) -> str:
-    """How many cells were not run, and of how many the data are at hand."""
+    """Return the number of cells that were not run, and of those whose data are at hand."""
     at_hand = sum(cell.verdict is Verdict.MISSING and cell.reason == NOT_RUN for table in found.tables for cell in table.cells)
     there = f", {at_hand} of them although their data are at hand" if at_hand else ""
     return f"{found.missing} cells not run{there}"

@@ -36,7 +36,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is measured, and from what.
+    """A measurement and its inputs.
 
     Parameters
     ----------

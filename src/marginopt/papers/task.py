@@ -62,7 +62,7 @@ class RunTask:
             return {"missing": str(error)}, False
 
     def told(self, record: dict[str, Any]) -> str:
-        """What came out, in a line."""
+        """Return the outcome, in a line."""
         where = f"{self.run.experiment.name}: " + ", ".join(f"{name} {value}" for name, value in self.run.items)
         if "missing" in record:
             return f"{where}: not run: {record['missing']}"
@@ -94,7 +94,7 @@ def _why(run: Run) -> str:
 
 
 def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
-    """What the store has of the runs; nothing is run."""
+    """Return the runs that the store has; nothing is run."""
     cells = CellStore(store)
     found, lacking = {}, {}
     for run in runs:

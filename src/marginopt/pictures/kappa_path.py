@@ -27,7 +27,7 @@ _LEAST_RATIO = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class KappaPath:
-    """What was validated and solved along κ.
+    """The validation and the solves along κ.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _exact, _sums = kept(frozenset()), kept(frozenset({"reassoc", "contract", "nsz"}
 
 @_exact
 def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
-    """What was found of the columns of rows that end where all of ``indices`` end, and in which row.
+    """Check the columns of rows that end where all of ``indices`` end; return the finding and its row.
 
     An index that is no larger than the one before it is the first of its row, or the row is not in order; so both are counted.
     """
@@ -125,7 +125,7 @@ def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 @_exact
 def as_singles(values: Any, into: Any) -> bool:
-    """Whether float32 holds all of these numbers; they are then in ``into``."""
+    """Return whether float32 holds all of these numbers; they are then in ``into``."""
     for begin in range(0, values.size, 64):
         same = True
         for k in range(begin, min(begin + 64, values.size)):

@@ -1,4 +1,4 @@
-"""What one pass that looks at every entry tells of rows: extremes and squares of columns, and a digest of all."""
+"""The summary of one pass over all entries of rows: extremes and squares of columns, and a digest."""
 
 from __future__ import annotations
 

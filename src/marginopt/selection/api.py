@@ -146,7 +146,7 @@ def _spread(X: Points) -> FloatArray:
 
 
 def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
-    """What is peculiar about the data or the choice, in sentences."""
+    """Return notes on peculiar data or choices, in sentences."""
     notes = []
     constant = int((_spread(sample.X) == 0).sum())
     if constant:

@@ -1,4 +1,4 @@
-"""What a selector is, what it is given, and what it answers."""
+"""The abstract selector, its data, and its answer."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Selector(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What was selected and what it took.
+    """The selected parameter and the cost of its selection.
 
     Parameters
     ----------

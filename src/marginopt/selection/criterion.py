@@ -36,7 +36,7 @@ class CriterionSelector(Selector):
 
     @abstractmethod
     def criterion(self, sample: Sample, gamma: float) -> float:
-        """What the chosen γ has the largest value of."""
+        """Return the criterion that the chosen γ maximises."""
 
     def choose(self, sample: Sample) -> Choice:
         """No model for γ, one for each C; ``details['criterion']`` holds the value of every γ."""

@@ -260,7 +260,7 @@ def test_qplib_from_another_writer(tmp_path: Path) -> None:
 
 
 _BAD = {
-    "bad.cbf": ("VER\n4\n", "versions 1 to 3"),
+    "bad.cbf": ("VER\n5\n", "versions 1 to 4"),
     "sense.cbf": ("VER\n2\nOBJSENSE\nMOST\n", "MIN or MAX"),
     "short.cbf": ("VER\n3\nVAR\n3 1\n", "ends too early"),
     "exp.cbf": ("VER\n3\nVAR\n3 1\nEXP 3\n", r"exponential and power cones are not read \(EXP\)"),

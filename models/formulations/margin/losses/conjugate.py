@@ -40,7 +40,7 @@ class Conjugate(ABC):
     @property
     @abstractmethod
     def constraints(self) -> tuple[Line, ...]:
-        """Where L* is finite."""
+        """The conditions under which L* is finite."""
 
     @property
     def total(self) -> Line:
@@ -59,12 +59,12 @@ class Conjugate(ABC):
 
     @property
     def balanced(self) -> bool:
-        """Whether `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
+        """True if `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
         return False
 
     @property
     def kkt(self) -> tuple[Line, ...]:
-        """What an optimum satisfies beyond what the norm says."""
+        """The conditions of an optimum beyond those of the norm."""
         return ()
 
     @property
@@ -239,7 +239,7 @@ class BallConjugate(Conjugate):
 
     @property
     def sign(self) -> float:
-        """As it is."""
+        """The argument's own sign."""
         return 1.0
 
     @property

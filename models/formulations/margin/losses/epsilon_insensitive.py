@@ -65,7 +65,7 @@ class _InsensitiveConjugate(Conjugate):
 
     @property
     def sign(self) -> float:
-        """As it is."""
+        """The argument's own sign."""
         return 1.0
 
     @property

@@ -1,4 +1,4 @@
-"""What a loss is."""
+"""The abstract loss."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Loss(Part):
         return float(costs @ self.values(argument))
 
     def most(self, costs: FloatArray, argument: FloatArray) -> float:
-        """What the total does not exceed: itself, where it can be computed."""
+        """Return an upper bound of the total: the total itself where it can be computed."""
         return self.total(costs, argument)
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Loss(Part):
         return products
 
     def conjugate(self) -> Conjugate | None:
-        """What the closed-form dual is made of; None where there is none."""
+        """Return the parts of the closed-form dual; None where there is none."""
         return None
 
     def branches(self) -> tuple[Branch, ...]:
@@ -111,11 +111,13 @@ class Loss(Part):
         return {}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
-        """What a solver of its own reads of min μ||w||² of the penalised w_j + Σ costs · loss(Aw), μ > 0; None without one."""
+        """Return the view that a solver of its own reads of min μ||w||² of the penalised w_j + Σ costs · loss(Aw), μ > 0; None
+        without one.
+        """
         return None
 
     def nonnegative(self) -> bool:
-        """Whether no value is below 0, so that the objective bounds the regulariser."""
+        """Return whether no value is below 0, so that the objective bounds the regulariser."""
         return True
 
     @property

@@ -98,7 +98,7 @@ class OneClass(NuHinge):
         return sp.csr_array(X), np.zeros(X.shape[0])
 
     def conjugate(self) -> Conjugate:
-        """That of `NuHinge`, at scores."""
+        """Return the conjugate of `NuHinge`, at scores."""
         return LevelConjugate("margin", self.nu, signed=False)
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:

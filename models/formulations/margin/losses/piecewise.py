@@ -60,7 +60,7 @@ class PiecewiseLinear(Loss):
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """Whether no slope falls and nothing jumps."""
+        """Return whether no slope falls and nothing jumps."""
         m = np.array(self.breakpoints)[:, 0]
         return bool((np.diff(m) > 0).all() and (np.diff(self._segments()[0]) >= 0).all())
 
@@ -164,7 +164,7 @@ class PiecewiseLinear(Loss):
         return Line("sum_i c_i sum_k (s_k m_ik + t_k d_ik)", r"\textstyle\sum_i c_i\sum_k (s_k m_{ik} + t_k\delta_{ik})")
 
     def nonnegative(self) -> bool:
-        """Whether the least value, at a breakpoint or beyond the ends, is ≥ 0."""
+        """Return whether the least value, at a breakpoint or beyond the ends, is ≥ 0."""
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
 
@@ -176,7 +176,7 @@ class PiecewiseLinear(Loss):
         return tuple(Branch(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def flat(self) -> float:
-        """Where the first and the last segment begin, if both are level."""
+        """Return the ends of the level first and last segments, where these are level."""
         slopes, _, ends = self._segments()
         level = slopes.size > 1 and slopes[0] == 0 == slopes[-1]
         return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if level else float("inf")

@@ -94,7 +94,7 @@ class PiecewiseQuadratic(Loss):
         to.cost(sign * (2.0 * a * start + b) * at.weights, step)
 
     def nonnegative(self) -> bool:
-        """Whether the least value is ≥ 0: where the slope changes sign, or far out."""
+        """Return whether the least value is ≥ 0: where the slope changes sign, or far out."""
         f, t = np.array(self.pieces), np.array([-np.inf, *self.breakpoints, np.inf])
         if (f[0, 0] == 0 and f[0, 1] > 0) or (f[-1, 0] == 0 and f[-1, 1] < 0):
             return False

@@ -1,4 +1,4 @@
-"""What a named composition is: a formulation with its own name and parameters, made of parts."""
+"""The abstract named composition: a formulation with its own name and parameters, made of parts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NamedComposition(Model):
 
     @property
     def nonnegative(self) -> bool:
-        """As the composition is."""
+        """True if the composition is nonnegative."""
         return self.composed.nonnegative
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:

@@ -127,7 +127,7 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every feature is a whole number, so that every score is one."""
+        """Return whether every feature is a whole number, so that every score is one."""
         data = self.X if isinstance(self.X, np.ndarray) else self.X.data
         return bool((data == np.rint(data)).all())
 
@@ -198,7 +198,7 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def problem(self) -> ScoringProblem:
-        """What the exact solver reads."""
+        """The problem that the exact solver reads."""
         d = self.X.shape[1] - 1
         return ScoringProblem(
             X=np.ascontiguousarray(to_dense(self.X)[:, 1:]),

@@ -52,7 +52,7 @@ class L0L1(Regulariser):
 
     @property
     def counts(self) -> bool:
-        """Whether non-zero coefficients are counted."""
+        """Return whether non-zero coefficients are counted."""
         return self.mu0 > 0 or self.most is not None
 
     def value(self, w: FloatArray) -> float:

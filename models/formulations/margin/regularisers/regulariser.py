@@ -1,4 +1,4 @@
-"""What a regulariser is."""
+"""The abstract regulariser."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class ErrorBudget(Restriction):
         return members(self.points, y.size, "points of an error budget")
 
     def allowed(self, y: FloatArray) -> int:
-        """How many errors."""
+        """Return the number of errors that are allowed."""
         return int(np.floor(self.share * self._chosen(y).size + 1e-9))
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:

@@ -21,7 +21,7 @@ __all__ = ["CountParity", "Parity"]
 
 @dataclass(frozen=True, eq=False)
 class _OfGroups(Restriction):
-    """What the rules about groups of points share: the groups, and the slack ε."""
+    """Fields that the rules about groups of points share: the groups, and the slack ε."""
 
     groups: Any
     epsilon: float = 0.0

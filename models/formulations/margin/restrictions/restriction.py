@@ -1,4 +1,4 @@
-"""What a restriction is."""
+"""The abstract restriction."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Restriction(Part):
         return None
 
     def budget(self, y: FloatArray) -> Budget | None:
-        """How many of which points may have a margin below 1, where it says that and no more; None where it is something else."""
+        """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
 
     def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:

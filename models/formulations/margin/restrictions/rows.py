@@ -48,7 +48,7 @@ class LinearRows(Restriction):
 
     @property
     def name(self) -> str:
-        """As given."""
+        """The given name."""
         return self.label
 
     def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -96,7 +96,7 @@ class Fixed(Restriction):
         object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
     def _fixed(self, p: int) -> tuple[IntArray, FloatArray]:
-        """Which of p coefficients, and their values."""
+        """Return the indices of the fixed coefficients among p, and their values."""
         places = members(list(self.coefficients), p, "fixed coefficients")
         return places, np.array([self.coefficients[int(j)] for j in places])
 

@@ -1,4 +1,4 @@
-"""What the parts of one class's problem read of `NonparallelSVM`, whose data and parameters these are."""
+"""The data and parameters of `NonparallelSVM` that the parts of one class's problem read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ClassProblem(Protocol):
 
     @property
     def convex(self) -> bool:
-        """Whether both losses are."""
+        """True if both losses are convex."""
 
     @property
     def c(self) -> float:
@@ -89,11 +89,11 @@ class ClassProblem(Protocol):
 
     @property
     def kernel_rows(self) -> KernelRows | None:
-        """What the classes' quadratics share with a kernel and no graph."""
+        """The rows that the classes' quadratics share with a kernel and no graph."""
 
     @property
     def shared_rows(self) -> SharedRows | None:
-        """What the classes' quadratics with rows of all points share with a kernel."""
+        """The rows of all points that the classes' quadratics share with a kernel."""
 
     @property
     def all_rows(self) -> HingeFactor | SignedFactor:

@@ -1,4 +1,4 @@
-"""What is said of one class's problem: its statement, and what a hyperplane means for every point."""
+"""The statement of one class's problem, and the explanation of a hyperplane for every point."""
 
 from __future__ import annotations
 

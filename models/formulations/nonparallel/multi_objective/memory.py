@@ -1,4 +1,4 @@
-"""Whether the matrices of the alternating steps fit into memory."""
+"""A check that the matrices of the alternating steps fit into memory."""
 
 from __future__ import annotations
 

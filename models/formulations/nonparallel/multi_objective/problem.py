@@ -1,4 +1,4 @@
-"""What the form, the statement and the steps of the Chebyshev problem read of `ChebyshevNPSVC`, whose parameters these are."""
+"""The parameters of `ChebyshevNPSVC` that the form, the statement and the steps of the Chebyshev problem read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ChebyshevProblem(Protocol):
 
     @property
     def orientation(self) -> str:
-        """Whose points are near hyperplane l."""
+        """The points that are near hyperplane l, in words."""
 
     @property
     def c(self) -> float:

@@ -1,4 +1,4 @@
-"""What is said of the Chebyshev problem: its statement, and what the classes' scores mean for every point."""
+"""The statement of the Chebyshev problem, and the explanation of the classes' scores for every point."""
 
 from __future__ import annotations
 

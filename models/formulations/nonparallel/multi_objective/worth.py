@@ -1,4 +1,6 @@
-"""What a point of the Chebyshev problem is worth: the classes' objectives, their gradients in P, residuals without the form."""
+"""The appraisal of a point of the Chebyshev problem: the classes' objectives, their gradients in P, residuals without the
+form.
+"""
 
 from __future__ import annotations
 

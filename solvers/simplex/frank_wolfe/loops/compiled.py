@@ -1,4 +1,4 @@
-"""How the loops of the Frank-Wolfe family are compiled: as all others, with one stamp for their files."""
+"""Compilation of the Frank-Wolfe family's loops: as all others, with one stamp for their files."""
 
 from __future__ import annotations
 

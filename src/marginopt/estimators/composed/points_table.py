@@ -45,7 +45,7 @@ class PointsTable(Displayed, Tabular):
         return [{"feature": name, "points": points} for name, points in self.points]
 
     def display(self) -> Display:
-        """What a notebook shows."""
+        """Return the notebook view."""
         rows = tuple((name, f"{points:+d}") for name, points in self.points)
         verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.standing}"
         return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))

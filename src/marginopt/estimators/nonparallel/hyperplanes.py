@@ -1,4 +1,4 @@
-"""What classifiers with a hyperplane for each class share: how they begin, and how they decide."""
+"""Classifiers with a hyperplane for each class: the checks of their data, and their decision."""
 
 from __future__ import annotations
 
@@ -61,10 +61,12 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
 
     @abstractmethod
     def _closeness(self, rows: Points) -> FloatArray:
-        """How well each class's hyperplane suits points (n × K), so that the largest wins."""
+        """Return the closeness of points to each class's hyperplane (n × K); the largest wins."""
 
     def decision_function(self, X: Any) -> FloatArray:
-        """What each class's hyperplane says of points (n × K), the largest wins; of two the second's minus the first's (n,)."""
+        """Return the scores of points for each class's hyperplane (n × K), the largest wins; of two the second's minus the
+        first's (n,).
+        """
         signed = self._closeness(self._rows(X))
         return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
 

@@ -49,7 +49,9 @@ def _runs(effort: Effort, sets: Sequence[str], method: str, tau: str) -> tuple[R
 
 
 def _average(sets: int, records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
-    """As printed: the mean of the sets' means, with the mean of their deviations; where all the sets are there."""
+    """Return the printed average: the mean of the sets' means, with the mean of their deviations; None unless all the sets are
+    there.
+    """
     errors = defaultdict(list)
     for run, record in records:
         errors[run.parameters["dataset"]].append(100.0 * record["error"])

@@ -64,7 +64,9 @@ def parts(name: str) -> Parts:
 
 
 def published_test(name: str) -> bool:
-    """Whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file is."""
+    """Return whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file
+    is.
+    """
     own, larger = SOURCES[name]
     with_file = bool(larger) or own in _POOLED or name in _LARGEST
     return not with_file or data_file(own, "test") is not None

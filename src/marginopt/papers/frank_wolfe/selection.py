@@ -58,13 +58,13 @@ def kernel_of(kind: str, X: FloatArray, gamma: float | None = None) -> Kernel:
 
 
 def cross_validated(name: str) -> bool:
-    """Whether σ² is chosen too, with C."""
+    """Return whether σ² is chosen too, with C."""
     return name in _CROSS_VALIDATED
 
 
 @lru_cache(maxsize=64)
 def chosen(name: str, kind: str, thin: bool) -> Chosen:
-    """What the training part of a set chooses; of equals the first: the smallest C, then the widest kernel."""
+    """Return the choice on the training part of a set; of equals the first: the smallest C, then the widest kernel."""
     found = parts(name)
     order = np.random.default_rng(0).permutation(len(found.y))
     if cross_validated(name) and kind == "rbf":

@@ -16,7 +16,7 @@ _STEPS = 200_000
 
 
 class HingeTrainer(Trainer):
-    """As `Trainer`, with scikit-learn's SVC in place of the two-hulls model."""
+    """A `Trainer` with scikit-learn's SVC in place of the two-hulls model."""
 
     def accuracy(self, K: FloatArray, C: float, split: Split) -> float:
         """Train on the first rows of the split and return the share of the second that is classified rightly."""

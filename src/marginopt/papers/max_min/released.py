@@ -20,7 +20,7 @@ __all__ = ["Released", "train_released"]
 
 @dataclass(frozen=True)
 class Released:
-    """What the variant ends with: γ, weights (possibly negative), offset, models trained."""
+    """The result of the variant: γ, weights (possibly negative), offset, models trained."""
 
     gamma: float
     a: FloatArray

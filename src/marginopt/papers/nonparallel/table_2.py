@@ -92,7 +92,7 @@ def _rows(effort: Effort) -> Sequence[str]:
 
 
 def _notes(effort: Effort, name: str, method: str, one: str) -> tuple[str, ...]:
-    """What explains a method's cell, in its orientation ``one``."""
+    """Return notes on a method's cell, in its orientation ``one``."""
     own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
     if _partly(effort, name, one):
         return (*own, _PARTLY)
@@ -100,12 +100,12 @@ def _notes(effort: Effort, name: str, method: str, one: str) -> tuple[str, ...]:
 
 
 def _whole(effort: Effort, name: str, method: str) -> bool:
-    """Whether a thinned effort takes all points of a large set: for what is judged, the quick one for the SVM alone."""
+    """Return whether a thinned effort takes all points of a large set: for what is judged, the quick one for the SVM alone."""
     return name in _LARGE and method in METHODS and (method == "SVM" or not effort.one_row)
 
 
 def _partly(effort: Effort, name: str, method: str) -> bool:
-    """Whether a cell is of fewer points than published."""
+    """Return whether a cell is of fewer points than published."""
     return effort.thin and name in _LARGE and not _whole(effort, name, method)
 
 
