@@ -162,7 +162,7 @@ def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[f
     """Proved lower bound, nodes and seconds of the processor; its proof goes to ``log``."""
     begin, stated = time.process_time(), model(at)
     start = {"w": np.concatenate([[point.b], point.w])}
-    margin_bb = MarginBB(most=at.X.shape[1] + 1, proof=None if log is None else str(log))
+    margin_bb = MarginBB(max_coefficients=at.X.shape[1] + 1, proof=None if log is None else str(log))
     found = solve(stated, margin_bb, start=start, time_limit=limit, threads=1)
     return found.bound, int(found.nodes or 0), time.process_time() - begin
 

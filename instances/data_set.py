@@ -82,6 +82,6 @@ def _accept(thing: object) -> DataSet | None:
 
 
 #: Data sets of other packages and of the session.
-EXTENSIONS: extensions.Shelf[DataSet] = extensions.Shelf(
+EXTENSIONS: extensions.PluginRegistry[DataSet] = extensions.PluginRegistry(
     "marginopt.instances", "a data set", _accept, name_of=lambda data: data.name, own=lambda: {entry.name for entry in ENTRIES}
 )

@@ -17,7 +17,7 @@ from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.difference import FormDelta
 from .program.form import Block, Constraint, Quadratic, StandardForm
-from .record import Data, FormulationInfo, Parameter
+from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 
@@ -55,7 +55,7 @@ __all__ = [
     "Cone",
     "ConicProblem",
     "Constraint",
-    "Data",
+    "DataKind",
     "Feature",
     "FeatureMap",
     "FormDelta",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Appraisal", "Bound", "Counted"]
+__all__ = ["Appraisal", "Bound", "CountedCost"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Appraisal:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedCost:
     """The cost of a classifier from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
 
     Parameters

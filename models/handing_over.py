@@ -6,19 +6,19 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..verbs import Verb
+from ..verbs import LateMethod
 
 if TYPE_CHECKING:
     from .looks.conflict import Conflict
     from .program.form import StandardForm
 
-__all__ = ["CONFLICT", "HandingOver"]
+__all__ = ["CONFLICT", "ExportMethods"]
 
 #: `HandingOver.conflict`, which solves: a later room does it.
-CONFLICT: Verb[[HandingOver, Any, int], Conflict] = Verb("conflict")
+CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict")
 
 
-class HandingOver(ABC):
+class ExportMethods(ABC):
     """Something with a labelled standard form, which can be written and handed to other packages."""
 
     @property

@@ -10,21 +10,21 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..display import Display
-from .appraisal import Appraisal, Bound, Counted
+from .appraisal import Appraisal, Bound, CountedCost
 from .arrays import FloatArray
-from .handing_over import HandingOver
+from .handing_over import ExportMethods
 from .looks.explanation import Explanation, Solution, explain
-from .stated import Stated
+from .stated import FormulationBase
 
 if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.proof import Import
 
-__all__ = ["Appraisal", "Bound", "Counted", "Model"]
+__all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Stated, HandingOver):
+class Model(FormulationBase, ExportMethods):
     """A formulation: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
@@ -36,7 +36,7 @@ class Model(Stated, HandingOver):
         """Names of the fields, which `moved` takes."""
         return tuple(field.name for field in fields(self) if field.init)
 
-    def stated_with(self, parameter: str, value: Any) -> Self:
+    def replace(self, parameter: str, value: Any) -> Self:
         """The same model with one field changed, stated anew: nothing is shared.
 
         Raises
@@ -46,7 +46,7 @@ class Model(Stated, HandingOver):
         """
         return replace(self, **{parameter: value})
 
-    def moved(self, parameter: str, value: Any) -> Self:
+    def with_parameter(self, parameter: str, value: Any) -> Self:
         """The same model with one field changed; formulations share what does not depend on it, the parts of the form too.
 
         Raises
@@ -54,31 +54,31 @@ class Model(Stated, HandingOver):
         InputError
             A value that the model refuses.
         """
-        return self.stated_with(parameter, value)
+        return self.replace(parameter, value)
 
     @property
     def composed(self) -> Model | None:
         """The same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
 
-    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """Return the cost of the point's w alone, from the data; None where the model is no composition to count by."""
         composed = self.composed
-        return None if composed is None or composed is self else composed.counted(values)
+        return None if composed is None or composed is self else composed.counted_cost(values)
 
     @property
-    def unchanged(self) -> Model:
+    def unmodified(self) -> Model:
         """The formulation before changes (`with_constraint` and its like): this one, where there were none."""
         return self
 
     @property
-    def outer(self) -> Model:
+    def bounding_model(self) -> Model:
         """The formulation whose bounds are bounds of this one: before all changes, where these only restrict."""
         return self
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes of `unchanged`, in order."""
+        """The changes of `unmodified`, in order."""
         return ()
 
     @property
@@ -87,7 +87,7 @@ class Model(Stated, HandingOver):
         return ()
 
     @property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The objective up to which the form has every point of the problem: big-M constants from a known point cut off worse.
 
         Infinite where nothing in the form follows from a known point. What is stated here is at most it; a changed problem's
@@ -110,7 +110,7 @@ class Model(Stated, HandingOver):
         """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
         return ()
 
-    def settled(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, moved: Mapping[str, Any]) -> Model:
         """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
 
         ``moved`` is the result's: the γ or P that was found, by name.

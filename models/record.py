@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 from .model import Model
 
-__all__ = ["Arrays", "Chosen", "Data", "FormulationInfo", "Parameter", "always"]
+__all__ = ["Arrays", "Chosen", "DataKind", "FormulationInfo", "Parameter", "always"]
 
 #: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
 Arrays: TypeAlias = Mapping[str, Any]
@@ -21,7 +21,7 @@ Arrays: TypeAlias = Mapping[str, Any]
 Chosen: TypeAlias = Mapping[str, Any]
 
 
-class Data(enum.Enum):
+class DataKind(enum.Enum):
     """The data that a formulation is stated on."""
 
     TWO_CLASSES = "two classes"
@@ -32,7 +32,7 @@ class Data(enum.Enum):
     @property
     def arrays(self) -> tuple[str, ...]:
         """Names of the arrays that a data set gives."""
-        return {Data.POINTS: ("X",), Data.ARRAYS: ()}.get(self, ("X", "y"))
+        return {DataKind.POINTS: ("X",), DataKind.ARRAYS: ()}.get(self, ("X", "y"))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Parameter:
     Parameters
     ----------
     name : str
-        Key in `Chosen`; the option at the prompt is ``--name``, underscores as dashes.
+        Key in `ChosenParameters`; the option at the prompt is ``--name``, underscores as dashes.
     summary : str
         What it is, in a few words without its default.
     kind : {float, int, str}
@@ -144,7 +144,7 @@ class FormulationInfo:
     name: str
     summary: str
     reference: str
-    data: Data
+    data: DataKind
     build: Callable[[Arrays, Chosen], Model] | None = field(default=None, repr=False)
     parameters: tuple[Parameter, ...] = ()
     arrays: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class FormulationInfo:
     objective: Callable[[Any, Mapping[str, Any]], float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if (self.data is Data.ARRAYS) != bool(self.arrays) or (self.data is Data.ARRAYS and self.small is None):
+        if (self.data is DataKind.ARRAYS) != bool(self.arrays) or (self.data is DataKind.ARRAYS and self.small is None):
             raise InputError(f"the record of {self.name}: arrays and small= belong to Data.ARRAYS and to nothing else")
 
     @property
@@ -206,7 +206,7 @@ class FormulationInfo:
         """Small arrays: 12 points in the plane after a column of ones (three classes where several go), or `small`."""
         if self.small is not None:
             return self.small(rng)
-        classes = np.arange(3.0) if self.data is Data.CLASSES else np.array([-1.0, 1.0])
+        classes = np.arange(3.0) if self.data is DataKind.CLASSES else np.array([-1.0, 1.0])
         y = np.repeat(classes, 12 // classes.size)
         turn = 2.0 * np.pi * y / classes.size
         centres = np.column_stack([np.cos(turn), np.sin(turn) + 0.5 * y])

@@ -14,19 +14,19 @@ from ..display import Displayed
 from ..errors import UnsupportedModelError
 from .appraisal import Appraisal, Bound
 from .arrays import FloatArray
-from .looks.explained import Explained
+from .looks.explained import PointExplanation
 from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian
 from .statement import Statement
 
-__all__ = ["Stated"]
+__all__ = ["FormulationBase"]
 
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
-class Stated(Displayed, ABC):
+class FormulationBase(Displayed, ABC):
     """The part of `Model` that formulations define; only ``form_bytes``, ``compile`` and ``statement`` have no general answer."""
 
     name: ClassVar[str]
@@ -67,7 +67,7 @@ class Stated(Displayed, ABC):
         return None
 
     @property
-    def unviewed(self) -> str:
+    def no_view_reason(self) -> str:
         """The parts because of which there is no structural view, in words; empty where it is the formulation itself."""
         return ""
 
@@ -100,7 +100,7 @@ class Stated(Displayed, ABC):
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
         return dict(values)
 
-    def costless(self) -> dict[str, FloatArray] | None:
+    def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
 
         A solver stops beside such an optimum; the point itself is judged then (`solvers.judging.zero_optimum`).
@@ -147,12 +147,12 @@ class Stated(Displayed, ABC):
         """
         raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
         Two classes separated by f(x) are told by `models.looks.explained.two_classes`.
         """
-        return Explained()
+        return PointExplanation()
 
     def meaning(self, label: str) -> str:
         """The sentence of `meanings` on a constraint's multipliers (or on ``bounds``), or nothing."""

@@ -28,7 +28,7 @@ from .report.report import GapReport
 from .report.run import gap_report
 from .report.samples import default_report_instances, strongest_features
 from .report.store import CellStore
-from .strengthening.fixing import Fixed, Fixing, fix_variables
+from .strengthening.fixing import Fixing, Fixings, fix_variables
 from .strengthening.incumbent import heuristic, tighten
 from .strengthening.strengthen import strengthen
 
@@ -43,8 +43,8 @@ __all__ = [
     "Direction",
     "EqualHulls",
     "ExactCell",
-    "Fixed",
     "Fixing",
+    "Fixings",
     "GapReport",
     "Hinge",
     "InstanceCell",

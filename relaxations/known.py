@@ -15,10 +15,10 @@ from ..solvers.registry import all_solvers, installed
 from ..solvers.solve import solve_problem
 from .composed.points import allowed, parts_of
 
-__all__ = ["known_point"]
+__all__ = ["heuristic_solution"]
 
 
-def known_point(model: Model, options: Options) -> tuple[FloatArray, float] | None:
+def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """w and its true objective; None where none is known.
 
     What an exact solver of its own begins with, where there is one (`margin-bb`, `zero-one-bb`: local search from several

@@ -63,7 +63,7 @@ def _accept(thing: object) -> Relaxation | None:
 
 
 #: Relaxations of other packages and of the session.
-EXTENSIONS: extensions.Shelf[Relaxation] = extensions.Shelf(
+EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
     "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, own=_found
 )
 

@@ -13,7 +13,7 @@ from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
-from ..solvers.asked import Asked, SolverLike
+from ..solvers.asked import SolverLike, SolverSpec
 from ..solvers.judging.kinds import Kind
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
@@ -116,7 +116,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
 def relax(
     model: Model | StandardForm,
     reduction: Reduction[Any] | str,
-    solver: SolverLike | Asked = "auto",
+    solver: SolverLike | SolverSpec = "auto",
     options: Options | None = None,
     **overrides: Any,
 ) -> Relaxed:

@@ -9,11 +9,11 @@ from ..errors import InputError, MarginoptError
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import Asked, SolverLike, resolve_all
+from .asked import SolverLike, SolverSpec, resolve_all
 from .compare import Comparison, ComparisonRow
 from .interface.native_options import near_misses
 from .judging.result import Result
-from .parallel import Cluster, team_of
+from .parallel import Cluster, choose_executor
 from .records.options import COMMON, Options
 from .solve import solve_problem
 
@@ -91,12 +91,12 @@ def compare(
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
     stated = as_model(model)
-    with team_of(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team:
         rows = team.all(_row, [(stated, item, chosen) for item in asked])
     return Comparison(stated.name, tuple(rows))
 
 
-def _row(task: tuple[Model, Asked, Options], threads: int | None) -> ComparisonRow:
+def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> ComparisonRow:
     """One solver's result, or the reason why there is none."""
     model, item, options = task
     try:

@@ -13,7 +13,7 @@ from .interface.solver import Solver
 from .records.options import Options
 from .registry import EXTENSIONS, get_solver, ours
 
-__all__ = ["Asked", "SolverLike", "as_list", "resolve", "resolve_all"]
+__all__ = ["SolverLike", "SolverSpec", "as_list", "resolve", "resolve_all"]
 
 #: What is taken wherever a solver is asked for: ``"smo"``, ``SMO(precision="double")``, ``("smo", {"tol": 1e-9})``.
 SolverLike: TypeAlias = str | Solver | tuple[str | Solver, Mapping[str, Any]]
@@ -24,7 +24,7 @@ _LONG = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SolverSpec:
     """One solver that was asked for.
 
     Parameters
@@ -55,9 +55,9 @@ class Asked:
         """The options of a call with this solver's own above them."""
         return Options.of(options, **self.own)
 
-    def settled(self, name: str) -> Asked:
+    def resolved(self, name: str) -> SolverSpec:
         """For ``auto``, the solver that it chose, with the options that were asked for."""
-        return Asked(_label(name, self.own), get_solver(name), self.own)
+        return SolverSpec(_label(name, self.own), get_solver(name), self.own)
 
     @property
     def key(self) -> Any:
@@ -81,7 +81,7 @@ class Asked:
         """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
         if self.solver is not None and ours(self.solver):
             return _by_name, (self.label, self.solver.info.name, self.own)
-        return Asked, (self.label, self.solver, self.own)
+        return SolverSpec, (self.label, self.solver, self.own)
 
 
 def as_list(given: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
@@ -92,7 +92,7 @@ def as_list(given: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
     return list(cast(Sequence[SolverLike], given))
 
 
-def resolve(given: SolverLike | Asked) -> Asked:
+def resolve(given: SolverLike | SolverSpec) -> SolverSpec:
     """The solver that is meant.
 
     Raises
@@ -100,7 +100,7 @@ def resolve(given: SolverLike | Asked) -> Asked:
     InputError
         There is no solver of this name (the nearest that exist are named), or what is given is no solver.
     """
-    if isinstance(given, Asked):
+    if isinstance(given, SolverSpec):
         return given
     own: Mapping[str, Any] = {}
     if isinstance(given, tuple):
@@ -109,12 +109,12 @@ def resolve(given: SolverLike | Asked) -> Asked:
         given, own = given
         Options.of(**own)  # a value out of range is an error of the call
     if isinstance(given, str) and given.lower() == "auto":
-        return Asked(_label("auto", own), None, own)
+        return SolverSpec(_label("auto", own), None, own)
     solver = given if isinstance(given, Solver) else get_solver(given)
-    return Asked(_label(solver.info.name, {**_parameters(solver), **own}), solver, own)
+    return SolverSpec(_label(solver.info.name, {**_parameters(solver), **own}), solver, own)
 
 
-def resolve_all(given: Sequence[SolverLike]) -> tuple[Asked, ...]:
+def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     """The solvers of a list, each with a label that no other has.
 
     Raises
@@ -130,12 +130,12 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[Asked, ...]:
     for item in asked:
         seen[item.label] += 1
         label = f"{item.label} #{seen[item.label]}" if often[item.label] > 1 else item.label
-        distinct.append(Asked(label, item.solver, item.own))
+        distinct.append(SolverSpec(label, item.solver, item.own))
     return tuple(distinct)
 
 
-def _by_name(label: str, name: str, own: Mapping[str, Any]) -> Asked:
-    return Asked(label, get_solver(name), own)
+def _by_name(label: str, name: str, own: Mapping[str, Any]) -> SolverSpec:
+    return SolverSpec(label, get_solver(name), own)
 
 
 def _of_auto() -> Any:

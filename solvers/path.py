@@ -14,12 +14,12 @@ from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import Asked, SolverLike, resolve
+from .asked import SolverLike, SolverSpec, resolve
 from .auto import choose
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
 from .judging.result import Result
-from .parallel import Cluster, Team, team_of
+from .parallel import Cluster, Executor, choose_executor
 from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
@@ -86,7 +86,7 @@ def path(
     if update and (cluster is not None or jobs not in (None, 1)):
         raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False")
     if not update:
-        with team_of(jobs, cluster) as team:
+        with choose_executor(jobs, cluster) as team:
             return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
     kept = Kept()
@@ -128,13 +128,13 @@ def path(
 
 
 def _apart(
-    model: Model | StandardForm, parameter: str, values: Sequence[Any], asked: Asked, options: Options, team: Team
+    model: Model | StandardForm, parameter: str, values: Sequence[Any], asked: SolverSpec, options: Options, team: Executor
 ) -> SolutionPath:
     """Every value by itself, on any team; ``auto`` is settled at the first value."""
     begin = time.perf_counter()
     stated = [stated_at(model, parameter, value, share=False) for value in values]
     chosen = asked.solver or get_solver(choose(as_model(stated[0][0]), asked.over(options))[0])
-    settled = Asked(asked.label, chosen, asked.own)
+    settled = SolverSpec(asked.label, chosen, asked.own)
     away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in stated]
     tasks = [(problem, settled, options, out) for (problem, _), out in zip(stated, away, strict=True)]
     results = team.all(_solve_value, tasks)
@@ -143,7 +143,7 @@ def _apart(
     return SolutionPath(parameter, shown, noted, time.perf_counter() - begin)
 
 
-def _solve_value(task: tuple[Model | StandardForm, Asked, Options, bool], threads: int | None) -> Result:
+def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
     stated, asked, options, away = task
     if away:  # whoever can solves this value
         common = dataclasses.replace(asked.over(options), start=None, native={})

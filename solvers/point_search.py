@@ -99,7 +99,7 @@ def refuted(
 
 def _costs(model: Model, values: Mapping[str, FloatArray], level: float) -> bool:
     """Return whether a point is below the level also where its cost is counted from the data, without a tolerance of rows."""
-    counted = model.counted(values)
+    counted = model.counted_cost(values)
     return counted is None or (not counted.excess and counted.cost < level)
 
 

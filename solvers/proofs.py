@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..models.model import Model
 from .margin.check import FORMAT as MARGIN, check_margin_proof
-from .parallel import Cluster, team_of
+from .parallel import Cluster, choose_executor
 from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
 from .zero_one.check.sealed import lines
@@ -50,7 +50,7 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
         return ProofReport(
             False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
         )
-    with team_of(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team:
         return verify(path, model, team)
 
 

@@ -74,7 +74,7 @@ def _accept(thing: object) -> Solver | None:
 
 
 #: Solvers of other packages and of the session.
-EXTENSIONS: extensions.Shelf[Solver] = extensions.Shelf(
+EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
     "marginopt.solvers", "a solver", _accept, name_of=lambda solver: solver.info.name, own=lambda: {"auto", *_own()}
 )
 
@@ -215,7 +215,7 @@ def _row(solver: Solver) -> dict[str, str]:
         "version": _version(solver) if present else "not installed",
         "licence": licence.state.value if present else "",
         "summary": info.summary,
-        "late": info.late,
+        "late": info.time_limit_caveat,
         "reference": info.reference,
     }
 

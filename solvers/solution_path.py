@@ -157,4 +157,4 @@ def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share:
         return fixed.applied(form), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
     assert isinstance(model, Model)
     # the parameter is changed and nothing else: fields that the model completed for itself stay
-    return model.moved(parameter, value) if share else model.stated_with(parameter, value), value
+    return model.with_parameter(parameter, value) if share else model.replace(parameter, value), value

@@ -26,24 +26,24 @@ from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
 from ..models.program.equations import solved_until
 from ..models.program.form import StandardForm
-from .asked import Asked, SolverLike, resolve
+from .asked import SolverLike, SolverSpec, resolve
 from .auto import choose
 from .interface.kept_model import Kept
 from .interface.linear_rows import unused_start
 from .interface.solver import Gives, Solver
 from .interface.versions import version_of
-from .interface.watched import lateness
-from .judging.appraised import certify_appraised
+from .interface.watched import time_limit_remark
+from .judging.appraised import certify_by_model
 from .judging.certificate import Certificate, certify
-from .judging.imported import against_sources
+from .judging.imported import compare_with_sources
 from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
-from .judging.sharpened import NOTE as SHARPENED, sharpened
-from .judging.supplied import Examined, examined, no_least_value, with_multipliers
-from .judging.verdict import Verdict, beyond_level, faint, verdict, void_rows
-from .judging.well_formed import well_formed
-from .judging.zero_optimum import NOTE, Values, costless_beside
+from .judging.sharpened import NOTE as SHARPENED, refine_by_newton
+from .judging.supplied import CompletedClaim, complete_claim, unbounded_integer_ray, with_multipliers
+from .judging.verdict import Verdict, below_solver_tolerance, big_m_exceeds_tolerance, exceeds_cutoff, verdict
+from .judging.well_formed import validate_answer
+from .judging.zero_optimum import NOTE, Values, nearby_zero_objective_point
 from .point_search import refuted, unresolved
 from .polish import polished
 from .records.answer import Answer
@@ -74,7 +74,9 @@ _FEASIBLE = 1e-6
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
 
 
-def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None) -> Result:
+def solve_problem(
+    given: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept: Kept | None = None
+) -> Result:
     """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
 
     Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
@@ -166,8 +168,8 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
         raw = chosen.run(model, left, kept)
     with solved_until(_end(options, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
-    if raw.unwritten is not None:
-        raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)
+    if raw.write_error is not None:
+        raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)
     return result
 
 
@@ -209,7 +211,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     """Recompute the certificate of an answer and say what it supports."""
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
-    given, raw = raw, well_formed(raw, form)
+    given, raw = raw, validate_answer(raw, form)
     if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
         raw = replace(raw, proved=False)
     tol = options.tolerance(solver.info.tolerance)
@@ -222,13 +224,13 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
             return certify(form, at, own.multipliers, own.reduced, settled)
 
         raw, certificate = with_multipliers(form, raw, values, certificate, partial(certified, at=values), tol, seconds)
-        exact = sharpened(form, (raw, values, certificate), certified, tol, seconds)
+        exact = refine_by_newton(form, (raw, values, certificate), certified, tol, seconds)
         if exact is not None:
             raw, values, certificate = exact
             polished_by = SHARPENED
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
-    claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
+    claim = CompletedClaim(raw, Ray()) if form is None else complete_claim(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
     refutation = None
     # the gap of a solver's own point and multipliers says how far it is from the optimum: no other point is looked for
@@ -240,11 +242,11 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
     found = _examined_optimum(found, settled, form, raw, values, certificate, solver, options)
     if form is not None:
-        found = against_sources(settled, form, None if values is None else form.join(values), certificate, found)
+        found = compare_with_sources(settled, form, None if values is None else form.join(values), certificate, found)
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
-    late = lateness(raw, options, solver.info.late)
+    late = time_limit_remark(raw, options, solver.info.time_limit_caveat)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,
@@ -254,7 +256,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remark for remark in (*found.remarks, derived, ended, raw.whose_word, late) if remark),
+        evidence="; ".join(remark for remark in (*found.remarks, derived, ended, raw.bound_caveat, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
@@ -289,7 +291,9 @@ def _examined_optimum(
     if values is None or found.status not in (Status.OPTIMAL, Status.INACCURATE):
         return found
     if found.status is Status.INACCURATE:
-        missed = [counted.miss for point in (values, answer.values) if point and (counted := model.counted(point)) is not None]
+        missed = [
+            counted.miss for point in (values, answer.values) if point and (counted := model.counted_cost(point)) is not None
+        ]
         return replace(found, remarks=(*found.remarks, _MISSED.format(max(missed)))) if any(missed) else found
     objection = ""
     if form is not None and solver.reads_form:
@@ -301,7 +305,7 @@ def _examined_optimum(
 
 def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) -> str:
     """Return by how much the point's w, counted from the data, costs more than is stated; nothing where it does not."""
-    counted = model.counted(values)
+    counted = model.counted_cost(values)
     if counted is None:
         return ""
     stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
@@ -323,11 +327,15 @@ def _void(
     tolerance = float(options.native.get(native, ours))
     if certificate.integrality is None:
         return unresolved(answer, certificate, tolerance, options.tolerance(solver.info.tolerance))
-    return no_least_value(form) or void_rows(form, x, tolerance) or faint(certificate, tolerance)
+    return (
+        unbounded_integer_ray(form)
+        or big_m_exceeds_tolerance(form, x, tolerance)
+        or below_solver_tolerance(certificate, tolerance)
+    )
 
 
 def _concluded(
-    found: Verdict, claim: Examined, certificate: Certificate | None, model: Model, tol: float, reads_form: bool
+    found: Verdict, claim: CompletedClaim, certificate: Certificate | None, model: Model, tol: float, reads_form: bool
 ) -> Verdict:
     """The verdict as rays, Farkas multipliers and the form's constants leave it."""
     status, remarks = found.status, found.remarks
@@ -336,7 +344,7 @@ def _concluded(
         if status is Status.UNBOUNDED and claim.ray.proved and claim.answer.ray is not None:
             remarks = (*remarks, claim.ray.moves(claim.answer.ray))
         status = Status.INACCURATE if claim.against or claim.ray.contradicts else status
-    beyond = beyond_level(status, certificate, model, tol) if reads_form else ""
+    beyond = exceeds_cutoff(status, certificate, model, tol) if reads_form else ""
     if beyond and not model.changes:
         warnings.warn(beyond, MarginoptWarning, stacklevel=_CALLER)
     return Verdict(Status.INACCURATE, (*remarks, beyond)) if beyond else Verdict(status, remarks)
@@ -364,7 +372,7 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return _Judged()
     if form is None:
-        return _at_zero(model, None, raw, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
+        return _at_zero(model, None, raw, values, lambda at: certify_by_model(model, at, raw.multipliers), tol, "")
     note = raw.polished
     try:
         values = model.complete(values)
@@ -388,7 +396,7 @@ def _at_zero(
 ) -> _Judged:
     """Return the point with its certificate, or the point of objective zero beside it where no point costs less."""
     certificate = judge(values)
-    found = costless_beside(model, form, raw, certificate, tol, judge)
+    found = nearby_zero_objective_point(model, form, raw, certificate, tol, judge)
     return _Judged(values, certificate, note) if found is None else _Judged(*found, NOTE)
 
 

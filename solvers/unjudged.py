@@ -9,10 +9,10 @@ from .records.answer import Answer
 from .records.options import Options
 from .registry import require
 
-__all__ = ["unjudged"]
+__all__ = ["solve_raw"]
 
 
-def unjudged(solver: SolverLike, model: Model, options: Options) -> Answer:
+def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     """The answer of the solver that is asked for, which has a point and no certificate.
 
     Raises

@@ -56,7 +56,9 @@ def panels(limit: float) -> Iterator[Panel]:
         point, _ = zero_one_miplib.best_point(at, limit / 10)
         start = {"w": np.concatenate([[point.b], point.w])}
         title = f"{name}, {len(at.y)} points (MIPLIB: {zero_one_miplib.PUBLISHED[name][1]})"
-        yield Panel(title, zero_one_miplib.model(at), "margin-bb", MarginBB(most=at.X.shape[1] + 1), start, point.value)
+        yield Panel(
+            title, zero_one_miplib.model(at), "margin-bb", MarginBB(max_coefficients=at.X.shape[1] + 1), start, point.value
+        )
 
 
 def left(panel: Panel, solver: str | Solver, limit: float) -> tuple[FloatArray, FloatArray]:

@@ -30,7 +30,7 @@ from marginopt.papers.reproduce import reproduce
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
 from marginopt.selection import select
-from marginopt.solvers.parallel.team import AsynchronousTeam
+from marginopt.solvers.parallel.team import AsynchronousExecutor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
@@ -144,9 +144,9 @@ class Watch:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Watch:
-        run = self._run = AsynchronousTeam.run
+        run = self._run = AsynchronousExecutor.run
 
-        def watched(team: AsynchronousTeam, job: Any, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        def watched(team: AsynchronousExecutor, job: Any, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             seen = set[int]()
             for number, value in run(team, job, tasks):
                 assert number not in seen, f"task {number} came back twice"
@@ -155,11 +155,11 @@ class Watch:
                 yield number, value
             assert seen == set(range(len(seen))), "a task never came back"
 
-        AsynchronousTeam.run = watched  # type: ignore[method-assign]
+        AsynchronousExecutor.run = watched  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        AsynchronousTeam.run = self._run  # type: ignore[method-assign]
+        AsynchronousExecutor.run = self._run  # type: ignore[method-assign]
 
     def _count(self) -> None:
         self.tasks += 1

@@ -16,7 +16,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
 from marginopt.solvers.zero_one.subtrees import engine as rule
-from marginopt.solvers.zero_one.subtrees.shares import Shares
+from marginopt.solvers.zero_one.subtrees.shares import BatchSize
 
 # -- recording ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     free = list(range(workers))  # workers without a slice
     queued: list[tuple[list[int], float]] = []  # slices that wait at the cluster
     events: list[tuple[float, int, int, list[int], int, float]] = []  # arrival, order, worker, nodes, given, spent
-    shares = Shares()
+    shares = BatchSize()
     order, flying, coordinator = 0, 0, clock
     while pool or flying:
         flying, coordinator = _handed(pool, queued, workers, flying, coordinator, costs, found, shares)
@@ -170,7 +170,7 @@ def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], flo
 
 
 def _handed(
-    pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, found: Outcome, shares: Shares
+    pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, found: Outcome, shares: BatchSize
 ) -> tuple[int, float]:
     """`Desk._dispatch`."""
     wanted = 2 * workers - flying

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MissingPackageError
-from ...files import FAULTS, READ_LIMIT, fault, read_arrays
+from ...files import READ_ERRORS, READ_LIMIT, read_arrays, read_error
 from ..instance import Instance
 from .arff import parse_arff
 from .compressed import as_path, read_bytes, read_text, stem, suffix
@@ -139,8 +139,8 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     check_libsvm(file, content)
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
-    except FAULTS as error:
-        raise DataError(libsvm_fault(file, content, fault(error))) from None
+    except READ_ERRORS as error:
+        raise DataError(libsvm_fault(file, content, read_error(error))) from None
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(libsvm_fault(file, content, f"it has {X.shape[1]:,} columns"))
     if dense is None:
@@ -238,8 +238,8 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         table = stored.read()
     except DataError:
         raise
-    except (pa.ArrowException, *FAULTS) as error:
-        raise DataError(f"{file} cannot be read as Parquet: {fault(error)}") from None
+    except (pa.ArrowException, *READ_ERRORS) as error:
+        raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}") from None
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data")
     table = table.select(feature_places(table.schema))
@@ -281,8 +281,8 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
         data, indices, indptr, shape = (arrays[part] for part in parts)
         try:
             X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in np.ravel(shape)))
-        except FAULTS as error:
-            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {fault(error)}") from None
+        except READ_ERRORS as error:
+            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {read_error(error)}") from None
         if X.shape[1] > MOST_COLUMNS:
             raise DataError(f"{file}: X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read")
     names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
@@ -297,5 +297,5 @@ def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: lis
     """Build the instance; its errors name the file."""
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
-    except FAULTS as error:
-        raise DataError(f"{file}: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{file}: {read_error(error)}") from None

@@ -18,7 +18,7 @@ from ..formats.compressed import as_path, stem, suffix
 from ..formats.readers import LIBSVM_SUFFIXES
 from .files import DenseRows, SparseRows
 from .stored import StoredArray, stored_in_npz, stored_npy
-from .unpacked import Folder, unpacked_libsvm, unpacked_member, unpacked_parquet
+from .unpacked import ArrayFolder, unpacked_libsvm, unpacked_member, unpacked_parquet
 
 __all__ = ["OpenedRows", "open_rows"]
 
@@ -101,7 +101,7 @@ def open_rows(
         raise InputError(f"intercept must be True or False; it is {intercept!r}")
     if not file.is_file():
         raise DataError(f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed")
-    place, kind = Folder(None if folder is None else as_path(folder)), suffix(file)
+    place, kind = ArrayFolder(None if folder is None else as_path(folder)), suffix(file)
     names: Sequence[str] | None = None
     X: Rows
     if kind in LIBSVM_SUFFIXES:
@@ -127,7 +127,7 @@ def open_rows(
     return OpenedRows(X, y, labels, stem(file), str(file), None if names is None else tuple(names))
 
 
-def _npz(file: Path, label: object, intercept: bool, place: Folder) -> tuple[Rows, list[npt.NDArray[Any]]]:
+def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tuple[Rows, list[npt.NDArray[Any]]]:
     if not isinstance(label, str):
         raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
     arrays = stored_in_npz(file)

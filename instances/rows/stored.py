@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError
-from ...files import FAULTS, fault
+from ...files import READ_ERRORS, read_error
 
 __all__ = ["Buffer", "StoredArray", "stored_in_npz", "stored_npy"]
 
@@ -67,7 +67,7 @@ class StoredArray:
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {fault(error)}") from None
+            raise DataError(f"{self.path} cannot be read: {read_error(error)}") from None
         need = self.offset + self.shape[0] * self.width * self.dtype.itemsize
         if os.fstat(handle.fileno()).st_size < need:
             handle.close()
@@ -104,8 +104,8 @@ def stored_npy(path: Path) -> StoredArray:
     try:
         with path.open("rb") as handle:
             return _header(path, handle, str(path))
-    except FAULTS as error:
-        raise DataError(f"{path} cannot be read as npy: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path} cannot be read as npy: {read_error(error)}") from None
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
@@ -128,8 +128,8 @@ def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
                     skip = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
                     handle.seek(member.header_offset + 30 + skip)
                     found[name] = _header(path, handle, f"{path}, array {name!r}")
-    except FAULTS as error:
-        raise DataError(f"{path} cannot be read as npz: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path} cannot be read as npz: {read_error(error)}") from None
     return found
 
 

@@ -21,19 +21,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError, MissingPackageError
-from ...files import FAULTS, fault
+from ...files import READ_ERRORS, read_error
 from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
 from ..formats.tables import label_column
 from .stored import StoredArray, stored_npy
 
-__all__ = ["Folder", "unpacked_libsvm", "unpacked_member", "unpacked_parquet"]
+__all__ = ["ArrayFolder", "unpacked_libsvm", "unpacked_member", "unpacked_parquet"]
 
 #: Bytes of text that are parsed at once, and rows of Parquet.
 _CHUNK, _BATCH = 2**24, 2**15
 _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 
 
-class Folder:
+class ArrayFolder:
     """The folder of unpacked arrays: the user's, or one that is deleted with the last rows that are read from it."""
 
     def __init__(self, given: Path | None) -> None:
@@ -69,12 +69,12 @@ class _Column:
         return StoredArray(self.path, 0, shape, self.dtype)
 
 
-def _column(stack: ExitStack, folder: Folder, name: str, dtype: Any) -> _Column:
+def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Column:
     path = folder.path / name
     return _Column(path, stack.enter_context(path.open("wb")), np.dtype(dtype))
 
 
-def unpacked_libsvm(path: Path, folder: Folder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
+def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
     """LIBSVM text in chunks to CSR: data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
@@ -96,8 +96,8 @@ def unpacked_libsvm(path: Path, folder: Folder) -> tuple[StoredArray, StoredArra
             check_libsvm(path, text, lines)
             try:
                 X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
-            except FAULTS as error:
-                raise DataError(libsvm_fault(path, text, fault(error), lines)) from None
+            except READ_ERRORS as error:
+                raise DataError(libsvm_fault(path, text, read_error(error), lines)) from None
             if X.nnz:
                 least, most = min(least, int(X.indices.min())), max(most, int(X.indices.max()))
             if most > MOST_COLUMNS:
@@ -130,8 +130,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
                     rest, first = rest[cut:], False
             if rest.strip():
                 yield libsvm_lines(rest, first)
-    except FAULTS as error:
-        raise DataError(f"{path} cannot be read: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path} cannot be read: {read_error(error)}") from None
 
 
 def _shift(indices: _Column, by: int) -> None:
@@ -145,7 +145,7 @@ def _shift(indices: _Column, by: int) -> None:
 
 
 def unpacked_parquet(
-    path: Path, folder: Folder, label: str | int | None
+    path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
     """Parquet by batches of rows to a dense array: the features, the labels by pieces, the features' names.
 
@@ -184,20 +184,20 @@ def unpacked_parquet(
                 labels.append(batch.column(target).to_numpy(zero_copy_only=False))
     except DataError:
         raise
-    except (pa.ArrowException, *FAULTS) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {fault(error)}") from None
+    except (pa.ArrowException, *READ_ERRORS) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {read_error(error)}") from None
     if not rows.count:
         raise DataError(f"{path} holds no rows of data")
     return rows.stored(len(features)), labels, [names[j] for j in features]
 
 
-def unpacked_member(path: Path, name: str, folder: Folder) -> StoredArray:
+def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
     """One compressed array of an npz archive as a .npy file."""
     target = folder.path / f"{name}.npy"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as packed, target.open("wb") as out:
             while part := packed.read(_CHUNK):
                 out.write(part)
-    except FAULTS as error:
-        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {read_error(error)}") from None
     return stored_npy(target)

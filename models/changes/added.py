@@ -20,7 +20,7 @@ from ..statement import Line
 from .blocks import BlockVariables, cvxpy_module, variables_behind
 from .change import Change, check_blocks, shared_places
 
-__all__ = ["Added", "State"]
+__all__ = ["AddedParts", "State"]
 
 #: What a user gives: a function of the blocks that returns CVXPY constraints (or an expression).
 State = Callable[[Any], Any]
@@ -31,7 +31,7 @@ _SHOWN = 90
 
 
 @dataclass(frozen=True, eq=False)
-class Added(Change):
+class AddedParts(Change):
     """Further blocks, rows in cones, and a convex cost, over a form's variables and the new ones after them.
 
     Parameters
@@ -73,7 +73,9 @@ class Added(Change):
         return self.said
 
     @classmethod
-    def of(cls, form: StandardForm, stated: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None) -> Added:
+    def of(
+        cls, form: StandardForm, stated: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None
+    ) -> AddedParts:
         """Return the change that functions of the form's blocks describe.
 
         Raises
@@ -108,7 +110,7 @@ class Added(Change):
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     @classmethod
-    def _taken(cls, form: StandardForm, source: CVXPYSource, said: tuple[Line, ...], costed: Any) -> Added:
+    def _taken(cls, form: StandardForm, source: CVXPYSource, said: tuple[Line, ...], costed: Any) -> AddedParts:
         """The canonical program over the form's variables and the new ones."""
         found = source.form
         known = {b.label: form.slices[b.label] for b in form.blocks}
@@ -154,10 +156,10 @@ class Added(Change):
             quadratic=_sum(form.quadratic, extra, self.P),
         )
 
-    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
         """Unknown where a row has a coefficient of one of them."""
         touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
-        return float("-inf") if touched else super().level(before, unrestricted)
+        return float("-inf") if touched else super().cutoff(before, unrestricted)
 
     def carried(self, form: StandardForm) -> StandardForm:
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""

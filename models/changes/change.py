@@ -47,8 +47,8 @@ class Change(ABC):
             The form's blocks are not those that the change was stated over.
         """
 
-    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
-        """`Model.level` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
+    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
+        """`Model.cutoff` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Relaxed(Change):
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"
 
-    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
         """It is the relaxation of the form, constants and all."""
         return float("inf")
 

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ..appraisal import Counted
+from ..appraisal import CountedCost
 from ..arrays import FloatArray
-from ..looks.explained import Explained
+from ..looks.explained import PointExplanation
 from ..model import Bound, Model
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from ..statement import Statement
-from .added import Added, State
+from .added import AddedParts, State
 from .blocks import cvxpy_module
 from .change import Change, FixedVariables, Relaxed
 
 if TYPE_CHECKING:
     from ..importing.proof import Import
 
-__all__ = ["Changed", "relaxed", "with_constraint", "with_fixed", "with_variables"]
+__all__ = ["ChangedModel", "relaxed", "with_constraint", "with_fixed", "with_variables"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Changed(Model):
+class ChangedModel(Model):
     """The model that `Model.with_constraint`, `with_variables`, `with_fixed` and `relaxed` return.
 
     The blocks of the model come first, so that whatever reads its values reads these: scores, summary, points, the meaning of
@@ -77,14 +77,14 @@ class Changed(Model):
         )
 
     @property
-    def unchanged(self) -> Model:
+    def unmodified(self) -> Model:
         """The model before all changes."""
-        return self.base.unchanged
+        return self.base.unmodified
 
     @property
-    def outer(self) -> Model:
+    def bounding_model(self) -> Model:
         """The model's, where the change restricts it; this one where it does not."""
-        return self.base.outer if self.change.restricts else self
+        return self.base.bounding_model if self.change.restricts else self
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -97,13 +97,13 @@ class Changed(Model):
         return (*self.base.imports, *self.change.imports)
 
     @property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The model's where the change restricts it; none is known where it changes the cost, or a free intercept.
 
         Big-M constants that the user gave are taken to hold after a change of that kind.
         """
-        before = self.base.level
-        after = before if np.isposinf(before) else self.change.level(before, self.base.unrestricted)
+        before = self.base.cutoff
+        after = before if np.isposinf(before) else self.change.cutoff(before, self.base.unrestricted)
         return float("inf") if self.stated_constants and np.isneginf(after) else after
 
     @property
@@ -117,7 +117,7 @@ class Changed(Model):
         return self.base.unrestricted
 
     @property
-    def unviewed(self) -> str:
+    def no_view_reason(self) -> str:
         """The change, which no algorithm for the model would see."""
         return f"it is {self.change.suffix}, and a view would not show that"
 
@@ -137,11 +137,11 @@ class Changed(Model):
         """The model's."""
         return self.base.parameters
 
-    def stated_with(self, parameter: str, value: Any) -> Changed:
+    def replace(self, parameter: str, value: Any) -> ChangedModel:
         """The model with one of its fields changed, stated anew, and the same change."""
-        return replace(self, base=self.base.stated_with(parameter, value))
+        return replace(self, base=self.base.replace(parameter, value))
 
-    def moved(self, parameter: str, value: Any) -> Changed:
+    def with_parameter(self, parameter: str, value: Any) -> ChangedModel:
         """The model with one of its fields changed, and the same change.
 
         Raises
@@ -149,17 +149,17 @@ class Changed(Model):
         InputError
             A value that the model refuses, or one with which it has other blocks.
         """
-        return replace(self, base=self.base.moved(parameter, value))
+        return replace(self, base=self.base.with_parameter(parameter, value))
 
-    def settled(self, moved: Mapping[str, Any]) -> Changed:
+    def at_solution(self, moved: Mapping[str, Any]) -> ChangedModel:
         """The model at the parameters that a solver moved, with the same change."""
-        return replace(self, base=self.base.settled(moved)) if moved else self
+        return replace(self, base=self.base.at_solution(moved)) if moved else self
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's of the changed form; where the change only restricts, the model's own bound counts as well."""
         found = super().bound(x, multipliers)
-        if found.value > self.level:  # what is worse than the level may not be in the form
-            found = replace(found, value=self.level, argument=f"{found.argument}; up to the level of its constants")
+        if found.value > self.cutoff:  # what is worse than the level may not be in the form
+            found = replace(found, value=self.cutoff, argument=f"{found.argument}; up to the level of its constants")
         if not self.change.restricts:
             return found
         own = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
@@ -181,15 +181,15 @@ class Changed(Model):
         lower, upper = own if box is None else (np.maximum(box[0], next(own)), np.minimum(box[1], next(own)))
         return dict(values) | self.base.recounted(self._before(values), (lower, upper))
 
-    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """The model's, where the change only restricts it."""
-        return self.base.counted(self._before(values)) if self.change.restricts else None
+        return self.base.counted_cost(self._before(values)) if self.change.restricts else None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """The model's scores."""
         return self.base.decision_function(self._before(values), X)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """The model's points."""
         return self.base.explain_points(self._before(values), multipliers)
 
@@ -209,17 +209,17 @@ class Changed(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
-def with_constraint(model: Model, stated: Sequence[State]) -> Changed:
+def with_constraint(model: Model, stated: Sequence[State]) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not stated:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0")
     for state in stated:
         if not callable(state):
             raise InputError(f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}")
-    return Changed(model, Added.of(model.form, stated))
+    return ChangedModel(model, AddedParts.of(model.form, stated))
 
 
-def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> Changed:
+def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:
     """See `Model.with_variables`."""
     cvxpy = cvxpy_module()
     for variable in variables:
@@ -227,16 +227,16 @@ def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -
             raise InputError(f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {variable!r}")
     if not variables and cost is None:
         raise InputError("with_variables needs a CVXPY variable or a cost")
-    return Changed(model, Added.of(model.form, (), variables, cost))
+    return ChangedModel(model, AddedParts.of(model.form, (), variables, cost))
 
 
-def with_fixed(model: Model, values: Mapping[str, Any]) -> Changed:
+def with_fixed(model: Model, values: Mapping[str, Any]) -> ChangedModel:
     """See `Model.with_fixed`."""
-    return Changed(model, FixedVariables.of(model.form, values))
+    return ChangedModel(model, FixedVariables.of(model.form, values))
 
 
 def relaxed(model: Model) -> Model:
     """See `Model.relaxed`."""
     if not model.form.features & {Feature.INTEGER, Feature.INDICATOR}:
         return model
-    return Changed(model, Relaxed())
+    return ChangedModel(model, Relaxed())

@@ -99,7 +99,7 @@ def _accept(thing: object) -> FormulationInfo | None:
 
 
 #: Formulations of other packages and of the session.
-EXTENSIONS: extensions.Shelf[FormulationInfo] = extensions.Shelf(
+EXTENSIONS: extensions.PluginRegistry[FormulationInfo] = extensions.PluginRegistry(
     "marginopt.formulations",
     "a formulation",
     _accept,

@@ -14,7 +14,7 @@ from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..record import Data, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_svm import KernelSVMDual
@@ -179,7 +179,7 @@ FORMULATIONS = (
         name="hulls",
         summary="L2-SVM as the distance between two convex hulls, on two unit simplices",
         reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         build=with_kernel(ConvexHullsDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),

@@ -15,8 +15,8 @@ from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..looks.explained import ON, Explained, PointRow, positive
-from ..record import Data, FormulationInfo
+from ..looks.explained import ON, PointExplanation, PointRow, positive
+from ..record import DataKind, FormulationInfo
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .simplex_model import SimplexModel
@@ -111,7 +111,7 @@ class MEBDual(SimplexModel):
         product = self.gram.product(a)
         return np.asarray(self.gram.diagonal - 2.0 * product + float(a @ product))
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""
         a, distances = values["a"], self.squared_distances(values)
         square = float(a @ distances)
@@ -131,7 +131,9 @@ class MEBDual(SimplexModel):
                 rows = self.place.of(grid)
                 return self.kernel.diagonal(rows) - 2.0 * self.kernel.matrix(rows, self.place.points) @ a + centre - square
 
-        return Explained(tuple(rows), "weights are a", score="distance^2", margin="r^2 - d^2", X=self.X, surface=surface, pad=0.5)
+        return PointExplanation(
+            tuple(rows), "weights are a", score="distance^2", margin="r^2 - d^2", X=self.X, surface=surface, pad=0.5
+        )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Radius of the dual point, and the radius about its centre that encloses every point."""
@@ -188,7 +190,7 @@ FORMULATIONS = (
         name="meb",
         summary="dual of the minimum enclosing ball, on the unit simplex",
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
-        data=Data.POINTS,
+        data=DataKind.POINTS,
         build=with_kernel(MEBDual),
         objective=_objective,
         parameters=kernel_parameters(),

@@ -25,14 +25,14 @@ from ..arrays import (
     row_norms_squared,
 )
 from ..linear_view import LinearProblem
-from ..looks.explained import Explained, priced, two_classes
-from ..model import Bound, Counted, Model
+from ..looks.explained import PointExplanation, priced, two_classes
+from ..model import Bound, CountedCost, Model
 from ..program.form import StandardForm
-from ..record import Data, FormulationInfo, Parameter, always
+from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus
 from .linear import linear_summary, price_words, priced_sum, warn_about_features
-from .margin.composing import silently_composed
+from .margin.composing import unchecked_margin
 from .margin.losses.hinge import Hinge
 from .margin.model import Margin
 
@@ -114,11 +114,11 @@ class HingeSVM(Model):
     @cached_property
     def composed(self) -> Margin:
         """The hinge with ||w||²."""
-        return silently_composed(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
+        return unchecked_margin(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
 
-    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""
-        return None if isinstance(self.X, Rows) else super().counted(values)
+        return None if isinstance(self.X, Rows) else super().counted_cost(values)
 
     def view(self, kind: type[V]) -> V | None:
         """The `LinearProblem`."""
@@ -136,9 +136,9 @@ class HingeSVM(Model):
             return dict(values)
         return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
 
-    def moved(self, parameter: str, value: Any) -> Self:
+    def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
-        other = super().moved(parameter, value)
+        other = super().with_parameter(parameter, value)
         if parameter == "lam" and "form" in vars(self):
             vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.weights]))
         return other
@@ -171,7 +171,7 @@ class HingeSVM(Model):
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
         in_memory(self.X, "a table of all points")
@@ -233,7 +233,7 @@ FORMULATIONS = (
         name="hinge",
         summary="SVM with the hinge loss, linear",
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         objective=_objective,
         parameters=(Parameter("lam", "λ, cost of slack", float, 1.0),),
         intercept=always,

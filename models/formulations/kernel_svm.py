@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..looks.explained import Explained, two_classes, weighed
+from ..looks.explained import PointExplanation, two_classes, weighed
 from ..model import Model
 
 __all__ = ["KernelSVMDual"]
@@ -49,7 +49,7 @@ class KernelSVMDual(Model):
         """1/C, or 1/(C s_i) of every point: what squared slack adds to the kernel's diagonal."""
         return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         decide = partial(self.decision_function, values)
         return two_classes(self.X, self.y, decide, weighed(values), unit=self._unit_margin)

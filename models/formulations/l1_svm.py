@@ -18,7 +18,7 @@ from ..kernels.kernels import expansion
 from ..model import Bound
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..record import Data, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
@@ -103,9 +103,9 @@ class L1SVMDual(KernelSVMDual):
             quadratic=Quadratic(operator=view.gram),
         )
 
-    def moved(self, parameter: str, value: Any) -> Self:
+    def with_parameter(self, parameter: str, value: Any) -> Self:
         """C bounds a and no more: the kernel matrix is shared."""
-        other = super().moved(parameter, value)
+        other = super().with_parameter(parameter, value)
         if parameter == "C" and "form" in vars(self):
             n = self.X.shape[0]
             upper = np.full(n, other.C) if other.sample_weight is None else other.C * other.sample_weight
@@ -227,7 +227,7 @@ FORMULATIONS = (
         name="l1svm",
         summary="dual of the hinge-loss SVM with an intercept, in a box with one equality",
         reference="Chang, Lin: LIBSVM, a library for support vector machines (2011), (2)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         build=with_kernel(L1SVMDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of slack", float, 1.0), *kernel_parameters()),

@@ -13,7 +13,7 @@ from ..arrays import FloatArray, as_points
 from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..record import Data, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_svm import KernelSVMDual
@@ -150,7 +150,7 @@ FORMULATIONS = (
         name="l2svm",
         summary="dual of the SVM with squared slacks, on the unit simplex",
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         build=with_kernel(L2SVMDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),

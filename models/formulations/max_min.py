@@ -14,7 +14,7 @@ from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_po
 from ..kernels.kernels import RBF, Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
-from ..record import Data, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
 from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio, named
@@ -172,7 +172,7 @@ class MaxMinSVM(Model):
         """A few vectors."""
         return 64 * self.X.shape[0]
 
-    def costless(self) -> None:
+    def zero_objective_point(self) -> None:
         """Return no point: the weights of each class sum to one."""
 
     def compile(self) -> StandardForm:
@@ -227,7 +227,7 @@ FORMULATIONS = (
         name="max-min",
         summary="kernel parameter and classifier at once: max-min over the distance between two hulls",
         reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         parameters=(
             Parameter("C", "cost of squared slack", float, 1.0),
             Parameter("gamma0", "start of γ; 0.004 where it is not given"),

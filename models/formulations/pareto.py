@@ -13,8 +13,8 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, as_array, as_positive, as_vector, frozen
 from ..kernels.gram import MatrixGram
-from ..looks.explained import ZERO, Explained, PointRow, positive
-from ..record import Arrays, Data, FormulationInfo, Parameter
+from ..looks.explained import ZERO, PointExplanation, PointRow, positive
+from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .simplex_model import SimplexModel
@@ -120,7 +120,7 @@ class ParetoQP(SimplexModel):
         unit = math.ldexp(1.0, -halvings)
         return ParetoQP(self.gradients / largest * unit, self.objectives, self.gamma / largest**2 * unit**2)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
@@ -131,7 +131,7 @@ class ParetoQP(SimplexModel):
             way = "descends" if slope < -still else "stands still" if slope <= still else "ascends"
             kind = f"{way} along Delta" + (", weighed" if weighed[k] else "")
             rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
-        return Explained(
+        return PointExplanation(
             tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", ringed="weighed objective"
         )
 
@@ -201,7 +201,7 @@ FORMULATIONS = (
         name="pareto",
         summary="weights of several objectives whose combined gradient is shortest",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
-        data=Data.ARRAYS,
+        data=DataKind.ARRAYS,
         objective=_objective,
         parameters=(Parameter("gamma", "γ, weight of the objectives' values", float, 0.0),),
         arrays=("gradients", "objectives"),

@@ -14,10 +14,10 @@ from ...errors import InputError
 from ..arrays import FloatArray, Points, as_points, as_vector, entries
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
-from ..record import Data, FormulationInfo, Parameter, always
+from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, plus
 from .linear import linear_summary, price_words, priced_sum, signed_rows, warn_about_features
-from .margin.composing import silently_composed
+from .margin.composing import unchecked_margin
 from .margin.losses.ramp import Ramp
 from .margin.model import Margin
 from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
@@ -169,7 +169,7 @@ class RampSVM(BinaryMargins):
     def composed(self) -> Margin:
         """The ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
-        return silently_composed(self.X, self.y, Ramp(), self.intercept, self.weights, upper_bound=level)
+        return unchecked_margin(self.X, self.y, Ramp(), self.intercept, self.weights, upper_bound=level)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
@@ -232,7 +232,7 @@ FORMULATIONS = (
         name="ramp",
         summary="SVM with the ramp loss, mixed-integer",
         reference="Brooks: Support vector machines with the ramp loss and the hard margin loss (2011)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         objective=_objective,
         parameters=(
             Parameter("lam", "λ, cost of slack", float, 1.0),

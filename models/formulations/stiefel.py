@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray, as_array
 from ..model import Appraisal, Model
 from ..program.form import StandardForm
-from ..record import Arrays, Data, FormulationInfo
+from ..record import Arrays, DataKind, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
 
@@ -130,7 +130,7 @@ class StiefelQP(Model):
         """None: there is no form."""
         return 0
 
-    def costless(self) -> None:
+    def zero_objective_point(self) -> None:
         """Return no point: the origin has no orthonormal columns."""
 
     def compile(self) -> StandardForm:
@@ -196,7 +196,7 @@ FORMULATIONS = (
         name="stiefel",
         summary="quadratic over matrices with orthonormal columns",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
-        data=Data.ARRAYS,
+        data=DataKind.ARRAYS,
         objective=_objective,
         arrays=("H", "E"),
         small=_small,

@@ -23,7 +23,7 @@ BLOCK = 64
 
 
 def pieces(n: int) -> tuple[int, int]:
-    """Length and number of the pieces that `in_pieces` sums n terms in."""
+    """Length and number of the pieces that `runs_in_pieces` sums n terms in."""
     length = max(BLOCK, math.isqrt(n))
     return length, -(-n // length)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray
 
-__all__ = ["ON", "ZERO", "Explained", "PointRow", "positive", "priced", "two_classes", "weighed"]
+__all__ = ["ON", "ZERO", "PointExplanation", "PointRow", "positive", "priced", "two_classes", "weighed"]
 
 #: Below this, relative to the largest, a multiplier or weight counts as zero; a slack as active.
 ZERO = 1e-6
@@ -32,7 +32,7 @@ class PointRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Explained:
+class PointExplanation:
     """The rows, what their columns are, and what a picture shows.
 
     Parameters
@@ -84,7 +84,7 @@ def priced(multipliers: Mapping[str, FloatArray] | None, label: str, n: int) -> 
     return None, "no multipliers, so no weights"
 
 
-def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, *, unit: bool) -> Explained:
+def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, *, unit: bool) -> PointExplanation:
     """Scores, margins and weights of points with labels -1 and +1.
 
     Parameters
@@ -108,7 +108,7 @@ def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: 
         kind = _kind(margin, unit=unit, supports=bool(supports[i]))
         rows.append(PointRow(i, float(y[i]), float(scores[i]), margin, _entry(a, i), kind, margin < 0))
     levels = ((0.0, "solid"), (-1.0, "dashed"), (1.0, "dashed")) if unit else ((0.0, "solid"),)
-    return Explained(tuple(rows), what, X=X, surface=f, levels=levels)
+    return PointExplanation(tuple(rows), what, X=X, surface=f, levels=levels)
 
 
 def positive(weights: FloatArray | None, n: int) -> BoolArray:

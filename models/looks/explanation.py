@@ -17,7 +17,7 @@ from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ..appraisal import Appraisal
 from ..arrays import FloatArray
 from ..program.form import Constraint, StandardForm
-from .explained import ZERO as _ZERO, Explained, PointRow
+from .explained import ZERO as _ZERO, PointExplanation, PointRow
 
 __all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
 
@@ -42,7 +42,7 @@ class Solution(Protocol):
         """ζ by block."""
 
     @property
-    def moved(self) -> Mapping[str, Any]:
+    def optimised_parameters(self) -> Mapping[str, Any]:
         """The parameters that the solver determined beside the variables: γ or P."""
 
     @property
@@ -59,13 +59,13 @@ class Explainable(Protocol):
     def form(self) -> StandardForm:
         """The standard form."""
 
-    def settled(self, moved: Mapping[str, Any]) -> Explainable:
+    def at_solution(self, moved: Mapping[str, Any]) -> Explainable:
         """The model at the parameters that the solver moved."""
 
     def meaning(self, label: str) -> str:
         """Return the meaning of a constraint's multipliers."""
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point."""
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
@@ -98,7 +98,7 @@ class Explanation(Displayed):
 
     title: str
     constraints: tuple[Activity, ...]
-    said: Explained = field(repr=False)
+    said: PointExplanation = field(repr=False)
 
     @property
     def points(self) -> tuple[PointRow, ...]:
@@ -174,7 +174,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     if not result.values:
         because = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + because)
-    stated = model.settled(result.moved)
+    stated = model.at_solution(result.optimised_parameters)
     form = _form(stated)
     x = None if form is None else form.join(result.values)
     said = stated.explain_points(result.values, result.multipliers)

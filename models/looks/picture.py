@@ -9,14 +9,14 @@ import numpy as np
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ...errors import InputError
 from ..arrays import FloatArray, to_dense
-from .explained import Explained
+from .explained import PointExplanation
 
 __all__ = ["picture"]
 
 _GRID = 160
 
 
-def picture(title: str, said: Explained, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
+def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
     """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``said.surface``.
 
     Raises

@@ -20,7 +20,7 @@ import numpy as np
 from ...display import Display, Displayed
 from ...drawing import Picture
 from ..arrays import FloatArray
-from ..handing_over import HandingOver
+from ..handing_over import ExportMethods
 from ..looks.inspection import FormReport, inspect_form
 from ..looks.spy import spy
 from .cones import Indicator, Nonnegative
@@ -36,7 +36,7 @@ _IMPORT = "_import"
 
 
 @dataclass(frozen=True, eq=False)
-class StandardForm(Displayed, FormData, HandingOver):
+class StandardForm(Displayed, FormData, ExportMethods):
     """One mathematical program with labelled variables and constraints. Replaced, never changed.
 
     Parameters

@@ -36,7 +36,7 @@ from .convexity import Convexity, Evidence, definite_on
 from .equations import OutOfTimeError
 from .form import StandardForm
 from .implied_bounds import ImpliedBounds, implied_bounds
-from .multiplier_repair import Moved, Multipliers, exact_beside
+from .multiplier_repair import MultiplierChange, Multipliers, exact_beside
 from .one_sided import raised
 from .point_moves import PointMoves
 
@@ -136,7 +136,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
 
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
-    moved = Moved.nothing(form.n)
+    moved = MultiplierChange.nothing(form.n)
     settle, tried, failures = True, list[_State](), list[BoolArray]()
     for _ in range(_ROUNDS):
         slope, error = tangent.slopes(z, settle)
@@ -267,7 +267,7 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
 
 
 def _value(
-    form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, moved: Moved
+    form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, moved: MultiplierChange
 ) -> LagrangianBound:
     """The sum of all contributions, rounded down."""
     value = Rounded(form.r) - z.constant

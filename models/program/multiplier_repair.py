@@ -33,7 +33,7 @@ from .equations import Equations, Rank
 from .form import Constraint, StandardForm
 from .point_moves import PointMoves
 
-__all__ = ["Moved", "Multipliers", "exact_beside"]
+__all__ = ["MultiplierChange", "Multipliers", "exact_beside"]
 
 #: Variables that are brought to slope 0 at most: AA' is dense.
 _MOST = 2000
@@ -171,7 +171,7 @@ def _moves_inside(c: Constraint, z: FloatArray) -> Entries:
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class MultiplierChange:
     """The largest change between the computed multipliers and exact ones beside them.
 
     Parameters
@@ -189,7 +189,7 @@ class Moved:
     constant: float
 
     @classmethod
-    def nothing(cls, n: int) -> Moved:
+    def nothing(cls, n: int) -> MultiplierChange:
         """The multipliers as they are."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n), 0.0)
 
@@ -241,7 +241,7 @@ class _Stated:
 
 def exact_beside(
     z: Multipliers, chosen: BoolArray, tangent: Slopes, point: PointMoves | None = None
-) -> tuple[Multipliers, Moved | None]:
+) -> tuple[Multipliers, MultiplierChange | None]:
     """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.
 
     What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
@@ -279,7 +279,7 @@ def exact_beside(
 
 def _moved(
     z: Multipliers, W: Entries, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
-) -> Moved | None:
+) -> MultiplierChange | None:
     """Return the changes of a move by up to this distance; None where that is too far."""
     if limited.any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
         distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
@@ -290,7 +290,7 @@ def _moved(
     constant = float(np.linalg.norm(W.weighted_sum(z.rows.g))) * (1.0 + 1e-9) * distance
     if point is not None:
         squares, constant = squares + Entries.of(point.columns).column_squares, constant + point.cost(distance)
-    return Moved(chosen, np.where(chosen, 0.0, distance * np.sqrt(squares) * (1.0 + 1e-9)), constant)
+    return MultiplierChange(chosen, np.where(chosen, 0.0, distance * np.sqrt(squares) * (1.0 + 1e-9)), constant)
 
 
 def _moves_with(point: PointMoves, z: Multipliers) -> tuple[Entries, BoolArray]:

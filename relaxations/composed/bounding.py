@@ -38,6 +38,6 @@ class BoundingLoss(Loss):
         """Return whether the loss is nonnegative."""
         return self.of.nonnegative()
 
-    def flat(self) -> float:
+    def saturation(self) -> float:
         """Return the loss's level segments."""
-        return self.of.flat()
+        return self.of.saturation()

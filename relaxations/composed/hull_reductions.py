@@ -36,7 +36,7 @@ class _Hulls(ComposedReduction):
 
     def missing(self, composed: Margin) -> str:
         """Branches, and a curvature to spare in every coefficient."""
-        if not composed.loss.branches():
+        if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"
             )

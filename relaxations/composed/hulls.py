@@ -96,7 +96,7 @@ class PointHulls(BoundingLoss):
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """The branches, and the squares."""
-        pieces = split_margins(to, at, self.of.branches(), self.reach, squares=True)
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
         for q in pieces.squares:
             to.cost(self.gamma, q)
         to.gain_of_squares(self.gamma, at.argument)

@@ -59,7 +59,7 @@ class LiftedHulls(BoundingLoss):
         to.gain_of_squares(self.mu, at.w)
         to.cost(self.mu * svec(np.eye(p)), W)
         A = at.argument.terms["w"].dense()
-        pieces = split_margins(to, at, self.of.branches(), self.reach, squares=True)
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
         squares = W.under(svec_rank_one(A))
         for q in pieces.squares:
             squares = squares - q

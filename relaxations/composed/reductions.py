@@ -17,7 +17,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..reduction import LiftedDual, Reduction, without_warnings
-from .carried import carried
+from .carried import with_changed_rows
 from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 
 __all__ = ["ComposedReduction", "PartsReduction"]
@@ -91,7 +91,7 @@ class ComposedReduction(PartsReduction[StandardForm]):
                 if level is None:
                     raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")
                 composed = replace(composed, upper_bound=level)
-            return carried(model, self.target(composed))
+            return with_changed_rows(model, self.target(composed))
 
     def lift(self, model: Model, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The target's Lagrangian at its multipliers: every point of the original is one of the target with the same cost."""
@@ -104,8 +104,8 @@ class ComposedReduction(PartsReduction[StandardForm]):
 
 def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
     """The best point of a model whose integers are those that w asks for (before the change of a changed one)."""
-    before = model.outer.complete({"w": w})
-    if set(before) != set(model.outer.form.slices):
+    before = model.bounding_model.complete({"w": w})
+    if set(before) != set(model.bounding_model.form.slices):
         form = composed.form
         x, fixed = np.zeros(form.n), np.zeros(form.n, dtype=bool)
         x[form.slices["w"]], fixed[form.slices["w"]] = w, True
@@ -115,7 +115,7 @@ def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[st
 
 def _composed(model: Model) -> Margin | None:
     """The problem from parts whose bounds are bounds of a model."""
-    return parts_of(model.outer)
+    return parts_of(model.bounding_model)
 
 
 def bounded_by_reach(composed: Margin, form: StandardForm) -> StandardForm:

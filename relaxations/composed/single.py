@@ -33,7 +33,7 @@ class SingleHulls(BoundingLoss):
         tau = to.variables("tau", 1, 0.0)
         to.cost(1.0, tau)
         to.gain_of_squares(self.mu, at.w)
-        pieces = split_margins(to, at, self.of.branches(), self.reach, squares=True)
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
         A = at.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = at.w.rows

@@ -98,7 +98,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
         if view is None:
-            return composed.searched.obstacle
+            return composed.margin_problem.obstacle
         if np.unique(composed.y[view.costs > 0.0]).size < 2:
             return "it needs points of both classes that cost something"
         held = (view.curvature > 0.0) | view.atoms.any(axis=0)
@@ -133,7 +133,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
         return super().recover(model, {"w": u[: steps.scales.size] / steps.scales})
 
     def _steps(self, model: Model) -> _Steps:
-        composed = parts_of(model.outer)
+        composed = parts_of(model.bounding_model)
         view = None if composed is None else composed.view(MarginProblem)
         assert composed is not None and view is not None
         return _Steps(view, composed.y, max(self.tau, float(view.loss.margins[0])))

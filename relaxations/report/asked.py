@@ -14,42 +14,44 @@ from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ...solvers.asked import Asked, SolverLike, as_list, resolve_all
+from ...solvers.asked import SolverLike, SolverSpec, as_list, resolve_all
 from ...solvers.auto import choose
 from ...solvers.interface.native_options import near_misses
 from ...solvers.records.options import COMMON, Options
 from ..reduction import Reduction
 from ..registry import reduction_of
-from .cells.record import Data
+from .cells.record import InstanceData
 from .cells.subject import Stated
 
 __all__ = [
-    "Problem", "encodings_asked", "exact_asked", "kappas_asked", "lams_asked", "limits_asked", "relaxations_asked", "seeds_asked",
-    "settled_solver", "told_apart",
+    "Problem", "parse_encodings", "parse_exact", "parse_kappas", "parse_lams", "parse_limits", "parse_relaxations", "parse_seeds",
+    "resolve_auto", "split_instances_and_models",
 ]  # fmt: skip
 
 #: What a report takes: data for the 0-1 problem, or a problem as it is stated, which may say of what family it is.
-Problem: TypeAlias = Data | Model | StandardForm | Stated
+Problem: TypeAlias = InstanceData | Model | StandardForm | Stated
 #: Seconds for each solve where no limit is given.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
-def relaxations_asked(given: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
+def parse_relaxations(given: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
     """Relaxations by name or as objects."""
     if not isinstance(given, Iterable):
         raise InputError(f"relaxations must be a list of relaxations, objects or names; got {type(given).__name__}")
     return tuple(reduction_of(one) for one in ([given] if isinstance(given, str) else given))
 
 
-def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
+def split_instances_and_models(
+    problems: Sequence[Problem] | Mapping[str, Problem],
+) -> tuple[tuple[InstanceData, ...], tuple[Stated, ...]]:
     """Instances, and models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
     given: list[tuple[str, Problem]] = (
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )
-    instances: list[Data] = []
+    instances: list[InstanceData] = []
     models: list[Stated] = []
     for name, problem in given:
         if isinstance(problem, Model | StandardForm):
@@ -57,7 +59,7 @@ def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tup
             models.append(Stated.of(str(name) or model.name, model))
         elif isinstance(problem, Stated):
             models.append(problem)
-        elif not isinstance(problem, Data):
+        elif not isinstance(problem, InstanceData):
             raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
         elif name not in ("", problem.name):
             raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
@@ -72,15 +74,15 @@ def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tup
     return tuple(instances), tuple(models)
 
 
-def settled_solver(item: Asked, model: Model, options: Options) -> Asked:
+def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
     """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
-        return item.settled(choose(model, options)[0])
+        return item.resolved(choose(model, options)[0])
     except UnsupportedModelError:
         return item
 
 
-def exact_asked(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked, ...]:
+def parse_exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
     """The exact solvers; seeds and starts are the report's."""
     listed = [] if given is None else as_list(given)
     asked = resolve_all(listed) if listed else ()
@@ -91,7 +93,7 @@ def exact_asked(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked,
     return asked
 
 
-def limits_asked(given: Options | None, overrides: Mapping[str, Any]) -> Options:
+def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options:
     """The options of every solve of a report.
 
     Raises
@@ -113,7 +115,7 @@ def limits_asked(given: Options | None, overrides: Mapping[str, Any]) -> Options
     return replace(options, time_limit=_SECONDS) if options.time_limit is None else options
 
 
-def encodings_asked(given: str | Sequence[str]) -> tuple[Encoding, ...]:
+def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     """The encodings of exact solves."""
     names = [given] if isinstance(given, str) else list(given)
     found = tuple(e for e in _ENCODINGS if e in names)
@@ -122,7 +124,7 @@ def encodings_asked(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     return found
 
 
-def lams_asked(given: float | Sequence[float]) -> tuple[float, ...]:
+def parse_lams(given: float | Sequence[float]) -> tuple[float, ...]:
     """The values of λ, as they come."""
     values = np.atleast_1d(as_array(given, "lam"))
     if values.ndim != 1 or not values.size:
@@ -130,7 +132,7 @@ def lams_asked(given: float | Sequence[float]) -> tuple[float, ...]:
     return tuple(as_positive(value, "lam") for value in values.tolist())
 
 
-def kappas_asked(given: float | Sequence[float] | None) -> tuple[float, ...]:
+def parse_kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
     """The values of κ, in order."""
     values = np.atleast_1d(as_array([] if given is None else given, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
@@ -138,7 +140,7 @@ def kappas_asked(given: float | Sequence[float] | None) -> tuple[float, ...]:
     return tuple(np.unique(values).tolist())
 
 
-def seeds_asked(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
+def parse_seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
     """The seeds of exact solves, by default that of the options."""
     if given is not None and not isinstance(given, Iterable):
         raise InputError(f"seeds must be a list of integers; it is {given!r}")

@@ -16,7 +16,7 @@ from .tables.column import Table
 from .tables.listing import report_tables
 from .tables.matrix import Matrix
 
-__all__ = ["Asked", "Document"]
+__all__ = ["Document", "ReportScope"]
 
 TITLE = "Relaxation gaps"
 _DEFINITIONS = (
@@ -25,7 +25,7 @@ _DEFINITIONS = (
 )
 
 
-class Asked(Enum):
+class ReportScope(Enum):
     """The problems of a report's rows."""
 
     ZERO_ONE = "instances, of the 0-1 problem"
@@ -45,15 +45,15 @@ class Document:
     data: ReportData
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ReportScope:
         """Of what problems the optima are."""
         stated = {cell.lam is None for cell in self.data.instances} or {False}
-        return Asked.BOTH if len(stated) == 2 else Asked.STATED if stated.pop() else Asked.ZERO_ONE
+        return ReportScope.BOTH if len(stated) == 2 else ReportScope.STATED if stated.pop() else ReportScope.ZERO_ONE
 
     @property
     def title(self) -> str:
         """Of what the gaps are: of the 0-1 loss unless every row is a model as it was stated."""
-        return TITLE if self.asked is Asked.STATED else f"{TITLE} of the 0-1 loss"
+        return TITLE if self.asked is ReportScope.STATED else f"{TITLE} of the 0-1 loss"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -11,26 +11,26 @@ from ...errors import DataError, InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
-from ...solvers.asked import Asked, SolverLike, resolve
+from ...solvers.asked import SolverLike, SolverSpec, resolve
 from ...solvers.records.options import Options
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations
 from .asked import (
     Problem,
-    encodings_asked,
-    exact_asked,
-    kappas_asked,
-    lams_asked,
-    relaxations_asked,
-    seeds_asked,
-    settled_solver,
-    told_apart,
+    parse_encodings,
+    parse_exact,
+    parse_kappas,
+    parse_lams,
+    parse_relaxations,
+    parse_seeds,
+    resolve_auto,
+    split_instances_and_models,
 )
 from .cells.exact import ExactTask
 from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
-from .cells.record import Data
+from .cells.record import InstanceData
 from .cells.relaxation import RelaxationTask
 from .cells.stated import StatedExactTask, StatedTask
 from .cells.subject import InstanceAt, Stated
@@ -74,18 +74,18 @@ class Plan:
         Of every solve; the node limit is the exact solvers' alone.
     """
 
-    instances: tuple[Data, ...]
+    instances: tuple[InstanceData, ...]
     models: tuple[Stated, ...]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
     asked: tuple[Reduction[Any], ...] | None
-    exact: tuple[Asked, ...]
+    exact: tuple[SolverSpec, ...]
     beside: bool
     encodings: tuple[Encoding, ...]
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
     seeds: tuple[int, ...]
-    solver: Asked
+    solver: SolverSpec
     options: Options
 
     @classmethod
@@ -109,9 +109,9 @@ class Plan:
         InputError
             No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
         """
-        instances, models = told_apart(problems)
+        instances, models = split_instances_and_models(problems)
         given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
-        asked = None if relaxations is None else relaxations_asked(relaxations)
+        asked = None if relaxations is None else parse_relaxations(relaxations)
         chosen = list(default_relaxations() if asked is None else asked)
         chosen += [m for m in given if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
@@ -119,15 +119,15 @@ class Plan:
         return cls(
             instances=instances,
             models=models,
-            lams=lams_asked(lam),
+            lams=parse_lams(lam),
             relaxations=tuple(chosen),
             asked=asked,
-            exact=exact_asked(exact),
+            exact=parse_exact(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
-            encodings=encodings_asked(encodings),
+            encodings=parse_encodings(encodings),
             constants=given or (BigM("incumbent"),),
-            kappas=kappas_asked(kappa),
-            seeds=seeds_asked(seeds, options),
+            kappas=parse_kappas(kappa),
+            seeds=parse_seeds(seeds, options),
             solver=resolve(solver),
             options=options,
         )
@@ -186,7 +186,7 @@ class Plan:
         ]
         return [*relaxed, *exact]
 
-    def _variants(self, solver: Asked) -> Iterator[tuple[Encoding | None, BigM | None]]:
+    def _variants(self, solver: SolverSpec) -> Iterator[tuple[Encoding | None, BigM | None]]:
         if solver.solver is not None and not solver.solver.reads_form:  # reads the data, not the form
             yield None, None
             return
@@ -196,9 +196,9 @@ class Plan:
             else:
                 yield from ((encoding, m) for m in self.constants)
 
-    def _solvers(self, model: Model) -> list[Asked]:
+    def _solvers(self, model: Model) -> list[SolverSpec]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
-        asked = [settled_solver(item, model, self.options) if item.auto else item for item in self.exact]
+        asked = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.beside:
             asked.append(resolve(GENERIC))
         return list({item.label: item for item in asked}.values())

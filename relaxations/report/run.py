@@ -16,12 +16,12 @@ import numpy as np
 from ...solvers.asked import SolverLike
 from ...solvers.interface.solver import Solver
 from ...solvers.interface.versions import version_of
-from ...solvers.parallel import Cluster, team_of
+from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..reduction import Reduction
-from .asked import Problem, limits_asked
+from .asked import Problem, parse_limits
 from .cells.exact import ExactCell
 from .cells.heuristic import HeuristicTask, InstanceCell
 from .cells.kappa import KappaCell
@@ -121,13 +121,13 @@ def gap_report(
     SolverError
         The cluster is gone; the store holds what was done.
     """
-    options = limits_asked(options, overrides)
+    options = parse_limits(options, overrides)
     assert options.time_limit is not None  # there is one by now
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, told = time.perf_counter(), Progress(progress, options.time_limit)
-    with team_of(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team:
         cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
     told.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...solvers.parallel import Team
+from ...solvers.parallel import Executor
 from .progress import Progress
 from .store import CellStore, digest
 
@@ -52,7 +52,7 @@ class Runner:
     progress : Progress
     """
 
-    def __init__(self, team: Team, store: Path | None, progress: Progress) -> None:
+    def __init__(self, team: Executor, store: Path | None, progress: Progress) -> None:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
-from ...files import FAULTS, fault
+from ...files import READ_ERRORS, read_error
 from ...models.fingerprint import identity
 from ...solvers.interface.versions import version_of
 
@@ -80,8 +80,8 @@ class CellStore:
         """Return a record from its text, which another program may have written or edited."""
         try:
             record = dict(json.loads(str(text)))
-        except FAULTS as error:
-            raise DataError(f"the store {self.path} holds a record that is damaged: {fault(error)}") from error
+        except READ_ERRORS as error:
+            raise DataError(f"the store {self.path} holds a record that is damaged: {read_error(error)}") from error
         if record.pop(_SEAL, None) != _seal(key, record):
             raise DataError(
                 f"the store {self.path} holds a record that was changed after it was written (key {key[:16]}): "

@@ -43,7 +43,7 @@ from ..bounds.combined_bound import PointLosses, combined_bound, combined_value
 from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from ..relax import relax
 
-__all__ = ["Fixed", "Fixing", "fix_variables"]
+__all__ = ["Fixing", "Fixings", "fix_variables"]
 
 #: Relative amount by which a bound must exceed UB.
 _SAFETY = 1e-8
@@ -56,7 +56,7 @@ _LEAST_M = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class Fixings:
     """The fixings that a dual point and an incumbent prove.
 
     Parameters
@@ -79,14 +79,14 @@ class Fixed:
     value: float
 
     @classmethod
-    def nothing(cls, M: FloatArray) -> Fixed:
+    def nothing(cls, M: FloatArray) -> Fixings:
         """Before anything is proved."""
         none, low = np.zeros(M.size, dtype=bool), np.full(M.size, -np.inf)
         return cls(none, none, M, low, low, -np.inf)
 
-    def improved(self, other: Fixed) -> Fixed:
+    def improved(self, other: Fixings) -> Fixings:
         """Return the fixings that both together prove."""
-        return Fixed(
+        return Fixings(
             self.zero | other.zero,
             self.one | other.one,
             np.minimum(self.M, other.M),
@@ -141,7 +141,7 @@ class Fixing(Reduction[StandardForm]):
         """A penalised intercept."""
         return (*super().needs, PENALISED)
 
-    def fixed(self, model: ZeroOneSVM) -> Fixed:
+    def fixed(self, model: ZeroOneSVM) -> Fixings:
         """Return the fixings of this model; the argument is at the head of the module.
 
         Raises
@@ -157,7 +157,7 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        found = Fixed.nothing(np.maximum(model.big_m, _LEAST_M))
+        found = Fixings.nothing(np.maximum(model.big_m, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
                 found = found.improved(_fixed_at(A, model.weights, multiple * gamma, found.M, self.upper_bound))
@@ -202,7 +202,7 @@ class Fixing(Reduction[StandardForm]):
         return BigM("stated").caveat(restated(model, upper_bound=self.upper_bound))
 
 
-def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixed:
+def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixings:
     """The argument of the module's head at one γ with S ⪰ 1e-6 I."""
     n = A.shape[0]
     dual = combined_bound(A, weights, M, gamma)
@@ -219,7 +219,7 @@ def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArr
     one = base + weights + excess.least(np.zeros(n), M)
     limit = upper_bound * (1.0 + _SAFETY)
     tight = np.clip(excess.last(limit - base - weights), _LEAST_M, M)
-    return Fixed(one > limit, zero > limit, np.where(one > limit, _LEAST_M, tight), zero, one, value)
+    return Fixings(one > limit, zero > limit, np.where(one > limit, _LEAST_M, tight), zero, one, value)
 
 
 @dataclass(frozen=True, eq=False)

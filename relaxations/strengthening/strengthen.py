@@ -11,7 +11,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...solvers.asked import Asked, SolverLike
+from ...solvers.asked import SolverLike, SolverSpec
 from ...solvers.records.options import Options
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
@@ -30,7 +30,7 @@ def strengthen(
     rng: int | np.random.Generator = 0,
     rounds: int = 60,
     relaxation: Reduction[Any] | None = None,
-    solver: SolverLike | Asked = "auto",
+    solver: SolverLike | SolverSpec = "auto",
     options: Options | None = None,
 ) -> ZeroOneSVM:
     """The model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.

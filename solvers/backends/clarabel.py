@@ -20,7 +20,7 @@ from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import forked_with, within
+from ..interface.watched import forked_with, run_with_timeout
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -79,8 +79,8 @@ class Clarabel(Backend):
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
-        late="what it sets up, and one factorisation",
-        locked=_locked,
+        time_limit_caveat="what it sets up, and one factorisation",
+        uninterruptible_seconds=_locked,
         threads_of="clarabel",
         reference="Goulart, Chen: Clarabel, 2024",
     )
@@ -131,7 +131,7 @@ class Clarabel(Backend):
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:
-            solution = within(lambda: self._best(solver, recorder, flag, form, options, begin, rescale), options, begin)
+            solution = run_with_timeout(lambda: self._best(solver, recorder, flag, form, options, begin, rescale), options, begin)
         solved = time.perf_counter()
         word, iterations = solution.status, solution.iterations
         status = _STATUS.get(word, Status.FAILED)

@@ -84,7 +84,7 @@ class Highs(Backend):
         reads=frozenset({Feature.QUADRATIC, Feature.INTEGER}),
         forbids=(frozenset({Feature.QUADRATIC, Feature.INTEGER}),),
         integrality=("mip_feasibility_tolerance", _TIGHT),
-        locked=_locked,
+        uninterruptible_seconds=_locked,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
     )

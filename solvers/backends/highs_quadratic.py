@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.form import StandardForm
 from ..interface.recorder import Recorder
-from ..interface.watched import LEFT, LeftCall, ended, leaving_time
+from ..interface.watched import LEFT, CallTimeout, ended, timeout_at
 from ..judging.rays import ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
@@ -31,7 +31,7 @@ _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
 _STILL = 1e-10
 
 
-class LeftRun(LeftCall):
+class LeftRun(CallTimeout):
     """The run did not end when it was to; the HiGHS object is not to be touched any more."""
 
     def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
@@ -82,7 +82,7 @@ def run_quadratic(
     highs.cbLogging.clear()  # of a kept model
     highs.cbLogging.subscribe(line)
     try:
-        whole = ended(work, stop, leaving_time(begin, options.time_limit))
+        whole = ended(work, stop, timeout_at(begin, options.time_limit))
     except LeftRun:
         whole = False
     if not whole:

@@ -17,7 +17,7 @@ from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import within
+from ..interface.watched import run_with_timeout
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -71,8 +71,8 @@ class Osqp(Backend):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
-        late="one factorisation, before the first iteration",
-        locked=_locked,
+        time_limit_caveat="one factorisation, before the first iteration",
+        uninterruptible_seconds=_locked,
         reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
     )
 
@@ -138,7 +138,7 @@ class Osqp(Backend):
             solver.warm_start(x=start)
         loaded = time.perf_counter()
         polish = options.native.get("polishing", True)
-        answer = within(lambda: _solve(solver, polish=polish), options, begin)
+        answer = run_with_timeout(lambda: _solve(solver, polish=polish), options, begin)
         solved = time.perf_counter()
         word = osqp.SolverStatus(answer.info.status_val).name
         status = _STATUS.get(word, Status.FAILED)

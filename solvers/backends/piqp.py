@@ -72,8 +72,8 @@ class Piqp(Backend):
         module="piqp",
         reads=frozenset({Feature.QUADRATIC}),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.UPDATES}),
-        late="anything: it has no time limit",
-        locked=_locked,
+        time_limit_caveat="anything: it has no time limit",
+        uninterruptible_seconds=_locked,
         reference="Schwan, Jiang, Kuhn, Jones: PIQP: a proximal interior-point quadratic programming solver, 2023",
     )
 

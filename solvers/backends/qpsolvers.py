@@ -155,8 +155,8 @@ def of_name(name: str) -> QPSolver:
         bounds="half-open bounds" in abilities(name),
         gives=frozenset({Gives.DUALS}),
         extra="qp",
-        late="one factorisation (in anything, where it has no time limit)",
-        locked=_locked,
+        time_limit_caveat="one factorisation (in anything, where it has no time limit)",
+        uninterruptible_seconds=_locked,
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
     kind = type(f"QPSolver_{name}", (QPSolver,), {"info": info, "native_name": name, "__doc__": QPSolver.__doc__})

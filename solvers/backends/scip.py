@@ -20,7 +20,7 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import looking
+from ..interface.watched import polling
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -88,7 +88,7 @@ class Scip(Backend):
         reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
         integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
-        late="reading a quadratic objective of many terms",
+        time_limit_caveat="reading a quadratic objective of many terms",
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
 
@@ -191,7 +191,7 @@ def _built(form: StandardForm, options: Options, begin: float) -> Any:
     """SCIP's model; numbers that it takes for infinite are its refusal."""
     try:
         with unheard():
-            return to_scip(form, looking(options, begin))
+            return to_scip(form, polling(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises no class of its own
             raise

@@ -19,7 +19,7 @@ from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import within
+from ..interface.watched import run_with_timeout
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -77,7 +77,7 @@ class Scs(Backend):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
-        late="one factorisation, before the first iteration",
+        time_limit_caveat="one factorisation, before the first iteration",
         threads_of="scs",  # its factorisation is MKL's
         reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
     )
@@ -118,7 +118,7 @@ class Scs(Backend):
         loaded = time.perf_counter()
         given = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
         warm = again or start is not None
-        answer = within(lambda: workspace.solver.solve(warm_start=warm, **given), options, begin)
+        answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **given), options, begin)
         solved = time.perf_counter()
         return _read(form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
 
@@ -131,7 +131,7 @@ class Scs(Backend):
         if options.iteration_limit is not None:
             settings["max_iters"] = options.iteration_limit
         try:
-            return within(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
+            return run_with_timeout(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
                 raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}") from error

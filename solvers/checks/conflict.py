@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...models.arrays import BoolArray
 from ...models.bare_form import as_model
-from ...models.handing_over import CONFLICT, HandingOver
+from ...models.handing_over import CONFLICT, ExportMethods
 from ...models.looks.conflict import Conflict
 from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
-from ..asked import Asked, SolverLike, resolve
+from ..asked import SolverLike, SolverSpec, resolve
 from ..judging.result import Result
 from ..rational.form import null_vector
 from ..records.options import Options
@@ -35,7 +35,7 @@ __all__ = ["conflict"]
 Element: TypeAlias = tuple[str, int]
 
 
-def conflict(model: HandingOver, solver: SolverLike | None = None, most: int = 400) -> Conflict:
+def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int = 400) -> Conflict:
     """An irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
 
     Parameters
@@ -86,7 +86,7 @@ CONFLICT.done_by(conflict)
 class _Search:
     """The deletion filter and what it knows."""
 
-    def __init__(self, form: StandardForm, solver: Asked, most: int) -> None:
+    def __init__(self, form: StandardForm, solver: SolverSpec, most: int) -> None:
         self.form, self.solver, self.left = form, solver, most
         self.weights: dict[Element, float] = {}
 

@@ -11,7 +11,7 @@ from ...models.arrays import FloatArray, as_array
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ..judging.appraised import certify_appraised
+from ..judging.appraised import certify_by_model
 from ..judging.certificate import Certificate, certify as certify_form
 
 __all__ = ["certify"]
@@ -50,7 +50,7 @@ def certify(
     try:
         form = stated.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
-        return certify_appraised(stated, _finite(values), multipliers)
+        return certify_by_model(stated, _finite(values), multipliers)
     point = form.values_given(values, "values")
     try:
         complete = stated.complete(point)

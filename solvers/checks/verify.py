@@ -135,9 +135,11 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
         raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
-    if answer.moved and answer.model is None:
-        found = {name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.moved.items()}
-        answer = replace(answer, model=of.settled(found))
+    if answer.optimised_parameters and answer.model is None:
+        found = {
+            name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.optimised_parameters.items()
+        }
+        answer = replace(answer, model=of.at_solution(found))
     if result.reduced is not None:  # they are of the form that was solved
         answer = replace(answer, reduced=(answer.model or of).form.join(result.reduced))
     tol = result.options.get("tol")

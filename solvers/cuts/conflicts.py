@@ -33,7 +33,7 @@ from ...models.model import Model
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..zero_one.incumbent import penalised_rows
-from ..zero_one.reduced import Reduced, reduce_problem
+from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
 from .priced import price_of
 from .separator import Cut, Separator
 
@@ -63,7 +63,7 @@ class ConflictCuts(Separator):
     lazy: ClassVar[bool] = True
     epigraph: ClassVar[bool] = False
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     label: str
     scale: float
 

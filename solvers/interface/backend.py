@@ -18,7 +18,7 @@ from .bridge_chain import BridgeChain, bringing, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
 from .versions import version_of
-from .watched import LEFT, LeftCall, allowed, apart, forked_with
+from .watched import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 
 __all__ = ["Backend"]
 
@@ -67,7 +67,7 @@ class Backend(Solver):
         built = time.perf_counter() - begin
         try:
             answer = self._solved(chain.target, options, built, kept)
-        except LeftCall as left:
+        except CallTimeout as left:
             if kept is not None:
                 kept.close()
             answer = self._left(left, time.perf_counter() - begin - built)
@@ -87,7 +87,7 @@ class Backend(Solver):
                 first = kept.update is None
                 kept.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
             left = options.after(built)
-            return apart(functools.partial(self.solve_form, form, left), left, begin)
+            return run_in_subprocess(functools.partial(self.solve_form, form, left), left, begin)
         if kept is None:
             return self.solve_form(form, options.after(built))
         other = kept.under(options)
@@ -103,12 +103,13 @@ class Backend(Solver):
 
     def _overruns(self, form: StandardForm, options: Options) -> bool:
         """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
-        limit, locked = options.time_limit, self.info.locked
+        limit, locked = options.time_limit, self.info.uninterruptible_seconds
         return limit is not None and locked is not None and options.callback is None and locked(form) > allowed(limit)
 
-    def _left(self, left: LeftCall, seconds: float) -> Answer:
+    def _left(self, left: CallTimeout, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""
-        said = f"{self.info.name} was left beyond the time limit ({self.info.late}): it gives no point before it returns"
+        caveat = self.info.time_limit_caveat
+        said = f"{self.info.name} was left beyond the time limit ({caveat}): it gives no point before it returns"
         return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": said})
 
 

@@ -71,9 +71,9 @@ class SolverInfo:
         Where ``auto`` may take it, the smallest rank first; nowhere by default.
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
-    late : str
+    time_limit_caveat : str
         What of it does not look at the time limit, where that may take long; empty where nothing does.
-    locked : callable, optional
+    uninterruptible_seconds : callable, optional
         About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
         beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
     threads_of : str
@@ -102,8 +102,8 @@ class SolverInfo:
     reaches: float | None = None
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     extra: str = ""
-    late: str = ""
-    locked: Callable[[StandardForm], float] | None = None
+    time_limit_caveat: str = ""
+    uninterruptible_seconds: Callable[[StandardForm], float] | None = None
     threads_of: str = ""
     integrality: tuple[str, float] = ("", 1e-6)
     reference: str = ""
@@ -114,7 +114,7 @@ class SolverInfo:
         if any(model.view(kind) is not None for kind in self.views):
             return None
         needed = " or ".join(view.__name__ for view in self.views)
-        why = model.unviewed
+        why = model.no_view_reason
         return f"it reads the structural view {needed}, which {model.name} does not have" + (f" ({why})" if why else "")
 
 

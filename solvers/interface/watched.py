@@ -31,8 +31,17 @@ from ..records.status import Status
 from .recorder import interrupt_flag
 
 __all__ = [
-    "LEFT", "LeftCall", "allowed", "apart", "beyond_fork", "ended", "forked_with", "lateness", "leaving_time", "looking",
-    "within",
+    "LEFT",
+    "CallTimeout",
+    "allowed",
+    "beyond_fork",
+    "ended",
+    "forked_with",
+    "polling",
+    "run_in_subprocess",
+    "run_with_timeout",
+    "time_limit_remark",
+    "timeout_at",
 ]  # fmt: skip
 
 #: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
@@ -55,7 +64,7 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=lambda: _before_fork.update(sys.modules))
 
 
-class LeftCall(Exception):
+class CallTimeout(Exception):
     """The call did not end when it was to; what it works on is not to be touched any more."""
 
     def __init__(self, status: Status) -> None:
@@ -80,18 +89,18 @@ def beyond_fork(module: str, call: Callable[[], T]) -> T:
     return results[0]
 
 
-def leaving_time(begin: float, limit: float | None) -> float:
+def timeout_at(begin: float, limit: float | None) -> float:
     """Return the time at which a call that began at ``begin`` is left, on `time.perf_counter`'s clock."""
     return math.inf if limit is None else begin + _LATE * limit + _LATER
 
 
-def looking(options: Options, begin: float) -> Callable[[], None]:
-    """A function for loops of our own that build a library's model: it raises `LeftCall` from `leaving_time` on."""
-    deadline = leaving_time(begin, options.time_limit)
+def polling(options: Options, begin: float) -> Callable[[], None]:
+    """A function for loops of our own that build a library's model: it raises `CallTimeout` from `timeout_at` on."""
+    deadline = timeout_at(begin, options.time_limit)
 
     def look() -> None:
         if time.perf_counter() > deadline:
-            raise LeftCall(Status.TIME_LIMIT)
+            raise CallTimeout(Status.TIME_LIMIT)
 
     return look
 
@@ -101,10 +110,10 @@ def allowed(limit: float) -> float:
     return _ALLOWED[0] * limit + _ALLOWED[1]
 
 
-def lateness(answer: Answer, options: Options, why: str) -> str:
+def time_limit_remark(answer: Answer, options: Options, why: str) -> str:
     """Return the remark on a solver that took more than its limit, a tenth of it and half a second; empty otherwise.
 
-    ``why`` is what of the solver does not look at the limit (`SolverInfo.late`).
+    ``why`` is what of the solver does not look at the limit (`SolverInfo.time_limit_caveat`).
     """
     limit, spent = options.time_limit, answer.build_seconds + answer.solve_seconds
     if limit is None or spent <= allowed(limit):
@@ -112,7 +121,7 @@ def lateness(answer: Answer, options: Options, why: str) -> str:
     return f"took {spent:.2g} s for a time limit of {limit:.2g} s" + (f": it does not look at the clock in {why}" if why else "")
 
 
-def within(call: Callable[[], T], options: Options, begin: float) -> T:
+def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T:
     """Return the call's value if the call ends within the time limit that began at ``begin``.
 
     Without a limit the call runs in this thread. A call that holds Python's lock while it works cannot be left.
@@ -120,17 +129,17 @@ def within(call: Callable[[], T], options: Options, begin: float) -> T:
     Raises
     ------
     LeftCall
-        It was left, at `leaving_time`.
+        It was left, at `timeout_at`.
     """
     if options.time_limit is None:
         return call()
     found: list[T] = []
-    if not ended(lambda: found.append(call()), threading.Event(), leaving_time(begin, options.time_limit)):
-        raise LeftCall(Status.TIME_LIMIT)
+    if not ended(lambda: found.append(call()), threading.Event(), timeout_at(begin, options.time_limit)):
+        raise CallTimeout(Status.TIME_LIMIT)
     return found[0]
 
 
-def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
+def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     """Run a call that holds Python's lock in a process of its own, which is ended when the call is left.
 
     The process is a fresh interpreter, not a fork, whose locks may be held for ever by threads that it does not have. To start it
@@ -139,13 +148,13 @@ def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     Raises
     ------
     LeftCall
-        It was left, at `leaving_time` or at Ctrl-C.
+        It was left, at `timeout_at` or at Ctrl-C.
     Exception
         What the call raised.
     """
-    deadline = leaving_time(begin, options.time_limit)
+    deadline = timeout_at(begin, options.time_limit)
     if time.perf_counter() > deadline:
-        raise LeftCall(Status.TIME_LIMIT)
+        raise CallTimeout(Status.TIME_LIMIT)
     task = cloudpickle.dumps(call)
     seconds = deadline - time.perf_counter()
     alarm = seconds if math.isfinite(seconds) else None
@@ -160,7 +169,7 @@ def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     finally:
         process.kill()  # says nothing to one that has ended
     if not whole:
-        raise LeftCall(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
+        raise CallTimeout(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
     if process.returncode:
         word = f"its process ended with code {process.returncode}"
         return Answer(Status.FAILED, word, solve_seconds=time.perf_counter() - begin)

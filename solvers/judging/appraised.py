@@ -12,12 +12,10 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from .certificate import Certificate
 
-__all__ = ["certify_appraised"]
+__all__ = ["certify_by_model"]
 
 
-def certify_appraised(
-    model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
-) -> Certificate:
+def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:
     """The certificate that `Model.appraise` gives.
 
     Raises

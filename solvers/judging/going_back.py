@@ -7,9 +7,9 @@ import numpy as np
 from ...models.importing.proof import Import
 from ...models.importing.source import AGREEMENT, Ending, Recipient, Returned
 from ..records.status import Status
-from .judged import Judged
+from .judged import Judgement
 
-__all__ = ["difference", "ending_of"]
+__all__ = ["difference", "foreign_ending"]
 
 _ENDINGS = {
     Status.OPTIMAL: Ending.OPTIMAL,
@@ -27,7 +27,7 @@ _ENDINGS = {
 _INACCURATE = 1e-4
 
 
-def ending_of(result: Judged) -> Ending:
+def foreign_ending(result: Judgement) -> Ending:
     """Return how a result ended.
 
     A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not

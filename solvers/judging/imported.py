@@ -14,7 +14,7 @@ from ..records.status import Status
 from .certificate import Certificate, certify
 from .verdict import Verdict
 
-__all__ = ["against_sources"]
+__all__ = ["compare_with_sources"]
 
 #: Violation, beside the size of a row, up to which a point of the source counts as one of its feasible points.
 _FEASIBLE = 1e-9
@@ -22,7 +22,7 @@ _FEASIBLE = 1e-9
 _BEATEN = 1e-6
 
 
-def against_sources(
+def compare_with_sources(
     model: Model, form: StandardForm, x: FloatArray | None, certificate: Certificate | None, found: Verdict
 ) -> Verdict:
     """Return the verdict as the sources of a model's imports leave it.
@@ -81,8 +81,8 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0
-    if not model.unchanged.imports:
-        base = model.unchanged.form
+    if not model.unmodified.imports:
+        base = model.unmodified.form
         own = certify(base, base.split(y[: base.n]))
         if not own.feasible(_FEASIBLE):
             return None

@@ -11,15 +11,15 @@ from ..records.status import Status
 from ..records.trace import relative_gap
 from .certificate import Certificate
 from .kinds import Kind
-from .said import Claim, Said
+from .said import Claim, SolverReport
 
-__all__ = ["Judged"]
+__all__ = ["Judgement"]
 
 #: Violation, relative, up to which a point's objective is compared with a bound.
 _COUNTS = 1e-4
 
 
-class Judged(Said):
+class Judgement(SolverReport):
     """Figures and words of a result, from its fields."""
 
     model: str

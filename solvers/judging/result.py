@@ -18,8 +18,8 @@ from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import relative_gap
 from .certificate import Certificate
-from .going_back import difference, ending_of
-from .judged import Judged
+from .going_back import difference, foreign_ending
+from .judged import Judgement
 from .said import Claim
 from .verdict import gap_closed
 
@@ -36,7 +36,7 @@ RESULT_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Judged):
+class Result(Judgement):
     """The outcome of one solve.
 
     ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
@@ -199,7 +199,7 @@ class Result(Judged):
         """
         recipient = recipient_of(problem)
         returned = Returned(
-            ending=ending_of(self),
+            ending=foreign_ending(self),
             values=self.values,
             multipliers=self.multipliers,
             reduced=self.reduced,

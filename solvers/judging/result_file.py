@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError, WriteError
-from ...files import FAULTS, fault, read_arrays, write_arrays
+from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..records.answer import Answer, Update
@@ -77,8 +77,8 @@ def load_results(
             results[k] = _result({name.removeprefix(start): v for name, v in arrays.items() if name.startswith(start)})
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    except FAULTS as error:
-        raise DataError(f"{path} is not a stored marginopt {kind}: {fault(error)}") from error
+    except READ_ERRORS as error:
+        raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}") from error
     said = dict(meta["said"])
     return said, [None if r is None else _judged(r, path, model(said, k)) for k, r in enumerate(results)]
 
@@ -117,7 +117,7 @@ def _arrays(result: Result) -> dict[str, Any]:
             "status": answer.status.name,
             "update": None if answer.update is None else str(answer.update),
             "history": _plain(answer.history),
-            "moved": _plain(answer.moved),
+            "moved": _plain(answer.optimised_parameters),
             "details": _plain(answer.details),
         },
         "steps": [row.step for row in answer.trace],
@@ -150,8 +150,8 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
         result = _result(arrays)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    except FAULTS as error:
-        raise DataError(f"{path} is not a stored marginopt result: {fault(error)}") from error
+    except READ_ERRORS as error:
+        raise DataError(f"{path} is not a stored marginopt result: {read_error(error)}") from error
     return _judged(result, path, model)
 
 
@@ -163,8 +163,8 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
 
     try:
         return certified_anew(result, model, str(path))
-    except FAULTS as error:  # labels fit, and what was moved is no parameter of the model
-        raise DataError(f"{path} holds what the model cannot be certified with: {fault(error)}") from error
+    except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
+        raise DataError(f"{path} holds what the model cannot be certified with: {read_error(error)}") from error
 
 
 def _result(arrays: dict[str, Any]) -> Result:
@@ -182,7 +182,7 @@ def _result(arrays: dict[str, Any]) -> Result:
         trace=_trace(arrays, meta["steps"]),
         update=None if said["update"] is None else Update.read(said["update"]),
         history=list(said["history"]),
-        moved=dict(said["moved"]),
+        optimised_parameters=dict(said["moved"]),
         details=dict(said["details"]),
     )
     return Result(

@@ -12,7 +12,7 @@ from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace
 
-__all__ = ["Claim", "Said"]
+__all__ = ["Claim", "SolverReport"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Claim:
     proved: bool = False
 
 
-class Said(Displayed):
+class SolverReport(Displayed):
     """A result's answer, read; nothing here is judged.
 
     Attributes
@@ -79,9 +79,9 @@ class Said(Displayed):
         return self.answer.stationarity
 
     @property
-    def moved(self) -> Mapping[str, Any]:
+    def optimised_parameters(self) -> Mapping[str, Any]:
         """The parameters that the solver determined beside the variables: γ or P of a minimax model."""
-        return self.answer.moved
+        return self.answer.optimised_parameters
 
     @property
     def history(self) -> Sequence[Mapping[str, Any]]:
@@ -147,4 +147,4 @@ class Said(Displayed):
             "picked": self.picked or None,
             "evidence": self.evidence or None,
         }
-        return {**a.details, **a.moved, **{name: fact for name, fact in facts.items() if fact is not None}}
+        return {**a.details, **a.optimised_parameters, **{name: fact for name, fact in facts.items() if fact is not None}}

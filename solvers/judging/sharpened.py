@@ -24,7 +24,7 @@ from .supplied import with_multipliers
 from .verdict import conditions_met, verdict
 from .zero_optimum import Values
 
-__all__ = ["NOTE", "Sharpened", "sharpened"]
+__all__ = ["NOTE", "Sharpened", "refine_by_newton"]
 
 NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
@@ -41,7 +41,7 @@ class Judge(Protocol):
     def __call__(self, own: Answer, at: Values) -> Certificate: ...
 
 
-def sharpened(
+def refine_by_newton(
     form: StandardForm,
     given: Sharpened,
     judge: Judge,

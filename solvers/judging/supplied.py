@@ -20,7 +20,7 @@ from .evidence.rows import ByLabel, ScaledRows
 from .rays import Ray
 from .verdict import conditions_met
 
-__all__ = ["Examined", "examined", "no_least_value", "with_multipliers"]
+__all__ = ["CompletedClaim", "complete_claim", "unbounded_integer_ray", "with_multipliers"]
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
@@ -35,7 +35,7 @@ _NOTE = "by least squares: the solver gave none that bound the objective"
 
 
 @dataclass(frozen=True, eq=False)
-class Examined:
+class CompletedClaim:
     """A claim of infeasibility or unboundedness: the answer with the best ray, its worth, and what speaks against the claim."""
 
     answer: Answer
@@ -43,28 +43,28 @@ class Examined:
     against: str = ""
 
 
-def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
+def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:
     """The claim with a ray of our own where the solver's proves nothing, or with what contradicts it.
 
     Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
     """
     if answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED) or (ray.proved and answer.status is Status.INFEASIBLE):
-        return Examined(answer, ray)
+        return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
     rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
     if rows is None or (integer and answer.status is Status.UNBOUNDED):
-        return Examined(answer, ray)
+        return CompletedClaim(answer, ray)
     z, x = rows.farkas()
     empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
     if answer.status is Status.INFEASIBLE:
         if x is not None and not integer and _feasible(form, x):
             said = f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
-            return Examined(replace(answer, details={**answer.details, "point": form.split(x)}), ray, said)
+            return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, said)
         better = z is not None and not _false(ray) and (empty.proved or ray.residual is None)
-        return Examined(replace(answer, farkas=z), empty) if better else Examined(answer, ray)
+        return CompletedClaim(replace(answer, farkas=z), empty) if better else CompletedClaim(answer, ray)
     if empty.proved:
         said = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
-        return Examined(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, said)
+        return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, said)
     return _descent(form, rows, answer, ray)
 
 
@@ -75,26 +75,26 @@ def _false(ray: Ray) -> bool:
     return ray.residual is not None and not ray.residual <= _ROUGH
 
 
-def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> Examined:
+def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> CompletedClaim:
     """A ray of descent, or a bound that speaks against one."""
     if ray.proved:
-        return Examined(answer, ray)
+        return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
         own = Ray.of(form, Status.UNBOUNDED, d)
         better = not _false(ray) and (own.proved or ray.residual is None)
-        return Examined(replace(answer, ray=form.split(d)), own) if better else Examined(answer, ray)
+        return CompletedClaim(replace(answer, ray=form.split(d)), own) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding()
     if bounding is None:
-        return Examined(answer, ray)
+        return CompletedClaim(answer, ray)
     found = lagrangian(form, bounding[2], bounding[0])
     if found.condition or not np.isfinite(found.value):
-        return Examined(answer, ray)
+        return CompletedClaim(answer, ray)
     said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {found.value:.6g}"
-    return Examined(answer, ray, said)
+    return CompletedClaim(answer, ray, said)
 
 
-def no_least_value(form: StandardForm) -> str:
+def unbounded_integer_ray(form: StandardForm) -> str:
     """Why a mixed-integer linear program with a point has no least value; empty where nothing says so.
 
     Along a rational direction of descent that the rows and bounds allow without end, whole multiples keep integers integers.

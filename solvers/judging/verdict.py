@@ -35,12 +35,12 @@ from .certificate import Certificate
 __all__ = [
     "ZERO",
     "Verdict",
-    "beyond_level",
+    "below_solver_tolerance",
+    "big_m_exceeds_tolerance",
     "conditions_met",
-    "faint",
+    "exceeds_cutoff",
     "gap_closed",
     "verdict",
-    "void_rows",
 ]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
@@ -114,12 +114,12 @@ _KNOWN = (
 )
 
 
-def beyond_level(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
+def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
     """Why an optimum or infeasibility of the form is not the problem's; empty where it is.
 
-    Constants of the form that hold up to a level (`Model.level`) may cut off what is worse, and with it what is better.
+    Constants of the form that hold up to a level (`Model.cutoff`) may cut off what is worse, and with it what is better.
     """
-    level = model.level
+    level = model.cutoff
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return ""
     found = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
@@ -130,7 +130,7 @@ def beyond_level(status: Status, certificate: Certificate | None, model: Model, 
     return f"the form's big-M constants, {whose}, are known to hold for {known}, and may cut off the optimum: {remedy}"
 
 
-def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
+def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     """Why a solver's word on an optimum tells nothing; empty where it does.
 
     A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
@@ -161,7 +161,7 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     )
 
 
-def faint(certificate: Certificate, tolerance: float) -> str:
+def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     """Why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
 
     Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.

@@ -16,13 +16,13 @@ from ...models.arrays import FloatArray
 from ...models.program.form import StandardForm
 from ..records.answer import Answer
 
-__all__ = ["well_formed"]
+__all__ = ["validate_answer"]
 
 #: Beyond this the square of a number is no number.
 _LARGEST = 1e150
 
 
-def well_formed(answer: Answer, form: StandardForm | None) -> Answer:
+def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
     """The answer without what is no number, or does not fit the form; ``details["refused"]`` names it.
 
     A point with one block that does not fit is no point (blocks that the model completes may be missing); multipliers with

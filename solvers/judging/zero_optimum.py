@@ -27,14 +27,14 @@ from ..records.trace import relative_gap
 from .certificate import Certificate, nonnegative
 from .evidence.linear import Rows
 
-__all__ = ["NOTE", "Values", "costless_beside", "least_is_zero"]
+__all__ = ["NOTE", "Values", "nearby_zero_objective_point", "prove_zero_is_least"]
 
 Values: TypeAlias = Mapping[str, FloatArray]
 
 NOTE = "the point of objective zero, beside which the solver stopped"
 
 
-def costless_beside(
+def nearby_zero_objective_point(
     model: Model,
     form: StandardForm | None,
     answer: Answer,
@@ -63,7 +63,7 @@ def costless_beside(
     met = abs(relative_gap(certificate.objective, certificate.bound)) <= tol
     if met or not claimed or certificate.bound > 0.0:
         return None
-    values = model.costless()
+    values = model.zero_objective_point()
     if values is None:
         return None
     found = judge(values)
@@ -71,11 +71,11 @@ def costless_beside(
         return None
     if found.bound == 0.0:
         return values, found
-    argument = "" if form is None or form.join(values).any() else least_is_zero(form, answer.multipliers)
+    argument = "" if form is None or form.join(values).any() else prove_zero_is_least(form, answer.multipliers)
     return (values, replace(found, bound=0.0, bound_error=0.0, argument=argument)) if argument else None
 
 
-def least_is_zero(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:
+def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:
     """Return why no feasible point costs less than the origin, which is one; empty where that is not proved."""
     if nonnegative(form):
         return "no term of the objective is negative within the bounds"

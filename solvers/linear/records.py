@@ -15,7 +15,7 @@ LINEAR_NEWTON = SolverInfo(
     summary="Newton steps and the method of multipliers on linear classifiers, rows read in blocks, from disk too",
     views=(LinearProblem,),
     gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-    late="one Newton step: two passes over the rows",
+    time_limit_caveat="one Newton step: two passes over the rows",
     reference="Mangasarian (2002), Keerthi, DeCoste (2005): Newton steps; Rockafellar (1976), Niu et al. (2019): multipliers",
 )
 

@@ -50,7 +50,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     ----------
     restarts : int
         Starts of the convex-concave procedure before the search, each from a random weighting of the points.
-    most : int
+    max_coefficients : int
         Coefficients, intercept included, up to which a problem is read: with each more there are far more boxes.
     proof : str, optional
         Path of a proof log that `check_proof` verifies, also where a limit ends the search.
@@ -71,7 +71,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     """
 
     restarts: int = 20
-    most: int = 6
+    max_coefficients: int = 6
     proof: str | None = None
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
@@ -89,8 +89,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     def __post_init__(self) -> None:
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
-        if not isinstance(self.most, int) or self.most < 1:
-            raise InputError(f"most must be an integer ≥ 1; it is {self.most!r}")
+        if not isinstance(self.max_coefficients, int) or self.max_coefficients < 1:
+            raise InputError(f"most must be an integer ≥ 1; it is {self.max_coefficients!r}")
         if self.proof is not None:
             if not isinstance(self.proof, str | os.PathLike):
                 raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
@@ -99,17 +99,17 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     def obstacle(self, model: Model) -> str | None:
         """A model without the view, or with too many coefficients."""
         view = self.view_of(model)
-        if view is None or view.A.shape[1] <= self.most:
+        if view is None or view.A.shape[1] <= self.max_coefficients:
             return super().obstacle(model)
         return (
-            f"it searches boxes of up to {self.most} coefficients, and {model.name} has {view.A.shape[1]}; "
-            f"MarginBB(most={view.A.shape[1]}) of marginopt.solvers.margin tries all the same"
+            f"it searches boxes of up to {self.max_coefficients} coefficients, and {model.name} has {view.A.shape[1]}; "
+            f"MarginBB(max_coefficients={view.A.shape[1]}) of marginopt.solvers.margin tries all the same"
         )
 
     @property
     def starting(self) -> MarginBB:
         """The convex-concave procedure takes any number of coefficients."""
-        return replace(self, most=2**31)
+        return replace(self, max_coefficients=2**31)
 
     def load(self, view: MarginProblem) -> None:
         """Compile the loops, or load them."""
@@ -269,7 +269,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             bound=bound,
             proved=True,
             nodes=int(state.tree.count[1]),
-            unwritten=unwritten,
+            write_error=unwritten,
             details=details,
         )
 

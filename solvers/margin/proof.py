@@ -17,7 +17,7 @@ from ...errors import WriteError
 from ...models.arrays import FloatArray
 from ...models.margin_view import MarginProblem
 from ..zero_one.proof.log_file import LogFile
-from .check.statement import FORMAT, Stated
+from .check.statement import FORMAT, LoggedMarginProblem
 
 if TYPE_CHECKING:
     from . import kernels
@@ -46,7 +46,7 @@ class ProofLog:
         The problem as the loops have it: terms, and prices of budgets.
     """
 
-    def __init__(self, path: str, problem: MarginProblem, V: FloatArray, cut: float, loops: kernels.Problem) -> None:
+    def __init__(self, path: str, problem: MarginProblem, V: FloatArray, cut: float, loops: kernels.LoopProblem) -> None:
         self._file, self._V, self._problem = LogFile(path), V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]
@@ -139,7 +139,7 @@ class ProofLog:
 
         Margins of w may miss their thresholds by the rounding of the search; a multiple reaches them.
         """
-        stated = Stated.of_problem(self._problem)
+        stated = LoggedMarginProblem.of_problem(self._problem)
         multiples = [w * (1.0 + stretch) for stretch in _STRETCHES]
         costs = [stated.value(v.tolist(), _combination(self._problem.atoms, v)) for v in multiples]
         return multiples[int(np.argmin(costs))]

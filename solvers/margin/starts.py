@@ -85,7 +85,7 @@ def most_of_the_domain(view: MarginProblem) -> float:
     return 2.0 * float(view.curvature @ far**2 + norm + view.price.sum() + losses) + 1.0
 
 
-def reference(view: MarginProblem, problem: kernels.Problem, node: kernels.Node, starts: list[FloatArray]) -> float:
+def reference(view: MarginProblem, problem: kernels.LoopProblem, node: kernels.LoopNode, starts: list[FloatArray]) -> float:
     """The least objective of the starting points that are the problem's, or what points of the domain do not exceed."""
     from . import kernels
 
@@ -116,7 +116,13 @@ class Descents:
     """
 
     def __init__(
-        self, problem: kernels.Problem, node: kernels.Node, low: FloatArray, high: FloatArray, most: float, tree: Any = None
+        self,
+        problem: kernels.LoopProblem,
+        node: kernels.LoopNode,
+        low: FloatArray,
+        high: FloatArray,
+        most: float,
+        tree: Any = None,
     ) -> None:
         self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, most, tree
 

@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
-from ..asked import Asked, SolverLike, resolve
+from ..asked import SolverLike, SolverSpec, resolve
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
@@ -186,7 +186,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             return (state.problem.upper - state.problem.lower) / _FACTOR
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
-    def _inner(self) -> tuple[Algorithm[SimplexQP, Any], Asked]:
+    def _inner(self) -> tuple[Algorithm[SimplexQP, Any], SolverSpec]:
         """The inner algorithm, and what was asked with it."""
         asked = resolve(self.inner)
         if not isinstance(asked.solver, Algorithm) or SimplexQP not in asked.solver.info.views:
@@ -284,7 +284,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             multipliers={"sum": nu},
             reduced=zeta,
             model=model,
-            moved={problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist()},
+            optimised_parameters={problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist()},
             stationarity=self._stationarity(state),
             history=[vars(step) for step in state.steps],
             details={"models_trained": state.models},

@@ -25,7 +25,7 @@ from ..records.trace import relative_gap
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
 from ..stiefel.ascent import orthonormal_start
-from ..unjudged import unjudged
+from ..unjudged import solve_raw
 from . import records
 from .state import NPSVCState, NPSVCStep
 
@@ -210,7 +210,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if self.qp == "boxqp":
             lam, _ = box_minimum(program.box, start, self.inner_tol, deadline=deadline)
             return program.primal(lam), lam
-        answer = unjudged(self.qp, program, Options(tol=self.inner_tol))
+        answer = solve_raw(self.qp, program, Options(tol=self.inner_tol))
         values, multipliers = dict(answer.values or {}), dict(answer.multipliers or {})
         return values["u"], program.multiplier(multipliers)
 
@@ -224,7 +224,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             P = polar(E)
         else:
             options = Options(start={"P": state.P}, tol=1e-6, iteration_limit=self.sweeps, seed=state.seed)
-            P = dict(unjudged(self.stiefel, problem, options).values or {})["P"]
+            P = dict(solve_raw(self.stiefel, problem, options).values or {})["P"]
         state.stiefel = problem.stationarity(P)
         return P
 
@@ -235,7 +235,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         """
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
         problem = problem.scaled()
-        tau = np.maximum(dict(unjudged(self.simplex, problem, options).values or {})["a"], 0.0)
+        tau = np.maximum(dict(solve_raw(self.simplex, problem, options).values or {})["a"], 0.0)
         return np.asarray(tau / tau.sum())
 
     def measure(self, state: NPSVCState) -> Measure:
@@ -277,7 +277,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             multipliers=multipliers,
             reduced=reduced,
             model=fixed,
-            moved={"P": state.P, "tau": state.tau},
+            optimised_parameters={"P": state.P, "tau": state.tau},
             stationarity=self._residual(state),
             history=[vars(step) for step in state.steps],
             details={

@@ -1,6 +1,6 @@
 """Executors of independent tasks: this process, joblib's workers, a Dask or a Ray cluster, by one mechanism."""
 
-from .team import Alone, Team
-from .teams import Cluster, team_of
+from .team import Executor, SerialExecutor
+from .teams import Cluster, choose_executor
 
-__all__ = ["Alone", "Cluster", "Team", "team_of"]
+__all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor"]

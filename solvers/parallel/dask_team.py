@@ -8,12 +8,12 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from .held import held
-from .parcel import Packer, Parcel, unpack
-from .places import Places
-from .team import AsynchronousTeam, Done, Job, lost
+from .held import cached
+from .parcel import Packer, Payload, unpack
+from .places import Placement
+from .team import AsynchronousExecutor, Done, Job, worker_lost
 
-__all__ = ["DaskTeam"]
+__all__ = ["DaskExecutor"]
 
 #: Seconds for which the number of workers is taken as it was.
 _FRESH = 0.5
@@ -29,14 +29,14 @@ class _Sent:
 
     number: int
     name: str
-    parcel: Parcel
+    parcel: Payload
     place: str | None = None
     future: Any = None
     tries: int = 0
     data: tuple[Any, ...] = field(default=())
 
 
-class DaskTeam(AsynchronousTeam):
+class DaskExecutor(AsynchronousExecutor):
     """Tasks on Dask's workers; arrays are scattered once and stay there.
 
     Dask itself runs a task again whose worker is gone. Scattered data that were on lost workers alone are scattered again, and
@@ -58,7 +58,7 @@ class DaskTeam(AsynchronousTeam):
         self._scattered: dict[str, Any] = {}
         self._sent: dict[int, _Sent] = {}
         self._done: SimpleQueue[tuple[_Sent, Any]] = SimpleQueue()
-        self._places = Places()
+        self._places = Placement()
         self._slots, self._counted = 0, -_FRESH
 
     @property
@@ -74,7 +74,7 @@ class DaskTeam(AsynchronousTeam):
 
     def _check(self) -> None:
         if self._client.status not in ("running", "connecting"):
-            raise lost(f"the connection to the Dask scheduler is {self._client.status}")
+            raise worker_lost(f"the connection to the Dask scheduler is {self._client.status}")
 
     def wait(self) -> None:
         """Wait for the first worker.
@@ -87,7 +87,7 @@ class DaskTeam(AsynchronousTeam):
         try:
             self._client.wait_for_workers(1, timeout=_FIRST)
         except TimeoutError as error:
-            raise lost(f"no Dask worker came within {_FIRST:g} s") from error
+            raise worker_lost(f"no Dask worker came within {_FIRST:g} s") from error
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Hand a task over; its arrays go where they are not yet."""
@@ -162,12 +162,12 @@ class DaskTeam(AsynchronousTeam):
             except CancelledError as gone:  # the worker went with the result
                 error = gone
         if isinstance(error, KilledWorker):
-            error = lost(f"task {sent.number} was lost with every worker that took it: {error}")
+            error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}")
         elif (future.status not in ("finished", "error") or isinstance(error, CancelledError)) and sent.tries <= _PATIENCE:
             self._hand_out(sent)
             return None
         elif future.status not in ("finished", "error"):
-            error = lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
+            error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
         del self._sent[sent.number]
         self._places.back(sent.place)
         return Done(sent.number, value, error)
@@ -189,8 +189,8 @@ class DaskTeam(AsynchronousTeam):
             self._client.close()
 
 
-def _open(parcel: Parcel, arrays: list[Any], flags: list[bool]) -> Any:
+def _open(parcel: Payload, arrays: list[Any], flags: list[bool]) -> Any:
     """In a worker: a task of its own, with one thread, as many at a time as the worker has threads."""
     found = zip(parcel.keys, arrays, flags, strict=True)
-    job, task = unpack(parcel, {key: held(key, lambda array=array: array, flag) for key, array, flag in found})  # type: ignore[misc]
+    job, task = unpack(parcel, {key: cached(key, lambda array=array: array, flag) for key, array, flag in found})  # type: ignore[misc]
     return job(task, 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["held"]
+__all__ = ["cached"]
 
 #: Arrays that a worker holds on to, and their bytes: beyond them, the one that was not used for longest is let go.
 _MOST, _BYTES = 256, 1 << 30
@@ -17,7 +17,7 @@ _arrays: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
 
-def held(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
+def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
     """The array of this name, fetched where it is not held; it may be written to where the sender's may.
 
     Compiled loops are compiled for each kind of array, so that one that is read-only, or not aligned, would compile them again.

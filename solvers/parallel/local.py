@@ -10,14 +10,14 @@ from typing import Any
 import joblib
 import numpy as np
 
-from .held import held
-from .parcel import Packer, Parcel, unpack
-from .team import Job, Team, share_of_cores
+from .held import cached
+from .parcel import Packer, Payload, unpack
+from .team import Executor, Job, share_of_cores
 
-__all__ = ["JoblibTeam"]
+__all__ = ["JoblibExecutor"]
 
 
-class JoblibTeam(Team):
+class JoblibExecutor(Executor):
     """The backend of an enclosing ``joblib.parallel_config``, or loky's processes.
 
     Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. The
@@ -74,10 +74,10 @@ def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
     return number, job(task, threads)
 
 
-def _open(number: int, parcel: Parcel, flags: tuple[bool, ...], folder: str, threads: int) -> tuple[int, Any]:
+def _open(number: int, parcel: Payload, flags: tuple[bool, ...], folder: str, threads: int) -> tuple[int, Any]:
     """In a worker: the task, its arrays from their files."""
     found = zip(parcel.keys, flags, strict=True)
-    arrays = {key: held(key, lambda key=key: _mapped(Path(folder) / f"{key}.npy"), flag) for key, flag in found}  # type: ignore[misc]
+    arrays = {key: cached(key, lambda key=key: _mapped(Path(folder) / f"{key}.npy"), flag) for key, flag in found}  # type: ignore[misc]
     job, task = unpack(parcel, arrays)
     return number, job(task, threads)
 

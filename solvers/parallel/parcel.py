@@ -17,14 +17,14 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-__all__ = ["LARGE", "Own", "Packer", "Parcel", "unpack"]
+__all__ = ["LARGE", "Own", "Packer", "Payload", "unpack"]
 
 #: Bytes from which on an array travels by itself, once for all tasks that hold it.
 LARGE = 4096
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Payload:
     """A task without its large arrays, and the names of these."""
 
     body: bytes
@@ -68,7 +68,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 class _Unpickler(pickle.Unpickler):
     """Puts them back."""
 
-    def __init__(self, parcel: Parcel, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, parcel: Payload, arrays: Mapping[str, Any]) -> None:
         super().__init__(io.BytesIO(parcel.body))
         self._arrays = arrays
 
@@ -102,14 +102,14 @@ class Packer:
         self.arrays.setdefault(key, array)
         return key
 
-    def pack(self, task: Any) -> Parcel:
+    def pack(self, task: Any) -> Payload:
         """The task as it travels."""
         file = io.BytesIO()
         pickler = _Pickler(file, self)
         pickler.dump(task)
-        return Parcel(file.getvalue(), tuple(pickler.keys))
+        return Payload(file.getvalue(), tuple(pickler.keys))
 
 
-def unpack(parcel: Parcel, arrays: Mapping[str, Any]) -> Any:
+def unpack(parcel: Payload, arrays: Mapping[str, Any]) -> Any:
     """The task again, its arrays those of ``arrays``."""
     return _Unpickler(parcel, arrays).load()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["Places"]
+__all__ = ["Placement"]
 
 
-class Places:
+class Placement:
     """The tasks that each worker has not returned, and the arrays that went there.
 
     Left to itself, Dask sends a task to a worker that holds its data, and idle workers take some of it over as far as it believes

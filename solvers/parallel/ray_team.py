@@ -6,14 +6,14 @@ import time
 from functools import cache
 from typing import Any
 
-from .held import held
-from .parcel import Packer, Parcel, unpack
-from .team import AsynchronousTeam, Done, Job, lost
+from .held import cached
+from .parcel import Packer, Payload, unpack
+from .team import AsynchronousExecutor, Done, Job, worker_lost
 
-__all__ = ["RayTeam"]
+__all__ = ["RayExecutor"]
 
 
-class RayTeam(AsynchronousTeam):
+class RayExecutor(AsynchronousExecutor):
     """Tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
 
     Ray itself runs a task again whose worker is gone, three times at most.
@@ -64,7 +64,7 @@ class RayTeam(AsynchronousTeam):
         try:
             return Done(number, ray.get(ref))
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
-            return Done(number, error=lost(f"task {number} was lost with every worker that took it: {error}"))
+            return Done(number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}"))
         except Exception as error:  # noqa: BLE001 -- whatever the task raised
             return Done(number, error=error)
 
@@ -91,11 +91,11 @@ def _remote() -> Any:
     return ray.remote(num_cpus=1)(_open)
 
 
-def _open(parcel: Parcel, references: list[Any], flags: list[bool]) -> Any:
+def _open(parcel: Payload, references: list[Any], flags: list[bool]) -> Any:
     """In a worker."""
     import ray
 
     found = zip(parcel.keys, references, flags, strict=True)
-    arrays = {key: held(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in found}  # type: ignore[misc]
+    arrays = {key: cached(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in found}  # type: ignore[misc]
     job, task = unpack(parcel, arrays)
     return job(task, 1)

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 
 from ...errors import SolverError
 
-__all__ = ["Alone", "AsynchronousTeam", "Done", "Job", "Team"]
+__all__ = ["AsynchronousExecutor", "Done", "Executor", "Job", "SerialExecutor"]
 
 #: What a worker calls: a task, and the threads that are its share of the worker's machine (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
@@ -38,7 +38,7 @@ class Done:
         return self.value
 
 
-class Team(ABC):
+class Executor(ABC):
     """Workers that run tasks.
 
     Tasks must not depend on each other nor change the arrays that they are given, nor may these change while the team is open:
@@ -70,7 +70,7 @@ class Team(ABC):
         self.close()
 
 
-class Alone(Team):
+class SerialExecutor(Executor):
     """The calling process, one task after the other."""
 
     @property
@@ -84,7 +84,7 @@ class Alone(Team):
             yield number, job(task, None)
 
 
-class AsynchronousTeam(Team):
+class AsynchronousExecutor(Executor):
     """Workers elsewhere: tasks are submitted one by one and collected when they are done."""
 
     #: Tasks that wait at the cluster for each that runs.
@@ -146,6 +146,6 @@ def share_of_cores(tasks: int) -> int:
     return max(1, (os.cpu_count() or 1) // tasks)
 
 
-def lost(what: str) -> SolverError:
+def worker_lost(what: str) -> SolverError:
     """A task that no worker survives, or a cluster that is gone."""
     return SolverError(f"{what}; what was done before is kept where a store or a checkpoint was given")

@@ -91,7 +91,7 @@ class Answer:
         What was done with what was kept of an earlier problem of one path.
     polished : str
         How the point was improved after the solver had ended; empty where it was not.
-    moved : mapping of name to value
+    optimised_parameters : mapping of name to value
         What the solver determined beside the form's variables: parameters of the model that it moved (γ or P of a minimax
         model), weights of objectives.
     model : Model, optional
@@ -99,9 +99,9 @@ class Answer:
     same_problem : bool
         Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds are the
         given one's; else it is an inner problem, whose bound bounds nothing else.
-    unwritten : WriteError, optional
+    write_error : WriteError, optional
         Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
-    whose_word : str
+    bound_caveat : str
         On whose word the bound rests beside this process's, in words for the evidence; empty where on nobody's.
     details : mapping
         Anything else worth showing. For people: no code reads it.
@@ -130,11 +130,11 @@ class Answer:
     bridges: tuple[str, ...] = ()
     update: Update | None = None
     polished: str = ""
-    moved: Mapping[str, Any] = field(default_factory=dict)
+    optimised_parameters: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
     same_problem: bool = False
-    unwritten: WriteError | None = None
-    whose_word: str = ""
+    write_error: WriteError | None = None
+    bound_caveat: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property

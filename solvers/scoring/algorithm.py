@@ -46,7 +46,7 @@ class SupportsState:
     tol: float
     first: int
     log: ProofLog | None = None
-    floor: Fraction = Fraction(0)
+    lower_bound: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +142,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         if limit is not None and search.nodes >= limit:
             return Outcome.NODE_LIMIT
         search.step(*(() if limit is None else (min(limit - search.nodes, 400),)))
-        state.floor = max(state.floor, search.bound)
+        state.lower_bound = max(state.lower_bound, search.bound)
         if state.log is not None and state.log.fault is not None:
             return Outcome.UNWRITTEN
-        if search.value - state.floor <= Fraction(state.tol) * search.value:
+        if search.value - state.lower_bound <= Fraction(state.tol) * search.value:
             return Outcome.CONVERGED
         if state.options.memory_limit is not None and search.memory > state.options.memory_limit:
             return Outcome.MEMORY_LIMIT
@@ -154,7 +154,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def measure(self, state: SupportsState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
         search = state.search
-        bound = below(max(state.floor, search.bound))
+        bound = below(max(state.lower_bound, search.bound))
         return Measure(search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents")
 
     def answer(self, state: SupportsState) -> Answer:
@@ -162,7 +162,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         search, problem = state.search, state.search.reduced.problem
         free = problem.intercept != (0, 0)
         w = np.concatenate([[search.rho0] * free, search.rho]).astype(np.float64)
-        bound = max(state.floor, search.bound)
+        bound = max(state.lower_bound, search.bound)
         details: Mapping[str, Any] = {
             "value": str(search.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
             "distinct_rows": len(search.reduced.Z), "branching": search.branching,
@@ -174,7 +174,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             state.log.finish(search.bound, search.rho0, search.rho)
             details, unwritten = {**details, "proof": str(self.proof)}, state.log.fault
         return Answer(
-            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, unwritten=unwritten, details=dict(details)
+            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, write_error=unwritten, details=dict(details)
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..interface.by_reference import by_reference
 from .compiled import inner
 from .flow import PAIRS, flow
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
 __all__ = ["ALL", "Rows", "Scratch", "bound", "rows_of", "scratch_for"]
 
@@ -67,7 +67,7 @@ class Scratch(NamedTuple):
     queue: Any
 
 
-def rows_of(reduced: Reduced) -> Rows:
+def rows_of(reduced: ReducedScoringProblem) -> Rows:
     """Return the rows that the loops read."""
     r = reduced
     return Rows(
@@ -76,7 +76,7 @@ def rows_of(reduced: Reduced) -> Rows:
     )  # fmt: skip
 
 
-def scratch_for(reduced: Reduced) -> Scratch:
+def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
     """Room for the problem's nodes."""
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())

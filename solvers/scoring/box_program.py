@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray, IntArray
 from ..interface.watched import beyond_fork
 from .multipliers import Box, Multipliers
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
 __all__ = ["BoxProgram", "Relaxed", "middle"]
 
@@ -82,7 +82,7 @@ class BoxProgram:
         All that it has.
     """
 
-    def __init__(self, reduced: Reduced, box: Box, pairs: IntArray) -> None:
+    def __init__(self, reduced: ReducedScoringProblem, box: Box, pairs: IntArray) -> None:
         import highspy  # imported here: it is slow, and few problems need it
 
         native: Any = highspy

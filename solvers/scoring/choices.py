@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
 __all__ = ["branching_for", "greedy_order", "spread_of"]
 
@@ -15,7 +15,7 @@ _MANY, _FEW_VALUES = 17, 4
 _ALIKE = 10
 
 
-def branching_for(reduced: Reduced) -> str:
+def branching_for(reduced: ReducedScoringProblem) -> str:
     """By signs where features are few or most have many values; else by pairs if opposite points are hardly alike, or by support.
 
     Columns of many values tell nearly all points apart: where most are such, linear programs over pairs bound more and cost
@@ -29,7 +29,7 @@ def branching_for(reduced: Reduced) -> str:
     return "pairs" if alike * _ALIKE <= few else "supports"
 
 
-def greedy_order(reduced: Reduced) -> IntArray:
+def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
     """Columns, each the one by which fewest errors are left in cells beside those before it."""
     r = reduced
     order, left = [], list(range(len(r.codes)))
@@ -52,7 +52,7 @@ def greedy_order(reduced: Reduced) -> IntArray:
     return np.array([*order, *left], dtype=np.int64)
 
 
-def spread_of(reduced: Reduced) -> FloatArray:
+def spread_of(reduced: ReducedScoringProblem) -> FloatArray:
     """Mean |x_j - x'_j| over rows of the two classes (a sample of them)."""
     pick = np.random.default_rng(0)
     sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]

@@ -9,16 +9,16 @@ import numpy as np
 from ..interface.by_reference import by_reference
 from .bounds import ALL
 from .compiled import entry, inner
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
-__all__ = ["best_intercept", "descend", "room_for"]
+__all__ = ["best_intercept", "descend", "workspace_for"]
 
 #: Intercepts that are counted; a longer range is sorted.
 _SHORT = 1 << 14
 
 
 @by_reference
-class Room(NamedTuple):
+class DescentWorkspace(NamedTuple):
     """Room for a descent: points that change sides at each intercept, in a short range and in a long one, and scores."""
 
     hist: Any  #: (2, _SHORT)
@@ -28,10 +28,10 @@ class Room(NamedTuple):
     other: Any
 
 
-def room_for(reduced: Reduced) -> Room:
+def workspace_for(reduced: ReducedScoringProblem) -> DescentWorkspace:
     """Room for the problem's rows."""
     m = len(reduced.Z)
-    return Room(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
+    return DescentWorkspace(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
 
 
 @inner

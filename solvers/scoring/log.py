@@ -9,7 +9,7 @@ from ...models.arrays import IntArray
 from ..zero_one.proof.log_file import LogFile
 from .check import FORMAT
 from .multipliers import Multipliers
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 from .tree import CLOSED
 
 __all__ = ["ProofLog"]
@@ -24,7 +24,7 @@ class ProofLog:
     reduced : Reduced
     """
 
-    def __init__(self, path: str, reduced: Reduced) -> None:
+    def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
         self._file = LogFile(path)
         self._reduced, self._written = reduced, set[int]()
         p = reduced.problem

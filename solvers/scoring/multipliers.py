@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...models.arrays import BoolArray, IntArray
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
-__all__ = ["Box", "Held", "Multipliers", "Scores"]
+__all__ = ["Box", "Multipliers", "NodeBound", "Scores"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Multipliers:
     margin: tuple[int, ...]
 
 
-class Held(NamedTuple):
+class NodeBound(NamedTuple):
     """The bound of an open node: the node above it whose multipliers prove it."""
 
     number: int
@@ -64,7 +64,7 @@ class Scores:
     reduced : Reduced
     """
 
-    def __init__(self, reduced: Reduced) -> None:
+    def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
         values = [np.unique(column).tolist() for column in reduced.Z.T]
         self.scale = max((Fraction(x).denominator for column in values for x in column), default=1)  # of doubles: powers of two

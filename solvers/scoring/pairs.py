@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from .box_program import BoxProgram, Relaxed
-from .multipliers import Box, Held, Scores
-from .reduced import Reduced
+from .multipliers import Box, NodeBound, Scores
+from .reduced import ReducedScoringProblem
 from .violated import Violated
 
 __all__ = ["PairProgram"]
@@ -27,10 +27,10 @@ class PairProgram:
     reduced : Reduced
     """
 
-    def __init__(self, reduced: Reduced) -> None:
+    def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
-    def bound(self, box: Box, held: Held | None, cut: int, deadline: float = math.inf) -> tuple[int, Relaxed | None]:
+    def bound(self, box: Box, held: NodeBound | None, cut: int, deadline: float = math.inf) -> tuple[int, Relaxed | None]:
         """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
 
         No round is begun after the deadline, by the clock of `time.perf_counter`.

@@ -12,14 +12,14 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ...models.formulations.margin.scoring_problem import ScoringProblem, as_fraction
 
-__all__ = ["Reduced", "reduce_problem"]
+__all__ = ["ReducedScoringProblem", "reduce_problem"]
 
 #: Largest sum of all costs in units; the search adds in 64-bit integers.
 _MOST_UNITS = 2**60
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedScoringProblem:
     """Distinct rows, the costs of their points by class, and prices, all in whole units of 1/``unit`` or less.
 
     Costs and prices are rounded down where no unit makes them whole, so that a bound in units is a bound. Values of points are
@@ -73,7 +73,7 @@ class Reduced:
         return units / self.unit
 
 
-def reduce_problem(problem: ScoringProblem) -> Reduced:
+def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     """Merge equal rows, and choose the unit: a common denominator, or a power of two where that would be too large."""
     rows, back = np.unique(problem.X, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(rows + 0.0)
@@ -93,7 +93,7 @@ def reduce_problem(problem: ScoringProblem) -> Reduced:
     exact = problem.whole and reach < 2.0**50
     rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52
     apart = 2.0 * (math.ceil(problem.threshold) if exact else float(problem.threshold)) - rounding
-    return Reduced(
+    return ReducedScoringProblem(
         problem=problem,
         Z=rows,
         codes=np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(rows.shape[1], len(rows)),

@@ -16,10 +16,10 @@ from ...models.arrays import IntArray
 from .bounds import ALL, rows_of
 from .box_program import Relaxed, middle
 from .choices import branching_for, greedy_order, spread_of
-from .descent import best_intercept, descend, room_for
-from .multipliers import Box, Held, Multipliers
+from .descent import best_intercept, descend, workspace_for
+from .multipliers import Box, Multipliers, NodeBound
 from .pairs import PairProgram
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 from .tree import HALVES, Stack, below, split, stack_for
 
 __all__ = ["Search"]
@@ -62,7 +62,7 @@ class Search:
         A node whose bound reaches this many units holds nothing better.
     """
 
-    reduced: Reduced
+    reduced: ReducedScoringProblem
     rng: np.random.Generator
     listener: Callable[[IntArray], None] | None = None
     branching: str = "auto"
@@ -87,7 +87,7 @@ class Search:
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
-        self.room = room_for(r)
+        self.room = workspace_for(r)
         nothing = np.zeros(d, dtype=np.int64)
         intercept = self._intercept(nothing)
         self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
@@ -187,7 +187,7 @@ class Search:
         return min(self.reduced.bound(min(units)), self.value) if units else self.value
 
     @property
-    def held(self) -> list[Held]:
+    def held(self) -> list[NodeBound]:
         """The bounds of the open nodes beyond those that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
@@ -205,7 +205,7 @@ class Search:
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.now.top = 0
 
-    def _open(self) -> Held | None:
+    def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
         units, number, (lower, upper, must, more, held) = heapq.heappop(self.heap)
@@ -224,7 +224,7 @@ class Search:
                 return False
         return bool(k.now.top) and self.nodes < self._until
 
-    def _bounded_by_pairs(self, program: PairProgram, box: Box, held: Held | None) -> Held | None:
+    def _bounded_by_pairs(self, program: PairProgram, box: Box, held: NodeBound | None) -> NodeBound | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""
         k = self.stack
         if k.bound[0] < self.cut and box.single:
@@ -236,7 +236,7 @@ class Search:
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:
-                    k.bound[0], held = units, Held(int(k.number[0]), relaxed.held)
+                    k.bound[0], held = units, NodeBound(int(k.number[0]), relaxed.held)
         if k.bound[0] >= self.cut:
             if held is not None and self.certifier is not None:
                 self.certifier(held.number, held.multipliers)

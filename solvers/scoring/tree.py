@@ -20,7 +20,7 @@ from ..interface.by_reference import by_reference
 from ..records.named_scalars import integers_and_floats, named_scalars
 from .bounds import ALL, Scratch, bound, scratch_for
 from .compiled import entry, inner
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
 __all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "split", "stack_for"]
 
@@ -49,7 +49,7 @@ class Stack(NamedTuple):
     scratch: Scratch
 
 
-def stack_for(reduced: Reduced, order: np.ndarray, spread: np.ndarray) -> Stack:
+def stack_for(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
     """Room; ``order`` is that of splits by support, ``spread`` how much a coefficient moves scores."""
     d = reduced.Z.shape[1]
     return Stack(

@@ -9,7 +9,7 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from .compiled import entry
 from .multipliers import Box
-from .reduced import Reduced
+from .reduced import ReducedScoringProblem
 
 __all__ = ["Violated"]
 
@@ -49,7 +49,7 @@ class Violated:
     reduced : Reduced
     """
 
-    def __init__(self, reduced: Reduced) -> None:
+    def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 

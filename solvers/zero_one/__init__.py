@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..interface.solver import Solver
 from .algorithm import ZeroOneBB
-from .transfer import Earlier
+from .transfer import SolvedProblem
 
-__all__ = ["SOLVERS", "Earlier", "ZeroOneBB"]
+__all__ = ["SOLVERS", "SolvedProblem", "ZeroOneBB"]
 
 #: Read by the registry.
 SOLVERS: tuple[Solver, ...] = (ZeroOneBB(),)

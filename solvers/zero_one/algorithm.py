@@ -23,20 +23,20 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
 from ..interface.solver import Gives, SolverInfo
 from ..parallel import Cluster
-from ..parallel.teams import cluster_team
+from ..parallel.teams import cluster_executor
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from ..records.rank import Purpose
-from .engines.engine import Limits, Shared
+from .engines.engine import Limits, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .pieces import check_pieces, checkpoint_of, keep, take_up
+from .pieces import check_pieces, checkpoint_of, resume_search, write_checkpoint
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import for_boxes, reduce_problem
 from .smallest import smallest_problem
 from .state import ZeroOneState
-from .transfer import Earlier, as_earlier, ends_first
-from .turns import EngineName, first_engine, incumbents_sought, rested_engine
+from .transfer import SolvedProblem, as_solved_problem, ends_first
+from .turns import EngineName, engine_at_checkpoint, first_engine, heuristic_is_due
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -109,7 +109,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
-        object.__setattr__(self, "earlier", as_earlier(self.earlier))
+        object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)
         if self.proof is not None:
             if not isinstance(self.proof, str | os.PathLike):
@@ -144,7 +144,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""
-        known = [Earlier.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
+        known = [SolvedProblem.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
         return {"earlier": tuple(known)} if known and self.proof is None else {}
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
@@ -168,16 +168,16 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if engine_name == "boxes" and stopped is None:
             reduced = for_boxes(reduced)
         incumbent = trivial_incumbent(reduced)
-        shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
+        shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
         if stopped is not None:
-            take_up(state, stopped, self.proof)
+            resume_search(state, stopped, self.proof)
         if self.cluster is not None and reduced.rows.size:
-            state.team = cluster_team(self.cluster)
-        shared.raise_floor(0.0)
+            state.team = cluster_executor(self.cluster)
+        shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
-        state.take_earlier(view, as_earlier(self.earlier))
+        state.take_earlier(view, as_solved_problem(self.earlier))
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
@@ -188,7 +188,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         try:
             return self._advance(state, seconds)
         except Exception:  # such as a lost cluster: save the search
-            keep(state)
+            write_checkpoint(state)
             if state.team is not None:
                 state.team.close()
             raise
@@ -198,23 +198,23 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.carried > 0.0 and state.shared.closed:
             return Outcome.CONVERGED
         if state.shared.reduced.rows.shape[0] == 0:
-            state.shared.raise_floor(0.0)
+            state.shared.improve_bound(0.0)
             return Outcome.CONVERGED
         state.checkpoint = False
         if state.keeper is not None and state.keeper.due:
-            keep(state)
+            write_checkpoint(state)
         if state.recorder is None:
-            if not incumbents_sought(state, end):
+            if not heuristic_is_due(state, end):
                 return Outcome.RUNNING
-            engine = rested_engine(state, self._engine_option, self.proof)
+            engine = engine_at_checkpoint(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
-            state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
+            state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.fault is not None:
                 return Outcome.UNWRITTEN
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
             engine.release()  # the proof numbers its subproblems from 1
-            state.recorder = self._recorder(self.proof, state, state.shared.floor)
+            state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
         if state.recorder.fault is not None:
@@ -230,7 +230,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return Measure(
             iteration=0 if engine is None else engine.nodes,
             objective=shared.incumbent.value,
-            bound=shared.floor if state.checkpoint else max(shared.floor, shared.glimpse),
+            bound=shared.lower_bound if state.checkpoint else max(shared.lower_bound, shared.provisional_bound),
             active=0 if engine is None else engine.open_nodes,
             step="start" if engine is None else engine.name,
             checkpoint=state.checkpoint,
@@ -242,7 +242,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         from .subtrees.engine import SubtreeEngine
 
         shared, engine = state.shared, state.engine
-        write_error = keep(state)
+        write_error = write_checkpoint(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = _violations(problem, w)
         update: Update | None = None
@@ -250,7 +250,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         figures = {} if engine is None else engine.figures()
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **figures}
-        if as_earlier(self.earlier):
+        if as_solved_problem(self.earlier):
             details["carried_bound"] = state.carried
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
         if state.team is not None:
@@ -269,8 +269,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
-            unwritten=write_error,
-            whose_word=_bound_caveat(int(figures.get("workers", 0)), self.proof),
+            write_error=write_error,
+            bound_caveat=_bound_caveat(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import ZeroOneProblem
-from .engines.engine import Limits, Shared
+from .engines.engine import Limits, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .local_search import line_minima
@@ -36,7 +36,7 @@ def good_classifier(
         Starting points: the best multiple of each is polished.
     """
     reduced = reduce_problem(problem)
-    shared = Shared(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
     if not reduced.rows.size:
         return shared.incumbent.w
     origin = np.zeros(reduced.rows.shape[1])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...models.arrays import FloatArray
-from .engines.engine import Shared
+from .engines.engine import SharedState
 from .incumbent import hinge_path
 from .local_search import LocalSearch, line_minima
 
@@ -50,7 +50,7 @@ class Heuristic:
         Maximum number of large neighbourhoods; a third of them without success ends those of a level sooner.
     """
 
-    def __init__(self, shared: Shared, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
+    def __init__(self, shared: SharedState, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
         self._shared, self._rng = shared, rng
         self._restarts, self._neighbourhoods = restarts, neighbourhoods
         start = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
-from .reduced import Reduced, evaluate
+from .reduced import ReducedZeroOneProblem, evaluate
 
 __all__ = ["Incumbent", "Polish", "hinge_path", "penalised_rows", "stretched_rows", "trivial_incumbent"]
 
@@ -32,7 +32,7 @@ class Incumbent:
     w: FloatArray
     value: float
 
-    def offer(self, reduced: Reduced, w: FloatArray) -> bool:
+    def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
         """Accept w if it is better, scaled up so that margins within each of `_NEAR` of 1 are exactly met; return True if so."""
         improved = False
         for near in _NEAR:
@@ -46,11 +46,11 @@ class Incumbent:
 class Polish:
     """The hard-margin problem on a given set of points, which improves candidates."""
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     rows: Any
 
     @classmethod
-    def of(cls, reduced: Reduced) -> Polish:
+    def of(cls, reduced: ReducedZeroOneProblem) -> Polish:
         """Return the polish of a reduced problem, with rows for the dual active-set method."""
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
@@ -98,7 +98,7 @@ class Polish:
         return improved
 
 
-def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
+def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
     """Return `kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
     from .kernels.conflicts import Rows
 
@@ -109,7 +109,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
     return Rows(*_layouts(a, pull), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
 
 
-def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
+def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
     """Return the same rows with the intercept as a coordinate whose square, a small share of ``upper``, stays in the norm."""
     from .kernels.conflicts import Rows
 
@@ -142,7 +142,7 @@ def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, A
     return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
 
 
-def trivial_incumbent(reduced: Reduced) -> Incumbent:
+def trivial_incumbent(reduced: ReducedZeroOneProblem) -> Incumbent:
     """Return the better of w = 0 and, with a free intercept, b = ±1."""
     p = reduced.problem.penalised.size
     incumbent = Incumbent(np.zeros(p), math.inf)
@@ -153,7 +153,7 @@ def trivial_incumbent(reduced: Reduced) -> Incumbent:
     return incumbent
 
 
-def hinge_path(reduced: Reduced, deadline: float = math.inf) -> FloatArray:
+def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> FloatArray:
     """Return the minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starting points.
 
     Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.

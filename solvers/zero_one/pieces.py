@@ -14,9 +14,9 @@ from .proof.box_writer import ProofWriter
 from .state import ZeroOneState
 
 if TYPE_CHECKING:
-    from .subtrees.checkpoint import Checkpoint, Stopped
+    from .subtrees.checkpoint import Checkpoint, StoppedSearch
 
-__all__ = ["check_pieces", "checkpoint_of", "in_pieces", "keep", "take_up"]
+__all__ = ["check_pieces", "checkpoint_of", "resume_search", "runs_in_pieces", "write_checkpoint"]
 
 
 def check_pieces(engine: str, checkpoint: object) -> None:
@@ -45,7 +45,7 @@ def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
     return Checkpoint(path, problem, tol)
 
 
-def take_up(state: ZeroOneState, stopped: Stopped, proof: str | None) -> None:
+def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:
     """Restore the state from a saved search.
 
     Raises
@@ -61,10 +61,10 @@ def take_up(state: ZeroOneState, stopped: Stopped, proof: str | None) -> None:
     shared.incumbent.offer(shared.reduced, stopped.w)
     if shared.upper > stopped.begun.ground.upper:
         raise DataError("the checkpoint's incumbent is worse than the one that its search began with")
-    shared.floor, state.earlier_nodes, state.stopped = stopped.floor, stopped.nodes, stopped
+    shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
 
 
-def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
+def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
     from .engines.boxes import BoxEngine
     from .subtrees.conflict_engine import ConflictTeamEngine
@@ -84,7 +84,7 @@ def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     return local_engine if state.team is None else SubtreeEngine(shared, local_engine, state.team, state.writer)
 
 
-def _writer(state: ZeroOneState, stopped: Stopped | None, proof: str) -> ProofWriter:
+def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
     """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
     checkpoint = state.keeper
     if state.writer is not None:
@@ -97,7 +97,7 @@ def _writer(state: ZeroOneState, stopped: Stopped | None, proof: str) -> ProofWr
     return ProofWriter(proof, state.shared.reduced, None if checkpoint is None else checkpoint.part())
 
 
-def keep(state: ZeroOneState) -> WriteError | None:
+def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
     from .engines.boxes import BoxEngine
     from .subtrees.engine import SubtreeEngine

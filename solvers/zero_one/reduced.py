@@ -22,7 +22,7 @@ from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from .rotation import constant_column, errors, rotation, turned
 
-__all__ = ["Reduced", "evaluate", "for_boxes", "reduce_problem"]
+__all__ = ["ReducedZeroOneProblem", "evaluate", "for_boxes", "reduce_problem"]
 
 _EPS = 2.0**-53
 #: Largest divisor of the least weight that is tried as the common step of all weights.
@@ -30,7 +30,7 @@ _MAX_DIVISOR = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedZeroOneProblem:
     """The reduced problem and its map to the original one.
 
     Parameters
@@ -91,7 +91,7 @@ class Reduced:
         positive = float(self.weights[self.rows[:, -1] > 0].sum())
         return min(positive, total - positive)
 
-    def restretched(self, upper: float) -> Reduced:
+    def restretched(self, upper: float) -> ReducedZeroOneProblem:
         """Return the same problem with the free column scaled for an optimum of at most ``upper``, in reduced units."""
         if not self.free or not self.rows.size:
             return self
@@ -157,7 +157,7 @@ class Reduced:
         return original_bound * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
 
 
-def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
+def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> ReducedZeroOneProblem:
     """Validate the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
 
     With ``full`` no direction is dropped.
@@ -195,10 +195,12 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
         stretch = _stretch(block, float(row_weights.sum()))
         rows[:, k] = distinct[:, ~penalised][:, 0] * stretch
         T[~penalised, k] = stretch
-    return Reduced(rows, np.asarray(row_weights, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem)
+    return ReducedZeroOneProblem(
+        rows, np.asarray(row_weights, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem
+    )
 
 
-def for_boxes(reduced: Reduced) -> Reduced:
+def for_boxes(reduced: ReducedZeroOneProblem) -> ReducedZeroOneProblem:
     """Return the same problem, row by row, in coordinates in which boxes exclude many pairs of points."""
     problem, member, penalised = reduced.problem, reduced.member, np.asarray(reduced.problem.penalised, dtype=bool)
     if not reduced.rows.size:

@@ -11,16 +11,16 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
-from ..parallel.team import AsynchronousTeam
+from ..parallel.team import AsynchronousExecutor
 from ..records.options import Options
-from .engines.engine import Engine, Shared
+from .engines.engine import Engine, SharedState
 from .heuristic import Heuristic
 from .proof.box_writer import ProofWriter
 from .proof.conflict_recorder import ConflictRecorder
 
 if TYPE_CHECKING:
-    from .subtrees.checkpoint import Checkpoint, Stopped
-from .transfer import Earlier, carried_bound
+    from .subtrees.checkpoint import Checkpoint, StoppedSearch
+from .transfer import SolvedProblem, transferred_bound
 
 __all__ = ["ZeroOneState"]
 
@@ -29,7 +29,7 @@ __all__ = ["ZeroOneState"]
 class ZeroOneState:
     """The state of a run: heuristic, engine, proof writers, checkpoint and counters."""
 
-    shared: Shared
+    shared: SharedState
     options: Options
     rng: np.random.Generator
     engine_name: str
@@ -42,8 +42,8 @@ class ZeroOneState:
     carried: float = 0.0
     again: int = 0  #: node count of the engine at which the heuristic runs again
     keeper: Checkpoint | None = None
-    stopped: Stopped | None = None  #: the saved search, until it continues
-    team: AsynchronousTeam | None = None
+    stopped: StoppedSearch | None = None  #: the saved search, until it continues
+    team: AsynchronousExecutor | None = None
     checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
 
     @property
@@ -66,13 +66,13 @@ class ZeroOneState:
         self.shared.incumbent.offer(reduced, w)
         self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
 
-    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[Earlier]) -> None:
+    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> None:
         """Offer the solutions of solved problems to the incumbent, and take over the bound that they imply."""
         if not earlier:
             return
-        bound = carried_bound(view, earlier)
+        bound = transferred_bound(view, earlier)
         for item in earlier:
             if item.w is not None:
                 self.take_start(item.w)
-        self.shared.floor = max(self.shared.floor, min(bound, self.shared.incumbent.value))
-        self.carried = self.shared.floor
+        self.shared.lower_bound = max(self.shared.lower_bound, min(bound, self.shared.incumbent.value))
+        self.carried = self.shared.lower_bound

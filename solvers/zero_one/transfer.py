@@ -24,13 +24,13 @@ from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..judging.result import Result
 
-__all__ = ["Earlier", "as_earlier", "carried_bound", "ends_first"]
+__all__ = ["SolvedProblem", "as_solved_problem", "ends_first", "transferred_bound"]
 
 _EPS = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class SolvedProblem:
     """A related 0-1 problem with a point and a lower bound of its optimum.
 
     Parameters
@@ -46,7 +46,7 @@ class Earlier:
     w: FloatArray | None
 
     @classmethod
-    def of(cls, model: Model, result: Result) -> Earlier:
+    def of(cls, model: Model, result: Result) -> SolvedProblem:
         """Return the record of a solved model with a λ. A bound that is not proved is ignored.
 
         Raises
@@ -65,8 +65,8 @@ class Earlier:
         return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
 
 
-def as_earlier(given: object) -> tuple[Earlier, ...]:
-    """Return a tuple of `Earlier` from `Earlier` objects or pairs (model, result).
+def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
+    """Return a tuple of `SolvedProblem` from `SolvedProblem` objects or pairs (model, result).
 
     Raises
     ------
@@ -78,16 +78,16 @@ def as_earlier(given: object) -> tuple[Earlier, ...]:
         items = (items,)  # one pair
     records = []
     for item in items:
-        if isinstance(item, Earlier):
+        if isinstance(item, SolvedProblem):
             records.append(item)
         elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], Model) and isinstance(item[1], Result):
-            records.append(Earlier.of(item[0], item[1]))
+            records.append(SolvedProblem.of(item[0], item[1]))
         else:
             raise InputError(f"earlier must hold pairs (model, result) of solved 0-1 problems; it holds a {type(item).__name__}")
     return tuple(records)
 
 
-def carried_bound(problem: ZeroOneProblem, earlier: Sequence[Earlier]) -> float:
+def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> float:
     """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text).
 
     Raises
@@ -115,7 +115,7 @@ def carried_bound(problem: ZeroOneProblem, earlier: Sequence[Earlier]) -> float:
     return max(0.0, *(_bound_at(theta, weights, counts, bounds) for theta in candidates))
 
 
-def _weights(problem: ZeroOneProblem, known: Sequence[Earlier]) -> tuple[FloatArray, FloatArray]:
+def _weights(problem: ZeroOneProblem, known: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
     """Return the distinct rows (λ_i, λ¹_i, λ²_i, ...) of all points, equal points summed, and their multiplicities."""
     table: dict[bytes, FloatArray] = {}
     for column, source in enumerate([problem, *(item.problem for item in known)]):

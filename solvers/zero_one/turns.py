@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 
 from .engines.engine import Engine
 from .incumbent import Polish
-from .pieces import in_pieces
+from .pieces import runs_in_pieces
 from .proof.box_writer import ProofWriter
 from .reduced import for_boxes
 from .state import ZeroOneState
 
-__all__ = ["EngineName", "first_engine", "incumbents_sought", "rested_engine"]
+__all__ = ["EngineName", "engine_at_checkpoint", "first_engine", "heuristic_is_due"]
 
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
@@ -39,10 +39,10 @@ def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) ->
     return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
 
 
-def incumbents_sought(state: ZeroOneState, end: float) -> bool:
+def heuristic_is_due(state: ZeroOneState, end: float) -> bool:
     """Run the due steps of the heuristic until the clock shows ``end``; return True if the engine is next."""
     heuristic, engine = state.heuristic, state.engine
-    if heuristic is None or (engine is not None and not engine.rested):
+    if heuristic is None or (engine is not None and not engine.at_checkpoint):
         return True
     initial_effort, ratio = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
     engine_effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
@@ -55,10 +55,10 @@ def incumbents_sought(state: ZeroOneState, end: float) -> bool:
     return True
 
 
-def rested_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
+def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
     """Return the engine, at the start of a slice. Before a slice engines are replaced and the heuristic runs again."""
     engine = state.engine
-    if engine is not None and not engine.rested:
+    if engine is not None and not engine.at_checkpoint:
         return engine
     if engine is None or engine.stale:
         if engine is not None:
@@ -86,7 +86,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
     if state.team is not None or state.keeper is not None:
-        return in_pieces(state, threads, proof)
+        return runs_in_pieces(state, threads, proof)
     shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
     if proof is not None and state.engine_name == "boxes":

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from .verbs import Verb
+from .verbs import LateMethod
 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
@@ -141,7 +141,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 #: Who does what a formulation or a form offers and their room cannot do.
-Verb.homes |= {"conflict": "marginopt.solvers.checks.conflict"}
+LateMethod.homes |= {"conflict": "marginopt.solvers.checks.conflict"}
 
 __all__ = [
     "RBF",

@@ -5,7 +5,7 @@ A package names what it adds in its ``pyproject.toml``, one entry point for each
     [project.entry-points."marginopt.solvers"]
     nearest = "my_package.nearest:SOLVER"
 
-A session calls ``marginopt.register(thing)``. Both end on one `Shelf` for each kind, which the catalogues ask for what they do
+A session calls ``marginopt.register(thing)``. Both end on one `PluginRegistry` for each kind, which the catalogues ask for what they do
 not know themselves. Nothing is looked up before a name that is not ours, or a whole list, is asked for; a package is imported
 when one of its names is. What cannot be used (it fails to import, takes a name that exists, is not of the kind) never hides the
 rest: it stands in the lists with its reason, and raises `ExtensionError` when it is asked for.
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from .errors import ExtensionError, InputError
 
-__all__ = ["Shelf", "register"]
+__all__ = ["PluginRegistry", "register"]
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class _Promise:
 
 
 @dataclass(eq=False)
-class Shelf(Generic[T]):
+class PluginRegistry(Generic[T]):
     """The things of one kind that come from outside, by name.
 
     Parameters
@@ -66,10 +66,10 @@ class Shelf(Generic[T]):
     _failed: dict[str, str] = field(default_factory=dict, init=False)
 
     #: Every shelf there is; `register` asks them in turn.
-    every: ClassVar[list[Shelf[Any]]] = []
+    every: ClassVar[list[PluginRegistry[Any]]] = []
 
     def __post_init__(self) -> None:
-        Shelf.every.append(self)
+        PluginRegistry.every.append(self)
 
     @cached_property
     def _promises(self) -> dict[str, list[_Promise]]:
@@ -205,12 +205,12 @@ def register(thing: object, *, replace: bool = False) -> None:
     InputError
         It is none of these; its name is no text in small letters, or is taken.
     """
-    for shelf in Shelf.every:
+    for shelf in PluginRegistry.every:
         accepted = shelf.accept(thing)
         if accepted is not None:
             shelf.add(accepted, replace=replace)
             return
-    kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in Shelf.every)
+    kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in PluginRegistry.every)
     raise InputError(f"cannot register {_shown(thing)}: it must be one of {kinds}")
 
 

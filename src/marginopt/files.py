@@ -30,12 +30,12 @@ from .errors import DataError, WriteError
 
 __all__ = [
     "COMPRESSED",
-    "FAULTS",
+    "READ_ERRORS",
     "READ_LIMIT",
     "check_target",
-    "fault",
     "read_arrays",
     "read_bytes",
+    "read_error",
     "read_text",
     "whole_file",
     "without_compression",
@@ -51,7 +51,7 @@ COMPRESSED = (".bz2", ".gz", ".xz")
 #: Members that an archive may have.
 _MOST_MEMBERS = 100_000
 #: What bytes that are not of their format can raise in a parser, numpy, zipfile and the decompressors.
-FAULTS: tuple[type[Exception], ...] = (
+READ_ERRORS: tuple[type[Exception], ...] = (
     ValueError,
     LookupError,
     TypeError,
@@ -72,7 +72,7 @@ FAULTS: tuple[type[Exception], ...] = (
 )
 
 
-def fault(error: BaseException) -> str:
+def read_error(error: BaseException) -> str:
     """Return the error of a file in words, where a parser gives only the name of its exception."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
@@ -228,8 +228,8 @@ def _unpacked(file: Path) -> bytes:
             content: bytes = packed.read(READ_LIMIT + 1)
     except (FileNotFoundError, PermissionError):
         raise
-    except FAULTS as error:
-        raise DataError(f"{file} cannot be read: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{file} cannot be read: {read_error(error)}") from None
     if len(content) > READ_LIMIT:
         raise DataError(f"{file} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size")
     return content
@@ -303,8 +303,8 @@ def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, np
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except DataError as error:
         raise DataError(str(error) if str(path) in str(error) else f"{path} cannot be read as {what}: {error}") from None
-    except FAULTS as error:
-        raise DataError(f"{path} cannot be read as {what}: {fault(error)}") from None
+    except READ_ERRORS as error:
+        raise DataError(f"{path} cannot be read as {what}: {read_error(error)}") from None
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

@@ -1,6 +1,6 @@
 """Verbs of what is stated that a later room does: the earlier room says what the verb is, the package who does it.
 
-``form.conflict()`` solves, and a form knows no solver: imports point one way. So the room of the object holds a `Verb`, whose
+``form.conflict()`` solves, and a form knows no solver: imports point one way. So the room of the object holds a `LateMethod`, whose
 type is the signature; `marginopt`, which knows every room and comes before all of them, names the module that does it
 (`Verb.homes`); and that module gives its function, which type checkers compare with the signature (`Verb.done_by`). It is
 imported when the verb is first called, so that stating a problem loads no solver.
@@ -14,14 +14,14 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import ClassVar, Generic, ParamSpec, TypeVar
 
-__all__ = ["Verb"]
+__all__ = ["LateMethod"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F")
 
 
-class Verb(Generic[P, R]):
+class LateMethod(Generic[P, R]):
     """A method that an object offers and a later layer implements.
 
     Parameters

@@ -27,8 +27,8 @@ from marginopt.papers.task import measure_all
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
 from marginopt.selection import select
-from marginopt.solvers.parallel import team_of
-from marginopt.solvers.parallel.team import AsynchronousTeam
+from marginopt.solvers.parallel import choose_executor
+from marginopt.solvers.parallel.team import AsynchronousExecutor
 
 pytest.importorskip("distributed")
 
@@ -130,15 +130,15 @@ class Deadly:
 def _killing(monkeypatch: pytest.MonkeyPatch, died: Path) -> list[list[int]]:
     """A worker is killed in the first task of a call; which results come back, for each run on a team."""
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
-    run, back = AsynchronousTeam.run, list[list[int]]()
+    run, back = AsynchronousExecutor.run, list[list[int]]()
 
-    def deadly(team: AsynchronousTeam, job: Any, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    def deadly(team: AsynchronousExecutor, job: Any, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         back.append([])
         for number, value in run(team, Deadly(job, died), tasks):
             back[-1].append(number)
             yield number, value
 
-    monkeypatch.setattr(AsynchronousTeam, "run", deadly)
+    monkeypatch.setattr(AsynchronousExecutor, "run", deadly)
     return back
 
 
@@ -208,7 +208,7 @@ def measured(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def test_the_papers_runs_are_measured_on_the_workers_and_stored_here(cluster: DaskCluster, client: Any, tmp_path: Path) -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     runs = [Run.of(Experiment("any", measured), size=size, seed=seed) for size in (1, 2, 3) for seed in (0, 1)]
-    with team_of(cluster=cluster.address) as team:
+    with choose_executor(cluster=cluster.address) as team:
         found, lacking = measure_all(runs, tmp_path / "runs.db", team, progress=False)
     assert not lacking and [found[run]["value"] for run in runs] == [10, 11, 20, 21, 30, 31]
     assert {found[run]["pid"] for run in runs} <= {worker.pid for worker in cluster.workers}

@@ -29,9 +29,9 @@ class Renamed(SMO):
 @pytest.fixture(autouse=True)
 def tidy() -> Iterator[None]:
     """Leave no trace in the process."""
-    before = [dict(shelf._session) for shelf in extensions.Shelf.every]
+    before = [dict(shelf._session) for shelf in extensions.PluginRegistry.every]
     yield
-    for shelf, session in zip(extensions.Shelf.every, before, strict=True):
+    for shelf, session in zip(extensions.PluginRegistry.every, before, strict=True):
         shelf._session.clear()
         shelf._session.update(session)
         shelf.refresh()
@@ -52,7 +52,7 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, points: 
     (info / "entry_points.txt").write_text(points)
     (folder / f"{name}.py").write_text(module)
     monkeypatch.syspath_prepend(folder)
-    for shelf in extensions.Shelf.every:
+    for shelf in extensions.PluginRegistry.every:
         shelf.refresh()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sources import PARTS, ROOT, imports_of, module_files
 
-from marginopt.verbs import Verb
+from marginopt.verbs import LateMethod
 
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
@@ -197,16 +197,16 @@ def test_every_verb_has_a_home_that_does_it() -> None:
     """What a room offers and cannot do (`marginopt.verbs`): the package names who does it, and there the function is given."""
     texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
     stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: Verb\[.*\] = Verb\("(\w+)"\)', text, re.MULTILINE)}
-    assert stated == set(Verb.homes)
+    assert stated == set(LateMethod.homes)
     code = "import sys, marginopt.models.program.form; print([m for m in sys.modules if m.startswith('marginopt.solvers')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60).stdout.strip() == b"[]"
-    for home in Verb.homes.values():
+    for home in LateMethod.homes.values():
         text = Path(import_module(home).__file__ or "").read_text(encoding="utf-8")
         assert re.search(r"^[A-Z_]+\.done_by\(\w+\)$", text, re.MULTILINE)
 
 
 def test_a_verb_that_its_home_does_not_do_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Verb.homes, "nothing", "marginopt.verbs")
-    verb: Verb[[], None] = Verb("nothing")
+    monkeypatch.setitem(LateMethod.homes, "nothing", "marginopt.verbs")
+    verb: LateMethod[[], None] = LateMethod("nothing")
     with pytest.raises(RuntimeError, match="does not do 'nothing'"):
         verb()

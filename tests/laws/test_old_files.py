@@ -52,7 +52,7 @@ def test_a_result_is_read_and_its_claims_hold_for_the_model(solver: str) -> None
 def test_what_stood_among_the_details_has_its_place() -> None:
     result = mo.load_result(OLD / "maxmin.npz")
     assert result.status is Status.STATIONARY
-    assert set(result.moved) == {"gamma"}
+    assert set(result.optimised_parameters) == {"gamma"}
     assert result.stationarity is not None and result.stationarity <= 1e-3
     assert len(result.history) == result.details["models_trained"]
     assert mo.load_result(OLD / "auto-simplex.npz").details["algorithm"] == "smo with Newton finisher"

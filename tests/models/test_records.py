@@ -12,7 +12,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.models import Data, FormulationInfo, Parameter, formulations
+from marginopt.models import DataKind, FormulationInfo, Parameter, formulations
 from marginopt.models.formulations import all_formulations, get_formulation
 
 ROOT = Path(__file__).parents[2] / "models" / "formulations"
@@ -98,13 +98,13 @@ def test_a_record_is_registered_once() -> None:
     class Mine(mo.HingeSVM):
         pass
 
-    mine = FormulationInfo(Mine, "mine", "mine", "me (1)", Data.TWO_CLASSES, hinge.build, hinge.parameters)
+    mine = FormulationInfo(Mine, "mine", "mine", "me (1)", DataKind.TWO_CLASSES, hinge.build, hinge.parameters)
     mo.register(mine)
     try:
         assert get_formulation("mine") is get_formulation("Mine") is mine
         assert list(formulations())[-1] == "mine"  # type: ignore[operator]
         with pytest.raises(InputError, match="was registered in this session"):
-            mo.register(FormulationInfo(Mine, "mine", "", "", Data.TWO_CLASSES, hinge.build))
+            mo.register(FormulationInfo(Mine, "mine", "", "", DataKind.TWO_CLASSES, hinge.build))
     finally:
         formulations.EXTENSIONS.remove("mine")
     with pytest.raises(InputError, match="there is no formulation"):
@@ -121,9 +121,9 @@ def test_what_is_no_new_record_is_refused() -> None:
     build = get_formulation("hinge").build
     for thing, message in (
         (mo.HingeSVM, r"its record: FormulationInfo\(HingeSVM"),
-        (FormulationInfo(HingeSVM, "other", "", "", Data.TWO_CLASSES, build), "which result files use"),
-        (FormulationInfo(mo.HingeSVM, "hinge", "", "", Data.TWO_CLASSES, build), "which result files use"),
-        (FormulationInfo(Half, "half", "", "", Data.TWO_CLASSES, build), "abstract: it lacks compile, form_bytes, statement"),
+        (FormulationInfo(HingeSVM, "other", "", "", DataKind.TWO_CLASSES, build), "which result files use"),
+        (FormulationInfo(mo.HingeSVM, "hinge", "", "", DataKind.TWO_CLASSES, build), "which result files use"),
+        (FormulationInfo(Half, "half", "", "", DataKind.TWO_CLASSES, build), "abstract: it lacks compile, form_bytes, statement"),
     ):
         with pytest.raises(InputError, match=message):
             mo.register(thing)
@@ -131,7 +131,7 @@ def test_what_is_no_new_record_is_refused() -> None:
 
 def test_a_record_of_arrays_needs_an_example() -> None:
     with pytest.raises(InputError, match="belong to"):
-        FormulationInfo(mo.HingeSVM, "h", "s", "r", Data.ARRAYS, get_formulation("hinge").build, arrays=("X",))
+        FormulationInfo(mo.HingeSVM, "h", "s", "r", DataKind.ARRAYS, get_formulation("hinge").build, arrays=("X",))
     assert Parameter("lower_end", "x").option == "--lower-end"
 
 
@@ -164,7 +164,7 @@ def test_a_formulation_is_public_without_a_line_elsewhere() -> None:
         pass
 
     hinge = get_formulation("hinge")
-    mo.register(FormulationInfo(UnheardOf, "unheard", "s", "r", Data.TWO_CLASSES, hinge.build, hinge.parameters))
+    mo.register(FormulationInfo(UnheardOf, "unheard", "s", "r", DataKind.TWO_CLASSES, hinge.build, hinge.parameters))
     try:
         assert mo.UnheardOf is UnheardOf
         assert mo.models.UnheardOf is UnheardOf

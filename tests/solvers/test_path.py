@@ -266,7 +266,7 @@ def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values:
     moved = model
     for value in values:
         moved.form  # noqa: B018 - compiled before the next is made of it
-        moved = moved.moved(parameter, value)
+        moved = moved.with_parameter(parameter, value)
         anew = dataclasses.replace(model, **{parameter: value})
         assert str(anew.form.diff(moved.form)) == "no difference"
         assert str(moved) == str(anew)
@@ -274,4 +274,4 @@ def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values:
         z = {c.label: np.full(c.rows, 0.02) for c in anew.form.constraints}
         assert moved.bound(x, z).value == anew.bound(x, z).value
     with pytest.raises(mo.InputError):
-        moved.moved(parameter, -1.0)
+        moved.with_parameter(parameter, -1.0)

@@ -20,7 +20,7 @@ from marginopt.models.formulations.stiefel import StiefelQP
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
-from marginopt.solvers.interface.watched import LEFT, LeftCall, lateness, looking, within
+from marginopt.solvers.interface.watched import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
 from marginopt.solvers.records.answer import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
 
@@ -171,23 +171,25 @@ def test_a_step_that_would_end_after_the_limit_is_not_begun() -> None:
 def test_a_call_is_left_and_what_it_raises_is_raised() -> None:
     begin = time.perf_counter()
     release = threading.Event()
-    with pytest.raises(LeftCall):
-        within(release.wait, Options(time_limit=0.05), begin)
+    with pytest.raises(CallTimeout):
+        run_with_timeout(release.wait, Options(time_limit=0.05), begin)
     release.set()
-    assert within(lambda: 3, Options(), begin) == 3
-    assert within(lambda: 4, Options(time_limit=5.0), begin) == 4
+    assert run_with_timeout(lambda: 3, Options(), begin) == 3
+    assert run_with_timeout(lambda: 4, Options(time_limit=5.0), begin) == 4
     with pytest.raises(ZeroDivisionError):
-        within(lambda: 1 // 0, Options(time_limit=5.0), time.perf_counter())
-    with pytest.raises(LeftCall):
-        looking(Options(time_limit=0.05), begin - 10.0)()
-    looking(Options(), begin - 10.0)()
+        run_with_timeout(lambda: 1 // 0, Options(time_limit=5.0), time.perf_counter())
+    with pytest.raises(CallTimeout):
+        polling(Options(time_limit=0.05), begin - 10.0)()
+    polling(Options(), begin - 10.0)()
 
 
 def test_a_result_says_that_its_solver_was_late() -> None:
     answer = Answer(Status.OPTIMAL, build_seconds=0.4, solve_seconds=1.0)
-    said = lateness(answer, Options(time_limit=0.5), "one factorisation")
+    said = time_limit_remark(answer, Options(time_limit=0.5), "one factorisation")
     assert said == "took 1.4 s for a time limit of 0.5 s: it does not look at the clock in one factorisation"
-    assert not lateness(answer, Options(time_limit=1.0), "one factorisation") and not lateness(answer, Options(), "")
+    assert not time_limit_remark(answer, Options(time_limit=1.0), "one factorisation") and not time_limit_remark(
+        answer, Options(), ""
+    )
 
 
 def test_a_left_call_does_not_hold_a_path_to_its_model() -> None:

@@ -16,7 +16,7 @@ from marginopt.models import (
     Bound,
     BoxQP,
     Constraint,
-    Data,
+    DataKind,
     FormulationInfo,
     Line,
     Model,
@@ -27,7 +27,7 @@ from marginopt.models import (
     Statement,
 )
 from marginopt.models.arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector
-from marginopt.models.looks.explained import Explained, priced, two_classes
+from marginopt.models.looks.explained import PointExplanation, priced, two_classes
 from marginopt.models.record import Arrays, Chosen, always
 from marginopt.models.views import BoxPoint
 
@@ -162,7 +162,7 @@ class HuberSVM(Model):
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Scores, margins and multipliers of the points."""
         weights = priced(multipliers, "margin", self.y.size)
         return two_classes(self.X, self.y, lambda X: np.asarray(X @ values["w"]), weights, unit=True)
@@ -204,7 +204,7 @@ HUBER = FormulationInfo(
     name="huber",
     summary="SVM with the Huber loss, linear",
     reference="Rosset, Zhu: Piecewise linear regularized solution paths, 2007, section 3",
-    data=Data.TWO_CLASSES,
+    data=DataKind.TWO_CLASSES,
     build=_build,
     parameters=(
         Parameter("lam", "λ, cost of the loss", float, 1.0),

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....errors import DataError, ExportError
-from ....files import FAULTS, fault, read_text, without_compression
+from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..shared.layout import Layout
@@ -124,8 +124,8 @@ def read_form(path: str | Path) -> StandardForm:
     reading = Source(source)
     try:
         return _checked(chosen.read(reading))
-    except FAULTS as error:
-        text = fault(error)
+    except READ_ERRORS as error:
+        text = read_error(error)
         place = "" if str(source) in text else f"{source}{f', line {reading.line}' if reading.line else ''}: "
         what = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
         raise DataError(f"{place}{what}{text}") from error

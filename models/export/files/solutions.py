@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import DataError
-from ....files import FAULTS, fault, read_bytes, read_text
+from ....files import READ_ERRORS, read_bytes, read_error, read_text
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
@@ -83,8 +83,8 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
                 return _in_order(form, read(lines))
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
-    except FAULTS as error:
-        raise DataError(f"{source} cannot be read as a solution of {form.name}: {fault(error)}") from error
+    except READ_ERRORS as error:
+        raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}") from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
         "AMPL .sol"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....errors import DataError
-from ....files import FAULTS, fault, read_text, without_compression
+from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...arrays import IntArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, StandardForm
@@ -151,5 +151,5 @@ class Layout:
             return None
         try:
             return cls.from_record(json.loads(read_text(place)))
-        except FAULTS as error:
-            raise DataError(f"its sidecar {place.name} cannot be read: {fault(error)}") from error
+        except READ_ERRORS as error:
+            raise DataError(f"its sidecar {place.name} cannot be read: {read_error(error)}") from error

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
 from ...kernels.kernels import Kernel, as_kernel, expansion
-from ...looks.explained import Explained, priced, two_classes
+from ...looks.explained import PointExplanation, priced, two_classes
 from ...model import Appraisal, Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -21,7 +21,7 @@ from ...program.svec import svec, svec_size
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
-from ..margin.composing import silently
+from ..margin.composing import without_checks
 from ..margin.losses.strongest_conic import StrongestConic
 from ..margin.model import Margin
 from ..margin.regularisers.kernel_norm import KernelNorm
@@ -164,12 +164,12 @@ class ConicSVM(Model):
         X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
-        with silently():
+        with without_checks():
             return Margin(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
 
-    def moved(self, parameter: str, value: Any) -> Self:
+    def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
-        other = super().moved(parameter, value)
+        other = super().with_parameter(parameter, value)
         same = parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
         if not same or "form" not in vars(self):
             return other
@@ -234,7 +234,7 @@ class ConicSVM(Model):
         known = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
         return appraise_point(problem, values, self.bound(known, multipliers))
 
-    def costless(self) -> dict[str, FloatArray] | None:
+    def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """κ = 1 lets every point go: w = 0, W = 0, z = 1."""
         if self.kappa != 1.0:
             return None
@@ -267,7 +267,7 @@ class ConicSVM(Model):
         coefficients = values["w"] * self.y
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         weights = priced(multipliers, "margin" if self.hard else "hull", self.y.size)
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import FloatArray
 from ...kernel_names import kernel_parameters, named_kernel
-from ...record import Arrays, Chosen, Data, FormulationInfo
+from ...record import Arrays, Chosen, DataKind, FormulationInfo
 from ...views import ConicProblem
 from ..linear import COST_OR_SHARE
 from .model import ConicSVM
@@ -41,7 +41,7 @@ FORMULATIONS = (
         name="conic",
         summary="conic relaxation of the 0-1 loss, a semidefinite program",
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         build=_build,
         objective=_objective,
         parameters=(

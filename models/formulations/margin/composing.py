@@ -13,11 +13,11 @@ from .model import CHECKED, Margin
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 
-__all__ = ["silently", "silently_composed"]
+__all__ = ["unchecked_margin", "without_checks"]
 
 
 @contextmanager
-def silently() -> Iterator[None]:
+def without_checks() -> Iterator[None]:
     """Problems stated inside say nothing of their features."""
     token = CHECKED.set(True)
     try:
@@ -26,7 +26,7 @@ def silently() -> Iterator[None]:
         CHECKED.reset(token)
 
 
-def silently_composed(
+def unchecked_margin(
     X: Points,
     y: FloatArray,
     loss: Loss,
@@ -37,5 +37,5 @@ def silently_composed(
     domain: Domain = Reals(),  # noqa: B008 - frozen
 ) -> Margin:
     """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
-    with silently():
+    with without_checks():
         return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)

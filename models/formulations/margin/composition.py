@@ -11,7 +11,7 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
-from ...appraisal import Appraisal, Counted
+from ...appraisal import Appraisal, CountedCost
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
@@ -19,7 +19,7 @@ from ...margin_view import MarginProblem
 from ...model import Bound, Model
 from ..linear import dense_signed_rows
 from .assembly import Assembly
-from .counted import Counting
+from .counted import ExactCount
 from .domains import Domain, Reals
 from .features import Features, Images, Plain
 from .losses.hinge import Hinge
@@ -29,7 +29,7 @@ from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
 from .scoring_problem import ScoringProblem, composed_problem
-from .searched import Searched, searched
+from .searched import MarginProblemView, margin_problem_of
 
 __all__ = ["Composition"]
 
@@ -92,7 +92,7 @@ class Composition(Model):
         """
         on_disk = isinstance(self.X, Rows)
         if kind is MarginProblem:
-            return self.searched.problem(lambda: dense_signed_rows(self.points, self.y), self.costs)  # type: ignore[return-value]
+            return self.margin_problem.problem(lambda: dense_signed_rows(self.points, self.y), self.costs)  # type: ignore[return-value]
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
         if not self.domain.free or self.subject_to or not self.loss.labels:
@@ -111,11 +111,11 @@ class Composition(Model):
         return view if isinstance(view, kind) else None
 
     @cached_property
-    def searched(self) -> Searched:
+    def margin_problem(self) -> MarginProblemView:
         """The problem that `margin-bb` reads, or the reason why it reads none."""
         if isinstance(self.X, Rows):
-            return Searched(obstacle="rows in blocks are read by solvers of hinges alone")
-        return searched(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+            return MarginProblemView(obstacle="rows in blocks are read by solvers of hinges alone")
+        return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
 
     def _setting(self) -> Setting:
         """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
@@ -172,7 +172,7 @@ class Composition(Model):
         return self.loss.nonnegative()
 
     @cached_property
-    def counting(self) -> Counting | None:
+    def counting(self) -> ExactCount | None:
         """The parts of the objective that a rounding of w may change; None where the rows are on disk or too many to be counted
         in memory.
         """
@@ -182,7 +182,7 @@ class Composition(Model):
         if A.shape[0] * A.shape[1] > _COUNTED:
             return None
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return Counting.of(*parts, self._setting(), (A.toarray(), c))
+        return ExactCount.of(*parts, self._setting(), (A.toarray(), c))
 
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -201,7 +201,7 @@ class Composition(Model):
         found = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
         return {label: found.get(label, value) for label, value in values.items()} | {"w": best}
 
-    def counted(self, values: Mapping[str, FloatArray]) -> Counted | None:
+    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """The cost of w alone, from the data."""
         counting = self.counting
         if counting is None or "w" not in values:
@@ -215,7 +215,7 @@ class Composition(Model):
         excess = counting.excess(w) if counting.decides else 0
         if not (np.isfinite(cost) or excess):
             return None
-        return Counted(cost, excess, counting.miss(argument), float(self.costs @ counting.rounding(w)))
+        return CountedCost(cost, excess, counting.miss(argument), float(self.costs @ counting.rounding(w)))
 
     def _cost(self, w: FloatArray, argument: FloatArray) -> float:
         """R(w) and the losses of these arguments."""

@@ -27,7 +27,7 @@ from .regularisers.regulariser import Regulariser
 from .restrictions.restriction import Restriction
 from .searched import UnreadError, alone, as_bounds, linear_rows
 
-__all__ = ["Counting", "exact_arguments", "moved_onto"]
+__all__ = ["ExactCount", "exact_arguments", "moved_onto"]
 
 #: How far from a threshold, relative to a margin's terms, a margin may be that is moved onto it; the same for zeros.
 _NEAR = (1e-6, 1e-9)
@@ -48,7 +48,7 @@ Vector = list[Fraction]
 
 
 @dataclass(frozen=True, eq=False)
-class Counting:
+class ExactCount:
     """The parts of w's cost that are counted: jumps of the loss, kept points, budgets, zeros; and the rows and bounds beside
     them.
 
@@ -95,7 +95,7 @@ class Counting:
         restrictions: Sequence[Restriction],
         at: Setting,
         arguments: tuple[FloatArray, FloatArray],
-    ) -> Counting:
+    ) -> ExactCount:
         """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
         p, n = at.penalised.size, arguments[1].size
         sparsity = regulariser.sparsity
@@ -110,7 +110,7 @@ class Counting:
             elif points is not None:
                 kept[points] = True
             elif budget is not None:
-                if not rule.by_loss or loss.counted == 1.0:
+                if not rule.by_loss or loss.indicator_threshold == 1.0:
                     budgets.append(budget)
             elif not rule.reads_reach:
                 try:

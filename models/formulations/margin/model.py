@@ -14,7 +14,7 @@ from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...arrays import FloatArray, as_labels, as_positive, as_rows, as_vector, entries, in_memory
 from ...kernels.kernels import as_kernel
-from ...looks.explained import Explained, priced, two_classes
+from ...looks.explained import PointExplanation, priced, two_classes
 from ...program.form import StandardForm
 from ...statement import Statement
 from ..linear import first_column_is_one, warn_about_features
@@ -24,7 +24,7 @@ from .composition import Composition
 from .dual import dual_statement, dual_value
 from .losses.conjugate import Conjugate
 from .part import Part, Setting
-from .reach import Reach
+from .reach import ActivityBounds
 from .statement import margin_statement, margin_summary, unread_parts
 
 __all__ = ["Margin"]
@@ -103,7 +103,7 @@ class Margin(Composition):
         self.domain.bounds(self.width)  # a domain that does not fit is an error of the statement
         curvature = self.regulariser.curvatures(self.penalised)
         if not isinstance(X, Rows):
-            object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
+            object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
         if self.loss.intercept and self.kernel is None and not CHECKED.get():
             warn_about_features(X)
 
@@ -113,12 +113,12 @@ class Margin(Composition):
         return self
 
     @property
-    def unviewed(self) -> str:
+    def no_view_reason(self) -> str:
         """The parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb` from
         it.
         """
         words = unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
-        return "; ".join(filter(None, [words, self.searched.obstacle]))
+        return "; ".join(filter(None, [words, self.margin_problem.obstacle]))
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
@@ -126,7 +126,7 @@ class Margin(Composition):
         lower, upper = self.domain.bounds(self.width)
         A, c = self.loss.rows(self.points, self.y)
         level, alone = self._level(lower, upper), not self.subject_to and self.domain.free
-        return Reach(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone).bounds()
+        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone).bounds()
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -139,7 +139,7 @@ class Margin(Composition):
         return all(part.convex for part in self.parts)
 
     @property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them."""
         if not any(part.reads_reach for part in self.parts):
             return float("inf")
@@ -205,7 +205,9 @@ class Margin(Composition):
         zero = np.zeros(self.points.shape[1])
         if (lower > 0).any() or (upper < 0).any() or self._broken(zero):
             return None
-        return self.regulariser.value(zero[self.penalised]) + self.loss.most(self.costs, self.loss.rows(self.points, self.y)[1])
+        return self.regulariser.value(zero[self.penalised]) + self.loss.upper_bound(
+            self.costs, self.loss.rows(self.points, self.y)[1]
+        )
 
     def _broken(self, w: FloatArray) -> bool:
         return any(r.excess(self.points, self.y, w, self.penalised) > 0 for r in self.subject_to)
@@ -252,10 +254,10 @@ class Margin(Composition):
         products = self.features.products(values["w"], X)
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.needs_squares else products)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins; none for a loss of residuals, which has no classes."""
         if not self.loss.labels:
-            return Explained()
+            return PointExplanation()
         X, weights = in_memory(self.X, "a table of points"), priced(multipliers, "margin", self.y.size)
         return two_classes(X, self.y, partial(self.decision_function, values), weights, unit=True)
 

@@ -10,11 +10,11 @@ from ...arrays import BoolArray, FloatArray
 from .losses.loss import Loss
 from .regularisers.regulariser import Regulariser
 
-__all__ = ["Reach"]
+__all__ = ["ActivityBounds"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ActivityBounds:
     """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
 
     Parameters
@@ -26,7 +26,7 @@ class Reach:
         Argument Aw + c of the loss, dense.
     lower, upper : ndarray (p,)
         The domain's.
-    level : float or None
+    cutoff : float or None
         Of R; None where none is known.
     alone : bool
         Whether nothing but the loss holds a free intercept.
@@ -39,22 +39,22 @@ class Reach:
     c: FloatArray
     lower: FloatArray
     upper: FloatArray
-    level: float | None
+    cutoff: float | None
     alone: bool
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        if self.level is not None:
-            own = self.regulariser.reach(self.level, np.eye(int(self.penalised.sum())))
+        if self.cutoff is not None:
+            own = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
             span[self.penalised] = np.minimum(span[self.penalised], own)
         with np.errstate(invalid="ignore"):
             by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
-        if self.level is None:
+        if self.cutoff is None:
             return span, by_span + np.abs(self.c)
-        reach = self.regulariser.reach(self.level, self.A[:, self.penalised])
+        reach = self.regulariser.reach(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
             if self.alone:
-                span[0] = self.loss.flat() + float(reach.max(initial=0.0))
+                span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)

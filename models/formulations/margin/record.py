@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from .model import Margin
 from .naming import LOSSES
 from .regularisers.l1 import L1, ElasticNet
@@ -31,7 +31,7 @@ FORMULATIONS = (
         name="margin",
         summary="a loss and a regulariser by name; in Python any parts",
         reference="Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         build=_build,
         parameters=(
             Parameter("loss", "the loss of a margin", str, "hinge", _OF_MARGINS),

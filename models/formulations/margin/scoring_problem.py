@@ -106,7 +106,7 @@ def composed_problem(
     nothing but their number and size is priced or limited.
     """
     X, y, weights = data
-    threshold, sparsity = loss.counted, regulariser.sparsity
+    threshold, sparsity = loss.indicator_threshold, regulariser.sparsity
     limits = [restriction.most for restriction in restrictions]
     lower, upper = domain.bounds(penalised.size)
     bounded = domain.integer and bool(np.isfinite(lower).all() and np.isfinite(upper).all())

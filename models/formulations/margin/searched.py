@@ -18,11 +18,11 @@ from .regularisers.l1 import L1
 from .regularisers.regulariser import Regulariser, Sparsity
 from .restrictions.restriction import Restriction
 
-__all__ = ["Searched", "UnreadError", "alone", "as_bounds", "linear_rows", "searched"]
+__all__ = ["MarginProblemView", "UnreadError", "alone", "as_bounds", "linear_rows", "margin_problem_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class MarginProblemView:
     """A composition as a `MarginProblem`, but for points and costs, or why it is none.
 
     Parameters
@@ -41,9 +41,9 @@ class Searched:
         return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
 
 
-def searched(
+def margin_problem_of(
     loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
-) -> Searched:
+) -> MarginProblemView:
     """Return the problem that these parts state over ``setting``, with the coefficients alone as variables, or the reason why
     there is none.
 
@@ -52,14 +52,14 @@ def searched(
     Something bounds every coefficient: squares, the norm, two bounds, or, for a free intercept, the loss.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
-        return Searched(obstacle="convex problems are for solvers of their forms")
+        return MarginProblemView(obstacle="convex problems are for solvers of their forms")
     corners = loss.corners() if loss.labels else None
     if corners is None:
-        return Searched(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
+        return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
-        return Searched(_problem(corners, loss, regulariser, domain, restrictions, setting()))
+        return MarginProblemView(_problem(corners, loss, regulariser, domain, restrictions, setting()))
     except UnreadError as error:
-        return Searched(obstacle=str(error))
+        return MarginProblemView(obstacle=str(error))
 
 
 class UnreadError(Exception):
@@ -142,7 +142,7 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at:
         elif points is not None:
             kept[points] = True
         elif budget is not None:
-            if rule.by_loss and loss.counted != 1.0:
+            if rule.by_loss and loss.indicator_threshold != 1.0:
                 raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
             if budget.limit < budget.points.size:
                 budgets.append(budget)

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from ....errors import InputError
 from ...arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
 from ...kernels.kernels import Kernel, as_kernel
-from ...looks.explained import Explained, PointRow
+from ...looks.explained import PointExplanation, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...rounding import UNIT, dot, gamma, total
 from ...statement import Statement
 from ..linear import warn_about_features
@@ -160,7 +160,7 @@ class MulticlassSVM(Model):
         return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)
 
     @property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The value of W = 0, behind M; infinite for the convex losses, which need none."""
         return float("inf") if self._loss.convex else float(self.costs.sum())
 
@@ -209,7 +209,7 @@ class MulticlassSVM(Model):
         """Scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
         return np.column_stack([self.features.products(w, X) for w in values["W"]])
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their own class's score and its lead over the best other class."""
         W = values["W"]
         lead = self.margins(W).min(axis=1)
@@ -230,7 +230,7 @@ class MulticlassSVM(Model):
             for i in range(lead.size)
         ]
         what = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"
-        return Explained(tuple(rows), what, score="own score", margin="lead")
+        return PointExplanation(tuple(rows), what, score="own score", margin="lead")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Norm, leads below 1, misclassified points."""
@@ -266,7 +266,7 @@ FORMULATIONS = (
         name="multiclass",
         summary="SVM of several classes at once: Crammer-Singer, Weston-Watkins or 0-1",
         reference="Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)",
-        data=Data.CLASSES,
+        data=DataKind.CLASSES,
         build=_build,
         objective=_objective,
         parameters=(

@@ -14,7 +14,7 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_array, as_vector
 from ...model import Bound, Model
 from ...program.form import Block, Quadratic, StandardForm
-from ...record import Arrays, Data, FormulationInfo
+from ...record import Arrays, DataKind, FormulationInfo
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -164,7 +164,7 @@ FORMULATIONS = (
         name="box",
         summary="convex quadratic over a box, its factor given",
         reference="the duals of the class problems, NPSVC++ (16)",
-        data=Data.ARRAYS,
+        data=DataKind.ARRAYS,
         objective=_objective,
         arrays=("Z", "q", "lower", "upper", "ridge"),
         small=_small,

@@ -14,7 +14,7 @@ from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import Explained
+from ...looks.explained import PointExplanation
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
 from ...statement import Statement
@@ -221,7 +221,7 @@ class ChebyshevNPSVC(Model):
         """The learned features P'ψ(x) of new rows, (n, d)."""
         return self.features.project(self._fixed(None), X)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Score of the own class, and by how much it beats the best of the others."""
         scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.labels)
 

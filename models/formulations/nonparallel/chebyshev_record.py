@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...kernel_names import kernel_parameters, with_kernel
-from ...record import Chosen, Data, FormulationInfo, Parameter
+from ...record import Chosen, DataKind, FormulationInfo, Parameter
 from .chebyshev import ChebyshevNPSVC
 
 __all__ = ["FORMULATIONS"]
@@ -19,7 +19,7 @@ FORMULATIONS = (
         name="chebyshev",
         summary="hyperplanes of all classes at once, with features learned and shared",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (8)",
-        data=Data.CLASSES,
+        data=DataKind.CLASSES,
         build=with_kernel(ChebyshevNPSVC),
         parameters=(
             Parameter("c", "weight of the other classes' losses", float, 1.0),

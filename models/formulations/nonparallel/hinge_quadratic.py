@@ -16,7 +16,7 @@ from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -284,7 +284,7 @@ FORMULATIONS = (
         name="hinge-quadratic",
         summary="strictly convex quadratic plus weighted hinge and pinball losses",
         reference="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
-        data=Data.ARRAYS,
+        data=DataKind.ARRAYS,
         build=_build,
         objective=_objective,
         parameters=(Parameter("constant", "added to the objective", float, 0.0),),

@@ -14,7 +14,7 @@ from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import Explained
+from ...looks.explained import PointExplanation
 from ...model import Bound, Model
 from ...program.form import StandardForm
 from ...statement import Statement
@@ -239,7 +239,7 @@ class NonparallelSVM(Model):
             raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r")
         return self.features.project(u[:, None], X)[:, 0] / norm
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point; the class's own are to be near 0, the others beyond s."""
         return explained_points(self, values, multipliers)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import FloatArray, as_points
 from ...kernel_names import kernel_parameters, named_kernel
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from .class_labels import as_classes
 from .npsvc import NonparallelSVM
 from .pair_losses import SIMILARITY
@@ -49,7 +49,7 @@ FORMULATIONS = (
         name="nonparallel",
         summary="hyperplane near one class and away from the others",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
-        data=Data.CLASSES,
+        data=DataKind.CLASSES,
         build=_build,
         objective=_objective,
         parameters=(

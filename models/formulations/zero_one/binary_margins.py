@@ -12,12 +12,12 @@ import numpy as np
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector
-from ...looks.explained import Explained, priced, two_classes
+from ...looks.explained import PointExplanation, priced, two_classes
 from ...model import Bound, Model
 from ...record import Parameter
 from ...statement import Line
 from ..linear import first_column_is_one
-from .reach import Reach, Spending
+from .reach import BigMConstants, Spending
 
 __all__ = ["BinaryMargins", "as_prices", "margin_parameters"]
 
@@ -106,9 +106,9 @@ class BinaryMargins(Model):
         """The share of a feasible value that a violated margin takes."""
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> BigMConstants:
         """The distance of w from a known point, and M."""
-        return Reach(self.X, self.free, self.spending, self.incumbent_value, self.M, self.incumbent_source)
+        return BigMConstants(self.X, self.free, self.spending, self.incumbent_value, self.M, self.incumbent_source)
 
     @property
     def intercept_bound(self) -> float:
@@ -131,16 +131,16 @@ class BinaryMargins(Model):
         return self.M is not None and self.uses_big_m
 
     @property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The value behind M, or up to which a given M is valid."""
-        return self.reach.level if self.stated_constants else self.incumbent_value
+        return self.reach.cutoff if self.stated_constants else self.incumbent_value
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
         found = super().bound(x, multipliers)
-        if not self.stated_constants or found.value <= self.level:
+        if not self.stated_constants or found.value <= self.cutoff:
             return found
-        return replace(found, value=self.level, argument=f"{found.argument}; up to the level of the given M")
+        return replace(found, value=self.cutoff, argument=f"{found.argument}; up to the level of the given M")
 
     @property
     def unrestricted(self) -> tuple[int, ...]:
@@ -168,7 +168,7 @@ class BinaryMargins(Model):
         """Rows that `decision_function` takes: X, unless X are images of them."""
         return self.X
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
         return two_classes(self.given_points, self.y, partial(self.decision_function, values), weights, unit=self.has_margins)

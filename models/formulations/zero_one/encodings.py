@@ -15,10 +15,10 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
-from ..margin.composing import silently_composed
+from ..margin.composing import unchecked_margin
 from ..margin.losses.zero_one import ZeroOne
 from .cost import Cost
-from .reach import Reach
+from .reach import BigMConstants
 from .strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines
 
 __all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened", "checked_gamma"]
@@ -52,7 +52,7 @@ class Program(Protocol):
         """The cost of violations."""
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> BigMConstants:
         """The distance of w from a known point, and the M_i that follow."""
 
 
@@ -248,7 +248,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     if not program.penalised[0]:
         lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
-    composed = silently_composed(program.X, program.y, ZeroOne(), intercept, program.cost.prices)
+    composed = unchecked_margin(program.X, program.y, ZeroOne(), intercept, program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)
 
 

@@ -16,7 +16,7 @@ from ...program.form import StandardForm
 from ...statement import Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
-from ..margin.composing import silently_composed
+from ..margin.composing import unchecked_margin
 from ..margin.features import Images, images_of
 from ..margin.losses.zero_one import ZeroOne
 from ..margin.model import Margin
@@ -236,7 +236,7 @@ class ZeroOneSVM(BinaryMargins):
         if self.kappa is not None:
             return None
         level = self.incumbent_value * (1.0 + 1e-9)
-        return silently_composed(self.X, self.y, ZeroOne(), self.intercept, self.weights, upper_bound=level)
+        return unchecked_margin(self.X, self.y, ZeroOne(), self.intercept, self.weights, upper_bound=level)
 
     @property
     def value_at_zero(self) -> float:

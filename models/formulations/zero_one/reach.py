@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import UnsupportedModelError
 from ...arrays import FloatArray, Points, as_vector, row_norms_squared
 
-__all__ = ["Reach", "Spending"]
+__all__ = ["BigMConstants", "Spending"]
 
 #: Relative accuracy of the level of a given M, and the value beyond which none is looked for.
 _LEVEL, _HUGE = 1e-12, 1e280
@@ -30,7 +30,7 @@ class Spending(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class BigMConstants:
     """Valid M_i from a feasible value UB, by the argument in `ZeroOneSVM` and `RampSVM`.
 
     Parameters
@@ -90,7 +90,7 @@ class Reach:
         return np.asarray(valid + self.intercept_bound if self.free else valid)
 
     @cached_property
-    def level(self) -> float:
+    def cutoff(self) -> float:
         """The largest value up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max], λ_i ≤ v."""
         high = 1.0
         while high < _HUGE and self._valid_at(high):

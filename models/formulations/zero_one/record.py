@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...arrays import FloatArray
-from ...record import Data, FormulationInfo, always
+from ...record import DataKind, FormulationInfo, always
 from ..linear import COST_OR_SHARE
 from .binary_margins import margin_parameters
 from .model import ZeroOneSVM
@@ -25,7 +25,7 @@ FORMULATIONS = (
         name="zero-one",
         summary="SVM with the 0-1 loss, mixed-integer",
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         objective=_objective,
         parameters=(
             *COST_OR_SHARE,

@@ -13,7 +13,7 @@ from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
-from ....solvers.asked import Asked
+from ....solvers.asked import SolverSpec
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.judging.result import Result
 from ....solvers.records.options import Options
@@ -147,10 +147,10 @@ class ExactTask(Task[InstanceAt]):
     """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding."""
 
     w: FloatArray
-    solver: Asked
+    solver: SolverSpec
     encoding: Encoding | None
     constants: BigM | None
-    relaxation_solver: Asked
+    relaxation_solver: SolverSpec
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,7 @@ from ....models.formulations.conic.model import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.views import ZeroOneProblem
-from ....solvers.asked import Asked
+from ....solvers.asked import SolverSpec
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
@@ -110,7 +110,7 @@ class KappaTask(Task[InstanceAt]):
 
     w: FloatArray
     kappa: float
-    solver: Asked
+    solver: SolverSpec
     exact: bool
 
     @property

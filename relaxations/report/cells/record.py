@@ -10,7 +10,7 @@ from ....errors import DataError
 from ....models.arrays import Points
 from ....solvers.judging.kinds import Kind
 
-__all__ = ["Cell", "Data", "Drawn", "Key", "Record", "where", "withhold_bound"]
+__all__ = ["Cell", "Drawn", "InstanceData", "Key", "Record", "where", "withhold_bound"]
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]
@@ -19,7 +19,7 @@ C = TypeVar("C", bound="Record")
 
 
 @runtime_checkable
-class Data(Protocol):
+class InstanceData(Protocol):
     """The part of an instance that a report reads (`marginopt.Instance` has it)."""
 
     @property
@@ -40,7 +40,7 @@ class Data(Protocol):
 
 
 @runtime_checkable
-class Drawn(Data, Protocol):
+class Drawn(InstanceData, Protocol):
     """Data that say of what family they are and with which parameters they were drawn (`marginopt.Instance` does)."""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....solvers.asked import Asked
+from ....solvers.asked import SolverSpec
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ...reduction import Reduction
@@ -109,7 +109,7 @@ class RelaxationTask(Task[Subject]):
 
     w: FloatArray | None
     reduction: Reduction[Any]
-    solver: Asked
+    solver: SolverSpec
 
     @property
     def kind(self) -> str:

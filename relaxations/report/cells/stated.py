@@ -10,12 +10,12 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import has_constant_column
 from ....models.formulations.margin.model import Margin
-from ....solvers.asked import Asked
+from ....solvers.asked import SolverSpec
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records.options import Options
 from ....solvers.solve import solve_problem
 from ...composed.points import parts_of
-from ...known import known_point
+from ...known import heuristic_solution
 from .exact import STRUCTURED, ExactCell, answered
 from .heuristic import InstanceCell
 from .subject import Stated
@@ -45,11 +45,11 @@ class StatedTask(Task[Stated]):
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
             try:
-                known = known_point(subject.model, self.options)
+                known = heuristic_solution(subject.model, self.options)
             except MarginoptError:
                 known = None  # the rows say why the model cannot be solved
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = parts_of(subject.model.unchanged)
+        composed = parts_of(subject.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if known is None else known
         figures = {} if w is None else subject.model.summary(subject.model.complete({"w": w}))
@@ -83,7 +83,7 @@ class StatedExactTask(Task[Stated]):
     """One solver with one seed on a model; ``w`` is its start, where a point is known."""
 
     w: FloatArray | None
-    solver: Asked
+    solver: SolverSpec
 
     @property
     def kind(self) -> str:

@@ -11,7 +11,7 @@ from ....models.arrays import FloatArray
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from ...strengthening.incumbent import tighten
-from .record import Data, Drawn, where
+from .record import Drawn, InstanceData, where
 
 __all__ = ["InstanceAt", "Stated", "Subject"]
 
@@ -66,7 +66,7 @@ class InstanceAt(Subject):
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: Data, lam: float) -> InstanceAt:
+    def of(cls, data: InstanceData, lam: float) -> InstanceAt:
         """An instance, with family and parameters where it says them."""
         zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
         if isinstance(data, Drawn):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ..document import Asked, Document
+from ..document import Document, ReportScope
 from ..means import exact_ratios, fraction_within
 from ..tables.column import Column, Table, shown
 from .format import Format
@@ -32,9 +32,9 @@ _CHOSEN = {
 }  # fmt: skip
 #: What ζ is the optimum of.
 _PROBLEM = {
-    Asked.ZERO_ONE: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$",
-    Asked.STATED: r"$\zeta$ of a program, which is minimised,",
-    Asked.BOTH: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$, and models as they are stated; $\zeta$",
+    ReportScope.ZERO_ONE: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$",
+    ReportScope.STATED: r"$\zeta$ of a program, which is minimised,",
+    ReportScope.BOTH: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$, and models as they are stated; $\zeta$",
 }
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

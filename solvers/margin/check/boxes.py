@@ -8,9 +8,9 @@ import numpy as np
 
 from ....models.arrays import BoolArray
 from ...zero_one.check.arithmetic import Array, round_down, round_up
-from .coordinates import Problem
+from .coordinates import RotatedProblem
 
-__all__ = ["Box", "margins", "narrow", "off_by", "root"]
+__all__ = ["CheckedBox", "margins", "narrow", "off_by", "root"]
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Passes over rows and points at most, and the share of a coordinate's width that is worth another one.
@@ -18,7 +18,7 @@ _PASSES, _WORTH = 60, 1e-10
 
 
 @dataclass(eq=False)
-class Box:
+class CheckedBox:
     """lo ≤ v ≤ hi; points of interest there cost at least the bound.
 
     Parameters
@@ -52,18 +52,18 @@ class Box:
         """The largest |v_j|."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def part(self, j: int, at: float, side: int) -> Box:
+    def part(self, j: int, at: float, side: int) -> CheckedBox:
         """The part with v_j ≤ at, or for side 1 with v_j ≥ at."""
         lo, hi = self.lo.copy(), self.hi.copy()
         if side:
             lo[j] = max(lo[j], at)
         else:
             hi[j] = min(hi[j], at)
-        return Box(lo, hi, self.bound, self.marked.copy(), self.demanded.copy())
+        return CheckedBox(lo, hi, self.bound, self.marked.copy(), self.demanded.copy())
 
-    def support(self, j: int, side: int) -> Box:
+    def support(self, j: int, side: int) -> CheckedBox:
         """The part with v_j = 0, or for side 1 all of it with v_j ≠ 0."""
-        found = Box(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy())
+        found = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy())
         if side:
             found.marked[j] = True
         else:
@@ -79,9 +79,11 @@ class Box:
         self.lo, self.hi = np.full_like(self.lo, np.inf), np.full_like(self.hi, -np.inf)
 
 
-def root(problem: Problem) -> Box:
+def root(problem: RotatedProblem) -> CheckedBox:
     """The root box."""
-    box = Box(problem.lo.copy(), problem.hi.copy(), 0.0, np.zeros(problem.lo.size, dtype=np.bool_), problem.stated.kept.copy())
+    box = CheckedBox(
+        problem.lo.copy(), problem.hi.copy(), 0.0, np.zeros(problem.lo.size, dtype=np.bool_), problem.stated.kept.copy()
+    )
     narrow(problem, box)
     return box
 
@@ -91,7 +93,7 @@ def off_by(terms: int, size: Array) -> Array:
     return (terms + 4) * _EPS * size + _TINY
 
 
-def margins(problem: Problem, box: Box) -> tuple[Array, Array, Array]:
+def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
     """Ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     up, down = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
     size = (up - down) @ box.reach
@@ -99,7 +101,7 @@ def margins(problem: Problem, box: Box) -> tuple[Array, Array, Array]:
     return up @ box.lo + down @ box.hi - off, up @ box.hi + down @ box.lo + off, size
 
 
-def narrow(problem: Problem, box: Box) -> None:
+def narrow(problem: RotatedProblem, box: CheckedBox) -> None:
     """Move the box's ends to what integers, counts, rows, demanded points and budgets leave, and find the points demanded."""
     if problem.stated.free:
         return
@@ -120,7 +122,7 @@ def narrow(problem: Problem, box: Box) -> None:
             return
 
 
-def _of_coordinates(problem: Problem, box: Box) -> None:
+def _of_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Whole coordinates end at integers; if as many are used as may be, the others are 0."""
     stated = problem.stated
     box.lo, box.hi = np.where(stated.whole, np.ceil(box.lo), box.lo), np.where(stated.whole, np.floor(box.hi), box.hi)
@@ -134,7 +136,7 @@ def _of_coordinates(problem: Problem, box: Box) -> None:
         box.zero(stated.counted & ~used)
 
 
-def _of_budgets(problem: Problem, box: Box) -> None:
+def _of_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     """Demand the other points of a budget where as many as may be are certain errors."""
     if not problem.stated.budgets:
         return
@@ -150,7 +152,7 @@ def _of_budgets(problem: Problem, box: Box) -> None:
     box.demanded = demanded
 
 
-def _of_lines(problem: Problem, box: Box) -> None:
+def _of_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     """Of a'v ≥ b, what the other coordinates leave: a_j v_j ≥ b - Σ_{k≠j} max a_k v_k."""
     lines = np.concatenate([problem.stated.rows, problem.g[box.demanded]])
     if not len(lines):

@@ -22,10 +22,10 @@ from ....models.model import Model
 from ...zero_one.check.arithmetic import InvalidProofError
 from ...zero_one.check.checker import ProofReport
 from ...zero_one.check.sealed import lines
-from .boxes import Box, narrow, root
-from .coordinates import Problem, in_coordinates
+from .boxes import CheckedBox, narrow, root
+from .coordinates import RotatedProblem, in_coordinates
 from .rules import relaxed, stated_box
-from .statement import FORMAT, VERSION, Stated
+from .statement import FORMAT, VERSION, LoggedMarginProblem
 
 __all__ = ["check_margin_proof"]
 
@@ -51,7 +51,7 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
     InputError
         The model is no problem of margins.
     """
-    own = None if model is None else Stated.of_model(model)
+    own = None if model is None else LoggedMarginProblem.of_model(model)
     bound = value = math.nan
     nodes, words, digest = 0, "", ""
     try:
@@ -61,7 +61,7 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
             header = next(records)
             if header.get("format") != FORMAT or header.get("version") != VERSION:
                 raise InvalidProofError(f"this is not a proof log of margin-bb, version {VERSION}")
-            stated = Stated.of_log(header)
+            stated = LoggedMarginProblem.of_log(header)
             words, digest = str(stated), stated.digest
             if own is not None and (other := own.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")
@@ -84,14 +84,16 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
     return ProofReport(True, bound, value, nodes, "every node is proved", words, digest, own is not None)
 
 
-def _proved_nodes(stated: Stated, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int:
+def _proved_nodes(stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int:
     """Count the nodes of the tree, each of them proved to cost at least the target."""
     cut = math.inf if header["cut"] is None else float(header["cut"])
     problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(target, cut))
     return _check_tree(problem, target, records)
 
 
-def _checked_nodes(stated: Stated, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int | None:
+def _checked_nodes(
+    stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]
+) -> int | None:
     """Count the nodes as `_proved_nodes` does; None where one of them is not proved."""
     try:
         return _proved_nodes(stated, header, target, records)
@@ -99,7 +101,7 @@ def _checked_nodes(stated: Stated, header: dict[str, Any], target: float, record
         return None
 
 
-def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
+def _claimed(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float, float]:
     """Return the claimed finite bound, and the point's value, infinite where there is none.
 
     A claim of infeasibility stands beside a bound, which counts where a node is not empty.
@@ -116,14 +118,14 @@ def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
     return bound, value
 
 
-def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any]]) -> int:
+def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[str, Any]]) -> int:
     """Return the number of nodes, each of them proved; a node without a record must be proved by its parent.
 
     What is proved already may be split all the same: the search that began with a worse incumbent did not know that it was. Boxes
     are tightened to what costs less than that incumbent, ``cut``, as the search did: its multipliers are for those boxes.
     """
     cut = problem.target
-    waiting: dict[tuple[int, int], Box | None] = {(0, 0): root(problem)}
+    waiting: dict[tuple[int, int], CheckedBox | None] = {(0, 0): root(problem)}
     known = nodes = 0
     for record in records:
         if "id" not in record:  # a better point was found between two nodes
@@ -150,28 +152,28 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
     return nodes
 
 
-def _open(box: Box | None, target: float) -> TypeGuard[Box]:
+def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:
     """Return whether the box may hold what costs less than the target."""
     return box is not None and not box.empty and box.bound < target
 
 
-def _lacks(box: Box, target: float) -> str:
+def _lacks(box: CheckedBox, target: float) -> str:
     if target == math.inf:
         return "is not empty; the claim is that nothing is feasible"
     return f"costs {box.bound:.12g} at least; the claim is {target:.12g}"
 
 
-def _after(problem: Problem, box: Box, entry: dict[str, Any], cut: float) -> Box:
+def _after(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> CheckedBox:
     """Return the box that a round leaves."""
     wide = stated_box(box, entry)
     relaxed(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
-    found = Box(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
+    found = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
     narrow(problem, found)
     return found
 
 
-def _part(problem: Problem, box: Box, record: dict[str, Any], side: int) -> Box:
+def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side: int) -> CheckedBox:
     """A side of a node's split."""
     if "split" in record:
         j, at = index(record["split"][0]), float(record["split"][1])

@@ -12,16 +12,16 @@ from ....models.arrays import BoolArray, IntArray
 from ....models.margin_view import Corners
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...zero_one.check.box_problem import least_curvature, rotate
-from .pieces import Pieces
-from .statement import Stated
+from .pieces import LinearPieces
+from .statement import LoggedMarginProblem
 
-__all__ = ["Problem", "in_coordinates"]
+__all__ = ["RotatedProblem", "in_coordinates"]
 
 _UP = 1.0 + 2.0**-46
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class RotatedProblem:
     """Margins are g_i'v ± e_i over the root box, squares at least Σ_j squares_j v_j², and what costs less than target is in it.
 
     Where the target is infinite that is all that is feasible. Of a free intercept it is not all, but some that are as good.
@@ -46,7 +46,7 @@ class Problem:
         The loss, and that of a budget's points, 1{m < 1}.
     """
 
-    stated: Stated
+    stated: LoggedMarginProblem
     T: Array
     g: Array
     e: Array
@@ -57,11 +57,11 @@ class Problem:
     lo: Array
     hi: Array
     target: float
-    rho: Pieces
-    count: Pieces
+    rho: LinearPieces
+    count: LinearPieces
 
 
-def in_coordinates(stated: Stated, T: Array, target: float) -> Problem:
+def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
     """The problem for a claimed bound ``target`` > 0.
 
     Raises
@@ -93,11 +93,11 @@ def in_coordinates(stated: Stated, T: Array, target: float) -> Problem:
     terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in stated.budgets)]).astype(np.int64)
     lines = np.concatenate([g[terms], stated.rows, g])
     off = np.concatenate([e[terms], np.zeros(len(stated.rows)), e])
-    rho, count = Pieces.of(stated.loss), Pieces.of(Corners.count(1.0))
-    return Problem(stated, T, g, e, terms, lines, off, squares, lo, hi, target, rho, count)
+    rho, count = LinearPieces.of(stated.loss), LinearPieces.of(Corners.count(1.0))
+    return RotatedProblem(stated, T, g, e, terms, lines, off, squares, lo, hi, target, rho, count)
 
 
-def _squares(stated: Stated, T: Array, held: BoolArray) -> Array:
+def _squares(stated: LoggedMarginProblem, T: Array, held: BoolArray) -> Array:
     """Squares of v of which those of w are no less: where they differ, T must be the identity."""
     d = stated.curvature
     if not d.any() or np.array_equal(T, np.eye(d.size)):
@@ -107,7 +107,7 @@ def _squares(stated: Stated, T: Array, held: BoolArray) -> Array:
     return np.where(held, round_down(d * least_curvature(T[np.ix_(held, held)])), 0.0)
 
 
-def _reach(stated: Stated, T: Array, squares: Array, target: float, held: BoolArray) -> Array:
+def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float, held: BoolArray) -> Array:
     """Bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms.
 
     T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ where δ is at least the norm of I - TT'.
@@ -139,7 +139,7 @@ def _reach(stated: Stated, T: Array, squares: Array, target: float, held: BoolAr
     return np.asarray(reach)
 
 
-def _intercept(stated: Stated, T: Array, g: Array, radius: Array, reach: Array) -> float:
+def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
     """A bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
     Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of the loss, or where its

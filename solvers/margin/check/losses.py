@@ -13,9 +13,9 @@ import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
-from .boxes import Box, margins, off_by
-from .coordinates import Problem
-from .pieces import Pieces
+from .boxes import CheckedBox, margins, off_by
+from .coordinates import RotatedProblem
+from .pieces import LinearPieces
 
 __all__ = ["Loss", "least_of_two", "losses", "lowest", "pay"]
 
@@ -47,7 +47,7 @@ class Loss:
     size: Array
 
 
-def losses(problem: Problem, box: Box, theta: Array) -> Loss:
+def losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> Loss:
     """All terms, of budgets at these prices."""
     sizes = [budget.points.size for budget in problem.stated.budgets]
     costs = np.concatenate([problem.stated.costs, np.repeat(theta, sizes)])
@@ -57,7 +57,7 @@ def losses(problem: Problem, box: Box, theta: Array) -> Loss:
     return Loss(0.0, costs, costs.copy(), low[problem.terms], high[problem.terms], size)
 
 
-def least_of_two(first: Pieces, second: Pieces, top: Array) -> Array:
+def least_of_two(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     """min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
 
     On x + y = top, as neither rises. Between corners of the one and the other the sum is linear in x, and it is lower
@@ -70,7 +70,7 @@ def least_of_two(first: Pieces, second: Pieces, top: Array) -> Array:
     return np.maximum(found, 0.0)
 
 
-def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None:
+def pay(problem: RotatedProblem, box: CheckedBox, loss: Loss, levels: list[list[int]]) -> None:
     """Pairs (i, j), level by level, pay all that is left of the cheaper cost, times what the two losses cost at least."""
     for level in levels:
         named = np.array(level, dtype=np.int64)
@@ -91,7 +91,7 @@ def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None
     loss.sure = max(loss.sure, 0.0)
 
 
-def _of_pairs(problem: Problem, i: IntArray, j: IntArray, top: Array) -> Array:
+def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> Array:
     """Return a lower bound of the cost of pairs of terms with margins of ``top``."""
     n, rho, count = len(problem.g), problem.rho, problem.count
     if not problem.stated.budgets:
@@ -104,7 +104,7 @@ def _of_pairs(problem: Problem, i: IntArray, j: IntArray, top: Array) -> Array:
     return costs
 
 
-def lowest(problem: Problem, loss: Loss, alpha: Array) -> Array:
+def lowest(problem: RotatedProblem, loss: Loss, alpha: Array) -> Array:
     """The least left·bounded(m) + cost·tail(m) + α m of every term on its margins, not more than it is.
 
     It is piecewise linear and lower semicontinuous: least at an end, at a corner, or where the tail begins.
@@ -115,7 +115,7 @@ def lowest(problem: Problem, loss: Loss, alpha: Array) -> Array:
     return found if loss.left.size == n else np.concatenate([found, _lowest(problem.count, loss, alpha, others)])
 
 
-def _lowest(pieces: Pieces, loss: Loss, alpha: Array, which: slice) -> Array:
+def _lowest(pieces: LinearPieces, loss: Loss, alpha: Array, which: slice) -> Array:
     rho = pieces.corners
     low, high, left, slope = loss.low[which], loss.high[which], loss.left[which], alpha[which]
     steep = loss.costs[which] * rho.tail if rho.tail > 0.0 else None

@@ -9,13 +9,13 @@ import numpy as np
 from ....models.margin_view import Corners
 from ...zero_one.check.arithmetic import Array
 
-__all__ = ["Pieces"]
+__all__ = ["LinearPieces"]
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class LinearPieces:
     """The bounded part of a loss, or less, in its pieces: left of its corners, the last one right of them.
 
     In each it is the greater of base_k - slope_k (m - anchor_k) and floor_k.
@@ -28,7 +28,7 @@ class Pieces:
     floor: Array
 
     @classmethod
-    def of(cls, loss: Corners) -> Pieces:
+    def of(cls, loss: Corners) -> LinearPieces:
         """Those of a loss."""
         t, below, at = loss.margins, loss.below, loss.at
         base = np.concatenate([below[:1], at[:-1] - 8.0 * _EPS * at[:-1] - _TINY, [0.0]])

@@ -11,8 +11,8 @@ import numpy as np
 
 from ....models.rounding import transposed_product
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
-from .boxes import Box, off_by
-from .coordinates import Problem
+from .boxes import CheckedBox, off_by
+from .coordinates import RotatedProblem
 from .losses import losses, lowest, pay
 
 __all__ = ["relaxed", "stated_box"]
@@ -23,7 +23,7 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 _FINE = 1e-11
 
 
-def stated_box(box: Box, entry: dict[str, Any]) -> Box:
+def stated_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
     """The box of which the search found the multipliers, where it holds all of this one; what is known of this one holds there.
 
     They are less good for a smaller one: a slope that is as steep as may be is steeper there, and falls farther beyond its end.
@@ -33,7 +33,7 @@ def stated_box(box: Box, entry: dict[str, Any]) -> Box:
         lo, hi = (np.array(side, dtype=np.float64) for side in entry["box"])
         if lo.shape != box.lo.shape or hi.shape != box.hi.shape or not np.isfinite([lo, hi]).all():
             raise InvalidProofError("a box must have finite ends, two for each coordinate")
-    return Box(np.minimum(lo, box.lo), np.maximum(hi, box.hi), box.bound, box.used, box.demanded)
+    return CheckedBox(np.minimum(lo, box.lo), np.maximum(hi, box.hi), box.bound, box.used, box.demanded)
 
 
 def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
@@ -57,7 +57,7 @@ def _sparse(entry: dict[str, Any], name: str, size: int) -> Array:
     return found
 
 
-def _polar(problem: Problem, entry: dict[str, Any]) -> tuple[Array, Array]:
+def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array]:
     """T'p and what it can be off by, p scaled down to |x_k'p| ≤ 1."""
     atoms, T, size = problem.stated.atoms, problem.T, problem.squares.size
     given = _numbers(entry, "p", size)
@@ -71,7 +71,7 @@ def _polar(problem: Problem, entry: dict[str, Any]) -> tuple[Array, Array]:
     return T.T @ known, off_by(size, np.abs(T.T) @ np.abs(known))
 
 
-def _support(problem: Problem, box: Box, entry: dict[str, Any]) -> tuple[Array, float]:
+def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
     """γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are paid for sure: there γ_j is 0."""
     price, used = problem.stated.price, box.used
     given = _numbers(entry, "support", price.size)
@@ -82,7 +82,7 @@ def _support(problem: Problem, box: Box, entry: dict[str, Any]) -> tuple[Array, 
     return np.where(used, 0.0, np.clip(given, least, most)), float(sure.sum() - off_by(sure.size, sure.sum()))
 
 
-def _pulled(problem: Problem, box: Box, weights: Array, cut: float) -> tuple[Array, Array]:
+def _pulled(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Σ weights·lines, and what it can be off by."""
     pulled, off = weights @ problem.lines, off_by(weights.size + 4, weights @ np.abs(problem.lines))
     if float(off @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
@@ -90,7 +90,7 @@ def _pulled(problem: Problem, box: Box, weights: Array, cut: float) -> tuple[Arr
     return pulled, off
 
 
-def relaxed(problem: Problem, box: Box, entry: dict[str, Any], cut: float) -> None:
+def relaxed(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
     """The bound of the box by a round's pairs and multipliers; the part that may cost less than the cut is left.
 
     For what is feasible and of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
@@ -128,7 +128,9 @@ def relaxed(problem: Problem, box: Box, entry: dict[str, Any], cut: float) -> No
     _cut_off(problem, box, lin, off, np.concatenate(constants), mid, extra, cut)
 
 
-def _cut_off(problem: Problem, box: Box, lin: Array, off: Array, constants: Array, mid: Array, extra: Array, cut: float) -> None:
+def _cut_off(
+    problem: RotatedProblem, box: CheckedBox, lin: Array, off: Array, constants: Array, mid: Array, extra: Array, cut: float
+) -> None:
     """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; lin is off by ``off``, and ``extra`` are squares that vanish."""
     lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
     d = problem.squares

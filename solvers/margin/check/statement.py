@@ -15,7 +15,7 @@ from ...zero_one.check.arithmetic import Array
 from .header import fields_of
 from .incumbent import exact_value
 
-__all__ = ["FORMAT", "VERSION", "Stated"]
+__all__ = ["FORMAT", "VERSION", "LoggedMarginProblem"]
 
 FORMAT, VERSION = "marginopt-margin-proof", 2
 
@@ -29,11 +29,11 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Stated(MarginProblem):
+class LoggedMarginProblem(MarginProblem):
     """A `MarginProblem` as a log states it, or as a model has it."""
 
     @classmethod
-    def of_log(cls, header: dict[str, Any]) -> Stated:
+    def of_log(cls, header: dict[str, Any]) -> LoggedMarginProblem:
         """Return the problem that a log's header states.
 
         Raises
@@ -44,12 +44,12 @@ class Stated(MarginProblem):
         return cls(**fields_of(header))
 
     @classmethod
-    def of_problem(cls, view: MarginProblem) -> Stated:
+    def of_problem(cls, view: MarginProblem) -> LoggedMarginProblem:
         """The same problem."""
         return cls(**{part.name: getattr(view, part.name) for part in fields(MarginProblem)})
 
     @classmethod
-    def of_model(cls, model: Model) -> Stated:
+    def of_model(cls, model: Model) -> LoggedMarginProblem:
         """The user's own.
 
         Raises
@@ -73,7 +73,7 @@ class Stated(MarginProblem):
         found["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
         return found
 
-    def difference(self, other: Stated) -> str | None:
+    def difference(self, other: LoggedMarginProblem) -> str | None:
         """In what two problems differ, in words; None where they are the same."""
         if self.A.shape != other.A.shape:
             return f"{self.A.shape[0]} points of {self.A.shape[1]} coefficients against {other.A.shape[0]} of {other.A.shape[1]}"

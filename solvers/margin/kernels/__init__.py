@@ -6,7 +6,7 @@ Matchings and Newton's method are those of the 0-1 loss's boxes.
 from .doors import descend, explore, objective, tree_for
 from .events import most_of_a_node
 from .exploration import DONE, FULL, PAUSED, ROUNDS
-from .records import Node, Problem, Tree
+from .records import LoopNode, LoopProblem, Tree
 from .room import node_for, problem_of
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "FULL",
     "PAUSED",
     "ROUNDS",
-    "Node",
-    "Problem",
+    "LoopNode",
+    "LoopProblem",
     "Tree",
     "descend",
     "explore",

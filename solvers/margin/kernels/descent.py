@@ -8,8 +8,8 @@ from typing import Any
 from ...zero_one.kernels.boxes.newton import margins
 from .compiled import inner
 from .envelopes import classify, hull_from
-from .narrowing import narrow
-from .records import Node, Problem
+from .narrowing import propagate
+from .records import LoopNode, LoopProblem
 from .relaxation import relax
 from .values import objective
 
@@ -26,7 +26,7 @@ _DUST = 1e-9
 
 
 @inner
-def _majorised(r: Problem, k: Node, i: int, u: float) -> None:
+def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
     """A convex function for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
     for t in range(r.sizes[kind]):
@@ -57,7 +57,7 @@ def _majorised(r: Problem, k: Node, i: int, u: float) -> None:
 
 
 @inner
-def _spared(r: Problem, k: Node, u: Any) -> None:
+def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
     """All points of a budget are demanded, but for the worst ones at w, as many as it allows."""
     for b in range(r.allowed.size):
         for i in range(r.begins[b], r.begins[b + 1]):
@@ -69,7 +69,7 @@ def _spared(r: Problem, k: Node, u: Any) -> None:
 
 
 @inner
-def _linearised(r: Problem, k: Node) -> float:
+def _linearised(r: LoopProblem, k: LoopNode) -> float:
     """Convex functions of all points that are not given up at w; returns the cost of the others."""
     u, given_up = k.relaxation.u, 0.0
     margins(r.rows, r.point.size, k.w, u)
@@ -84,7 +84,7 @@ def _linearised(r: Problem, k: Node) -> float:
 
 
 @inner
-def _settled(r: Problem, k: Node) -> None:
+def _settled(r: LoopProblem, k: LoopNode) -> None:
     """Integers at the nearest ones in the box."""
     for j in range(k.w.size):
         if r.whole[j]:
@@ -92,7 +92,7 @@ def _settled(r: Problem, k: Node) -> None:
 
 
 @inner
-def rounded(r: Problem, k: Node) -> float:
+def rounded(r: LoopProblem, k: LoopNode) -> float:
     """The objective of w with its integers rounded, and steps of one as long as one of them is better; w in place."""
     _settled(r, k)
     best, better = objective(r, k, math.inf), True
@@ -115,7 +115,7 @@ def rounded(r: Problem, k: Node) -> float:
 
 
 @inner
-def _without_dust(r: Problem, k: Node, best: float) -> float:
+def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
     """Coefficients that are nothing beside the largest one are 0 where that is no worse."""
     w, largest = k.best, 0.0
     for j in range(w.size):
@@ -131,7 +131,7 @@ def _without_dust(r: Problem, k: Node, best: float) -> float:
 
 
 @inner
-def descend(r: Problem, k: Node, most: float, sharp: bool) -> float:
+def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
     """Give up the points beyond the loss's corners, solve for the rest, and again, as long as the objective falls.
 
     From ``k.best``, and to there. The concave parts of the losses are linearised at w: each turn lowers the objective, or ends.
@@ -150,7 +150,7 @@ def descend(r: Problem, k: Node, most: float, sharp: bool) -> float:
         before = best
         for i in range(r.points):
             k.demanded[i] = r.kept[i]
-        if r.restricted and not narrow(r, k):
+        if r.restricted and not propagate(r, k):
             break
         if not classify(r, k):
             break

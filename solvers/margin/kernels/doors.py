@@ -6,7 +6,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from .exploration import DESCEND, EXPLORE, JUDGE, work
-from .records import Node, Problem, Tree
+from .records import LoopNode, LoopProblem, Tree
 
 __all__ = ["descend", "explore", "objective", "tree_for"]
 
@@ -20,12 +20,12 @@ def tree_for(p: int, room: int, tol: float) -> Tree:
     )  # fmt: skip
 
 
-def explore(problem: Problem, node: Node, tree: Tree, nodes: int) -> int:
+def explore(problem: LoopProblem, node: LoopNode, tree: Tree, nodes: int) -> int:
     """Work on up to ``nodes`` nodes, least bound first; ``node`` is room for one. Returns DONE, FULL or PAUSED."""
     return int(work(problem, node, tree, EXPLORE, nodes, 0.0))
 
 
-def descend(problem: Problem, node: Node, w: FloatArray, most: float) -> float:
+def descend(problem: LoopProblem, node: LoopNode, w: FloatArray, most: float) -> float:
     """The convex-concave procedure from w within the node's box: the objective of where it ends; w in place."""
     node.best[:] = w
     value = work(problem, node, tree_for(w.size, 0, 0.0), DESCEND, 0, most)
@@ -33,7 +33,7 @@ def descend(problem: Problem, node: Node, w: FloatArray, most: float) -> float:
     return float(value)
 
 
-def objective(problem: Problem, node: Node, w: FloatArray) -> float:
+def objective(problem: LoopProblem, node: LoopNode, w: FloatArray) -> float:
     """The objective of w; infinite where it is none of the problem's, but for rounding."""
     node.best[:] = w
     return float(work(problem, node, tree_for(w.size, 0, 0.0), JUDGE, 0, 0.0))

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from ...zero_one.kernels.boxes.newton import margins
 from .compiled import EPS, inner
-from .records import COUNTED, Node, Problem
+from .records import COUNTED, LoopNode, LoopProblem
 from .values import bounded
 
 __all__ = ["classify", "hull_from"]
 
 
 @inner
-def _ranges(r: Problem, k: Node) -> None:
+def _ranges(r: LoopProblem, k: LoopNode) -> None:
     """The box's middle and reach, and the margins of all terms."""
     A, lo, hi, mid, half, off = r.rows, k.lo, k.hi, k.mid, k.half, r.off
     p, n = A.shape
@@ -41,7 +41,7 @@ def _ranges(r: Problem, k: Node) -> None:
 
 
 @inner
-def _demand(r: Problem, k: Node) -> bool:
+def _demand(r: LoopProblem, k: LoopNode) -> bool:
     """Margins of points that must be kept are 1 at least, and those of a budget that is used up. False where they cannot be."""
     for b in range(r.allowed.size):
         wrong = 0
@@ -62,7 +62,7 @@ def _demand(r: Problem, k: Node) -> bool:
 
 
 @inner
-def hull_from(r: Problem, k: Node, i: int, vertices: int) -> None:
+def hull_from(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
     """The envelope of term i from vertices by their margins, ``k.corner`` and ``k.value``, whose values do not rise.
 
     The lower hull, from the left: from each vertex to the one behind it to which the line falls the fastest.
@@ -94,7 +94,7 @@ def hull_from(r: Problem, k: Node, i: int, vertices: int) -> None:
 
 
 @inner
-def _vertices(r: Problem, k: Node, kind: int, least: float, most: float) -> int:
+def _vertices(r: LoopProblem, k: LoopNode, kind: int, least: float, most: float) -> int:
     """The bounded part at ``least``, at the corners up to ``most`` and there; returns how many."""
     k.corner[0], k.value[0] = least, bounded(r, kind, least)
     count = 1
@@ -110,7 +110,7 @@ def _vertices(r: Problem, k: Node, kind: int, least: float, most: float) -> int:
 
 
 @inner
-def _piece(r: Problem, k: Node, i: int, kind: int, begins: float, most: float) -> bool:
+def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> bool:
     """The loss itself where it is a hinge from ``begins`` to ``most``: between two corners, or about a last one without a jump.
 
     Its corner is one of the loss, not an end of the box: hinges are smoothed about their corners.
@@ -131,7 +131,7 @@ def _piece(r: Problem, k: Node, i: int, kind: int, begins: float, most: float) -
 
 
 @inner
-def _chord(r: Problem, k: Node, i: int, kind: int, begins: float, most: float) -> None:
+def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> None:
     """The envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``most`` or the last corner."""
     last = r.corners[kind, r.sizes[kind] - 1]
     ends, value = (last, 0.0) if most >= last else (most, bounded(r, kind, most))
@@ -141,7 +141,7 @@ def _chord(r: Problem, k: Node, i: int, kind: int, begins: float, most: float) -
 
 
 @inner
-def _envelope(r: Problem, k: Node, i: int, kind: int) -> None:
+def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
     """The envelope of a term whose bounded part is not constant on the box."""
     least, most = k.low[i], k.high[i]
     begins = max(least, r.again[kind])
@@ -160,7 +160,7 @@ def _envelope(r: Problem, k: Node, i: int, kind: int) -> None:
 
 
 @inner
-def classify(r: Problem, k: Node) -> bool:
+def classify(r: LoopProblem, k: LoopNode) -> bool:
     """Margins and envelopes of all terms; False where no point of the box is one of the problem's."""
     _ranges(r, k)
     if r.restricted and not _demand(r, k):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from .compiled import inner
-from .records import Node, Tree
+from .records import LoopNode, Tree
 
 __all__ = ["most_of_a_node", "note_cut", "note_node", "note_round", "note_split", "note_support"]
 
@@ -63,7 +63,7 @@ def note_support(tree: Tree, j: int) -> None:
 
 
 @inner
-def note_round(k: Node, tree: Tree, spend: float, relaxed: bool, priced: bool) -> None:
+def note_round(k: LoopNode, tree: Tree, spend: float, relaxed: bool, priced: bool) -> None:
     """Pairs of a round, and the multipliers of its relaxation if that came to be solved."""
     if not tree.log.size:
         return

@@ -9,9 +9,9 @@ from .compiled import EPS, entry, inner
 from .descent import descend, rounded
 from .envelopes import classify
 from .events import note_cut, note_node, note_round, note_split, note_support
-from .narrowing import narrow
+from .narrowing import propagate
 from .pairing import pair_up
-from .records import Node, Problem, Tree
+from .records import LoopNode, LoopProblem, Tree
 from .relaxation import relax, shrink
 from .values import objective
 
@@ -30,13 +30,13 @@ _ASIDE = 0.2
 
 
 @inner
-def _splits(k: Node, j: int) -> bool:
+def _splits(k: LoopNode, j: int) -> bool:
     """Return whether there are numbers enough between the ends of w_j."""
     return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
 
 
 @inner
-def _coordinate(r: Problem, k: Node, missing: float) -> int:
+def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
     """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
 
     Where all their losses range less than what the bound is missing, boxes of thinner margins would not help: the one along which
@@ -63,7 +63,7 @@ def _coordinate(r: Problem, k: Node, missing: float) -> int:
 
 
 @inner
-def _support(r: Problem, k: Node) -> int:
+def _support(r: LoopProblem, k: LoopNode) -> int:
     """The coefficient of which it is to be decided whether it is 0: the largest one at w; -1 where there is none."""
     best = -1
     for j in range(k.w.size):
@@ -111,7 +111,7 @@ def _pop(tree: Tree) -> int:
 
 
 @inner
-def _certain(r: Problem, k: Node, priced: bool) -> float:
+def _certain(r: LoopProblem, k: LoopNode, priced: bool) -> float:
     """Return a proved cost of the box's points, rounded down: decided losses, pairs and prices, less what budgets' prices
     allow.
     """
@@ -131,7 +131,7 @@ def _certain(r: Problem, k: Node, priced: bool) -> float:
 
 
 @inner
-def _improved(r: Problem, k: Node, tree: Tree) -> bool:
+def _improved(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
     """Return whether the relaxation's solution, its integers rounded, is better than what is known: it goes into the tree."""
     state, found = tree.state, tree.found
     value = rounded(r, k) if r.restricted else objective(r, k, state[0])
@@ -144,12 +144,12 @@ def _improved(r: Problem, k: Node, tree: Tree) -> bool:
 
 
 @inner
-def _bounded(r: Problem, k: Node, bound: float, tree: Tree) -> float:
+def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
     """The node's bound, its box shrunk as long as that helps; better points go into the tree. Infinite where it is empty."""
     state, found, budgets, idle, cut = tree.state, tree.found, r.allowed.size > 0, 0, math.inf
     for turn in range(ROUNDS):
         cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
-        if r.restricted and not narrow(r, k):
+        if r.restricted and not propagate(r, k):
             return math.inf
         for j in range(found.size):
             k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
@@ -186,7 +186,7 @@ def _bounded(r: Problem, k: Node, bound: float, tree: Tree) -> float:
 
 
 @inner
-def _parted(r: Problem, k: Node, tree: Tree, bound: float) -> bool:
+def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
     """Two children of the node in hand; False where its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
     j, at = _support(r, k), 0.0
@@ -220,7 +220,7 @@ def _parted(r: Problem, k: Node, tree: Tree, bound: float) -> bool:
 
 
 @inner
-def _explored(r: Problem, k: Node, tree: Tree, nodes: int) -> int:
+def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
     """Work on up to ``nodes`` nodes, least bound first; ``k`` is room for one."""
     boxes, keys, count, state, found = tree.boxes, tree.keys, tree.count, tree.state, tree.found
     for _ in range(nodes):
@@ -243,7 +243,7 @@ def _explored(r: Problem, k: Node, tree: Tree, nodes: int) -> int:
         bound, is_open = keys[node], True
         for _ in range(2 if r.restricted else 1):  # narrowing may leave a box that cannot be split, and that was not bounded
             bound = max(bound, _bounded(r, k, bound, tree))
-            is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or narrow(r, k))
+            is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or propagate(r, k))
             if not is_open or _parted(r, k, tree, bound):
                 is_open = False
                 break
@@ -253,7 +253,7 @@ def _explored(r: Problem, k: Node, tree: Tree, nodes: int) -> int:
 
 
 @entry
-def work(r: Problem, k: Node, tree: Tree, task: int, nodes: int, most: float) -> float:
+def work(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, most: float) -> float:
     """One door to all loops, so that they are compiled once: up to so many nodes, a descent from ``k.best``, or its objective."""
     if task == EXPLORE:
         return float(_explored(r, k, tree, nodes))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .compiled import EPS, inner
-from .records import Node, Problem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["fill_hinges"]
 
@@ -20,7 +20,7 @@ _THIN = 1e-9
 
 
 @inner
-def _fill(r: Problem, k: Node, start: Any, count: Any) -> None:
+def _fill(r: LoopProblem, k: LoopNode, start: Any, count: Any) -> None:
     """The rows of terms listed in ``k.hinges`` from ``start``, their beginnings in ``R.b``, a coordinate at a time.
 
     The beginning is lowered by its rounding.
@@ -41,7 +41,7 @@ def _fill(r: Problem, k: Node, start: Any, count: Any) -> None:
 
 
 @inner
-def _envelopes(r: Problem, k: Node) -> tuple[Any, float]:
+def _envelopes(r: LoopProblem, k: LoopNode) -> tuple[Any, float]:
     """Hinges of envelopes and tails: how many, and the constants of the undecided terms."""
     R, costs, left, low, listed, n = k.relaxation, k.costs, k.left, k.low, k.hinges, r.point.size
     b, caps, spread, constant, count = R.b, R.cap, k.spread, 0.0, n - n
@@ -61,7 +61,7 @@ def _envelopes(r: Problem, k: Node) -> tuple[Any, float]:
 
 
 @inner
-def _demands(r: Problem, k: Node, count: Any, cut: float) -> Any:
+def _demands(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
     """Firm hinges of points that must be kept."""
     R, n, listed, spread = k.relaxation, r.point.size, k.hinges, k.spread
     for i in range(r.points):
@@ -73,7 +73,7 @@ def _demands(r: Problem, k: Node, count: Any, cut: float) -> Any:
 
 
 @inner
-def _rows(r: Problem, k: Node, count: Any, cut: float) -> Any:
+def _rows(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
     """Firm hinges of rows that the box leaves open."""
     R, p = k.relaxation, k.w.size
     for s in range(r.least.size):
@@ -96,7 +96,7 @@ def _rows(r: Problem, k: Node, count: Any, cut: float) -> Any:
 
 
 @inner
-def _prices(r: Problem, k: Node, count: Any) -> Any:
+def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
     """Prices of coefficients that may be 0 or not: π w_j/hi_j where it is positive, π w_j/lo_j where it is negative."""
     R, first = k.relaxation, 2 * r.point.size + r.points + r.least.size
     for j in range(k.w.size):
@@ -117,7 +117,7 @@ def _prices(r: Problem, k: Node, count: Any) -> Any:
 
 
 @inner
-def fill_hinges(r: Problem, k: Node, cut: float) -> tuple[Any, float]:
+def fill_hinges(r: LoopProblem, k: LoopNode, cut: float) -> tuple[Any, float]:
     """All rows but the norm's: how many, and the constants that go with them."""
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)

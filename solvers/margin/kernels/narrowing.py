@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from .compiled import EPS, inner
-from .records import Node, Problem
+from .records import LoopNode, LoopProblem
 
-__all__ = ["narrow"]
+__all__ = ["propagate"]
 
 #: Times that all rows are gone through. What ends move less than they could, by their size: the checker rounds otherwise.
 _PASSES, _PAD = 2, 1e-11
 
 
 @inner
-def _supports(r: Problem, k: Node) -> bool:
+def _supports(r: LoopProblem, k: LoopNode) -> bool:
     """Coefficients that are not 0 are counted; the others are 0 where there are as many as may be. False where more."""
     lo, hi, used = k.lo, k.hi, 0
     for j in range(lo.size):
@@ -29,7 +29,7 @@ def _supports(r: Problem, k: Node) -> bool:
 
 
 @inner
-def _integers(r: Problem, k: Node) -> bool:
+def _integers(r: LoopProblem, k: LoopNode) -> bool:
     for j in range(k.lo.size):
         if r.whole[j]:
             k.lo[j] = math.ceil(k.lo[j] - _PAD * (1.0 + abs(k.lo[j])))
@@ -40,7 +40,7 @@ def _integers(r: Problem, k: Node) -> bool:
 
 
 @inner
-def _row(k: Node, least: float, off: float) -> bool:
+def _row(k: LoopNode, least: float, off: float) -> bool:
     """The ends that a'w ≥ least - off moves, a in ``k.edge``."""
     lo, hi, coefficients, most, size = k.lo, k.hi, k.edge, 0.0, abs(least) + off
     for j in range(lo.size):
@@ -61,7 +61,7 @@ def _row(k: Node, least: float, off: float) -> bool:
 
 
 @inner
-def narrow(r: Problem, k: Node) -> bool:
+def propagate(r: LoopProblem, k: LoopNode) -> bool:
     """The box, without what no w of the problem is in; False where that is all of it. Points ``k.demanded`` are kept."""
     for _ in range(_PASSES):
         if not _supports(r, k) or not _integers(r, k):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....models.arrays import FloatArray
 from .compiled import EPS, inner
-from .records import Node, Problem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["into_polar", "steepest", "vertex_of_box"]
 
@@ -20,7 +20,7 @@ _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
 
 
 @inner
-def _products(r: Problem, p: FloatArray, u: Any) -> None:
+def _products(r: LoopProblem, p: FloatArray, u: Any) -> None:
     """u_j = x_j'p."""
     atoms = r.atoms  # read through the record at every step the loops would not be vectors
     x = p[0]
@@ -33,7 +33,7 @@ def _products(r: Problem, p: FloatArray, u: Any) -> None:
 
 
 @inner
-def into_polar(r: Problem, k: Node, p: FloatArray) -> None:
+def into_polar(r: LoopProblem, k: LoopNode, p: FloatArray) -> None:
     """p, scaled down until |x_j'p| ≤ 1 for all atoms of the problem as it was before its coordinates were turned."""
     u, errors, size, largest = k.products, r.atom_errors, 0.0, 1.0
     for j in range(p.size):
@@ -46,7 +46,7 @@ def into_polar(r: Problem, k: Node, p: FloatArray) -> None:
 
 
 @inner
-def _inverse(r: Problem, k: Node) -> bool:
+def _inverse(r: LoopProblem, k: LoopNode) -> bool:
     """Gauss-Jordan of the atoms of the basis; False where they are dependent but for rounding."""
     M, L, q = k.inverse, k.factors, k.basis.size
     for i in range(q):
@@ -77,7 +77,7 @@ def _inverse(r: Problem, k: Node) -> bool:
 
 
 @inner
-def _leaving(r: Problem, k: Node, w: FloatArray) -> int:
+def _leaving(r: LoopProblem, k: LoopNode, w: FloatArray) -> int:
     """The basic atom with the least multiplier, w = Σ λ_b ±x_b; -1 where none is negative."""
     q, worst, least, size = k.basis.size, -1, 0.0, 0.0
     for i in range(q):
@@ -92,7 +92,7 @@ def _leaving(r: Problem, k: Node, w: FloatArray) -> int:
 
 
 @inner
-def _exchange(r: Problem, k: Node, i: int) -> None:
+def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
     """Leave the i-th basic atom's side along an edge, up to the first atom in the way."""
     q, p, u, along = k.basis.size, k.steep, k.products, k.along
     for j in range(p.size):
@@ -124,7 +124,7 @@ def _exchange(r: Problem, k: Node, i: int) -> None:
 
 
 @inner
-def vertex_of_box(r: Problem, k: Node) -> int:
+def vertex_of_box(r: LoopProblem, k: LoopNode) -> int:
     """A vertex of a parallelepiped, p, and the edges D_t from it along which p'w may grow in the node's box; returns how many."""
     moves = 0
     for j in range(k.w.size):
@@ -143,7 +143,7 @@ def vertex_of_box(r: Problem, k: Node) -> int:
 
 
 @inner
-def _vertex(r: Problem, k: Node, w: FloatArray) -> None:
+def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
     """The vertex of the polar that is steepest, by the simplex method; of a parallelepiped, side by side."""
     p, q = k.steep, k.basis.size
     for j in range(p.size):
@@ -172,7 +172,7 @@ def _vertex(r: Problem, k: Node, w: FloatArray) -> None:
 
 
 @inner
-def steepest(r: Problem, k: Node, w: FloatArray) -> float:
+def steepest(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
     """max p'w, not above the norm of w; the p is in ``k.steep``."""
     value = 0.0
     if k.basis.size > 0:

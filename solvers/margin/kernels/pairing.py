@@ -15,7 +15,7 @@ from ...zero_one.kernels.boxes.matching import match
 from ...zero_one.kernels.boxes.newton import margins
 from ...zero_one.kernels.boxes.records import WIDEST
 from .compiled import EPS, SINGLE, inner
-from .records import COUNTED, Node, Problem
+from .records import COUNTED, LoopNode, LoopProblem
 from .values import paid
 
 __all__ = ["LEVELS", "pair_up"]
@@ -26,7 +26,7 @@ LEVELS, _GUESS = (0.999999, 0.5, 0.2), 1.0 - 1e-6
 
 
 @inner
-def _sides(r: Problem, k: Node) -> tuple[int, int]:
+def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
     """Return the number of undecided terms on each side; their places are in ``k.sides``."""
     rows = columns = 0
     for i in range(r.point.size):
@@ -43,7 +43,7 @@ def _sides(r: Problem, k: Node) -> tuple[int, int]:
 
 
 @inner
-def _distances(r: Problem, k: Node, rows: Any, columns: Any) -> None:
+def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     """``k.pays``: for each two how far the sum of their margins stays below that of the last corners, rounding taken off.
 
     Single precision: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
@@ -85,7 +85,7 @@ def _distances(r: Problem, k: Node, rows: Any, columns: Any) -> None:
 
 
 @inner
-def _kinds(r: Problem, k: Node, columns: Any) -> None:
+def _kinds(r: LoopProblem, k: LoopNode, columns: Any) -> None:
     """``k.masks``: bits of the columns of each loss."""
     for kind in range(COUNTED + 1):
         for q in range((columns.size + 63) >> 6):
@@ -96,7 +96,7 @@ def _kinds(r: Problem, k: Node, columns: Any) -> None:
 
 
 @inner
-def _pairs_that_pay(r: Problem, k: Node, rows: Any, columns: Any, level: Any) -> None:
+def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level: Any) -> None:
     """Bits of ``k.pairs.adjacent``: pairs that pay at least that much, and more than the envelopes of both at w.
 
     What a pair pays is guessed here, by a line up to the height; it is computed for the pairs that are matched.
@@ -126,7 +126,7 @@ def _pairs_that_pay(r: Problem, k: Node, rows: Any, columns: Any, level: Any) ->
 
 
 @inner
-def pair_up(r: Problem, k: Node) -> float:
+def pair_up(r: LoopProblem, k: LoopNode) -> float:
     """Return a lower bound of the cost of pairs; ``k.left`` holds the terms' remaining costs."""
     u, share, left = k.relaxation.u, k.relaxation.env, k.left
     n_rows, n_columns = _sides(r, k)

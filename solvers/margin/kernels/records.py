@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from ...interface.by_reference import by_reference
 
-__all__ = ["COUNTED", "Node", "Problem", "Tree"]
+__all__ = ["COUNTED", "LoopNode", "LoopProblem", "Tree"]
 
 #: The loss of a budget's terms, 1{m < 1}; that of points is 0.
 COUNTED = 1
 
 
 @by_reference
-class Problem(NamedTuple):
+class LoopProblem(NamedTuple):
     """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), and what restricts w.
 
     Terms 0..n-1 are the points, then one for each point of each budget: the same row, a price θ_b, and the loss 1{m < 1}.
@@ -75,7 +75,7 @@ class Tree(NamedTuple):
 
 
 @by_reference
-class Node(NamedTuple):
+class LoopNode(NamedTuple):
     """A node: its box, what that says of the points, and room for its relaxation and pairs."""
 
     lo: Any  #: (p,)

@@ -19,11 +19,11 @@ import math
 from typing import Any
 
 from ...zero_one.kernels.boxes.newton import newton, rounding
-from ...zero_one.kernels.boxes.tightening import shrink_box
+from ...zero_one.kernels.boxes.tightening import reduced_cost_tightening
 from .compiled import EPS, inner
 from .hinges import fill_hinges
 from .norm import into_polar, steepest, vertex_of_box
-from .records import Node, Problem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["relax", "shrink"]
 
@@ -38,7 +38,7 @@ _BEHIND = 1e-7
 
 
 @inner
-def _moves(r: Problem, k: Node) -> int:
+def _moves(r: LoopProblem, k: LoopNode) -> int:
     """Put p into the polar, and say by which moves it may become steeper somewhere in the box; returns how many."""
     if r.sides.shape[0] > 0:
         return vertex_of_box(r, k)
@@ -51,7 +51,7 @@ def _moves(r: Problem, k: Node) -> int:
 
 
 @inner
-def _move(k: Node, count: Any, t: int) -> None:
+def _move(k: LoopNode, count: Any, t: int) -> None:
     """The row of a move: (D_t'w)_+."""
     R, at, size, p = k.relaxation, 0.0, 0.0, k.w.size
     for j in range(p):
@@ -62,7 +62,7 @@ def _move(k: Node, count: Any, t: int) -> None:
 
 
 @inner
-def _square(r: Problem, k: Node, spend: float) -> float:
+def _square(r: LoopProblem, k: LoopNode, spend: float) -> float:
     """Scales and linear part of the squares and of p'w; returns their constant, rounded down."""
     R, p, constant, size = k.relaxation, k.w.size, 0.0, spend
     for j in range(p):
@@ -78,7 +78,7 @@ def _square(r: Problem, k: Node, spend: float) -> float:
 
 
 @inner
-def relax(r: Problem, k: Node, sure: float, cut: float, spend: float, sharp: bool) -> float:
+def relax(r: LoopProblem, k: LoopNode, sure: float, cut: float, spend: float, sharp: bool) -> float:
     """A proved lower bound of the node, of which ``sure`` is certain already; w and p move to the relaxation's solution.
 
     The smoothing falls as long as the smoothed problem leaves open whether the bound reaches the cut; to its end if ``sharp``.
@@ -125,7 +125,7 @@ def relax(r: Problem, k: Node, sure: float, cut: float, spend: float, sharp: boo
 
 
 @inner
-def shrink(k: Node, cut: float) -> float:
+def shrink(k: LoopNode, cut: float) -> float:
     """Cut off what the last relaxation proves no better than the cut; the greatest part of a width that fell, or 2 for all."""
     R, p = k.relaxation, k.w.size
     lo, hi = R.saved[1], R.saved[2]
@@ -133,7 +133,7 @@ def shrink(k: Node, cut: float) -> float:
     for j in range(p):
         lo[j], hi[j] = k.bottom[j], k.scale[j]
         spare += R.ds[j]
-    if not shrink_box(lo, hi, R.c, R.s, R.ds, max(cut - R.saved[0, 0], 0.0), spare):
+    if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, max(cut - R.saved[0, 0], 0.0), spare):
         return 2.0
     most = 0.0
     for j in range(p):

@@ -11,7 +11,7 @@ from ....models.margin_view import Corners, MarginProblem
 from ...zero_one.kernels.boxes import WIDEST, empty_pairs, empty_relaxation
 from ...zero_one.rotation import constant_column
 from .pairing import LEVELS
-from .records import COUNTED, Node, Problem
+from .records import COUNTED, LoopNode, LoopProblem
 
 __all__ = ["node_for", "problem_of"]
 
@@ -19,7 +19,7 @@ __all__ = ["node_for", "problem_of"]
 _ALL = 1.0 - 1e-12
 
 
-def problem_of(at: MarginProblem, off: FloatArray | None = None) -> Problem:
+def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
     """The problem as the loops read it, copied: for an array that cannot be written to they would be compiled once more.
 
     Parameters
@@ -37,7 +37,7 @@ def problem_of(at: MarginProblem, off: FloatArray | None = None) -> Problem:
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(at.atoms, axis=1)
     needed = _distances_needed((at.loss, Corners.count(1.0)), (*LEVELS, _ALL))
     counted = at.counted & (at.most < at.counted.sum())
-    return Problem(
+    return LoopProblem(
         rows=np.array(at.A[point].T, order="C"), off=np.zeros(point.size) if off is None else np.array(off[point]),
         costs=np.concatenate([at.costs, theta]), point=point, kind=np.where(np.arange(point.size) < n, 0, COUNTED),
         **_losses(at.loss), need=needed[:-1], whole_pay=needed[-1], curvature=np.array(at.curvature),
@@ -135,7 +135,7 @@ def _ahead(A: FloatArray) -> BoolArray:
     return np.asarray((A @ np.linalg.svd(A, full_matrices=False)[2][0] if labels is None else labels) > 0.0)
 
 
-def node_for(r: Problem) -> Node:
+def node_for(r: LoopProblem) -> LoopNode:
     """Room for nodes of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
@@ -143,7 +143,7 @@ def node_for(r: Problem) -> Node:
     names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
     by_coordinate = {name: np.zeros(p) for name in names}
     by_term = {name: np.zeros(n) for name in ("low", "high", "at", "costs", "left", "base", "first")}
-    return Node(
+    return LoopNode(
         **by_coordinate, **by_term, masks=np.zeros((COUNTED + 1, side // 64), np.uint64),
         demanded=np.zeros(r.points, dtype=np.bool_), undecided=np.zeros(n, dtype=np.bool_),
         slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)), pieces=np.zeros(n, np.int64),

@@ -8,7 +8,7 @@ from typing import Any
 from ...zero_one.kernels.boxes.newton import margins
 from .compiled import EPS, inner
 from .norm import steepest
-from .records import Node, Problem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["bounded", "loss", "objective", "paid"]
 
@@ -17,7 +17,7 @@ _SHORT = 1e-9
 
 
 @inner
-def bounded(r: Problem, kind: Any, m: float) -> float:
+def bounded(r: LoopProblem, kind: Any, m: float) -> float:
     """The bounded part of a loss, the lesser value at a jump."""
     last, corners = r.sizes[kind] - 1, r.corners
     if m < corners[kind, 0]:
@@ -33,7 +33,7 @@ def bounded(r: Problem, kind: Any, m: float) -> float:
 
 
 @inner
-def loss(r: Problem, kind: Any, m: float) -> float:
+def loss(r: LoopProblem, kind: Any, m: float) -> float:
     """ρ(m); a margin that is short of a jump by its rounding counts as there."""
     tail = r.tail[kind] * (r.again[kind] - m) if m < r.again[kind] else 0.0
     if r.jumps[kind]:
@@ -45,7 +45,7 @@ def loss(r: Problem, kind: Any, m: float) -> float:
 
 
 @inner
-def paid(r: Problem, one: Any, other: Any, apart: float) -> float:
+def paid(r: LoopProblem, one: Any, other: Any, apart: float) -> float:
     """Return a lower bound of two points' cost: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the
     last corners.
 
@@ -65,7 +65,7 @@ def paid(r: Problem, one: Any, other: Any, apart: float) -> float:
 
 
 @inner
-def _feasible(r: Problem, k: Node) -> bool:
+def _feasible(r: LoopProblem, k: LoopNode) -> bool:
     """Return whether the node's w, whose margins are in ``relaxation.u``, is one of the problem's, but for rounding."""
     w, u, used = k.w, k.relaxation.u, 0
     for j in range(w.size):
@@ -94,7 +94,7 @@ def _feasible(r: Problem, k: Node) -> bool:
 
 
 @inner
-def objective(r: Problem, k: Node, limit: float) -> float:
+def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
     """The objective at the node's w, or a part that is above ``limit`` already; infinite where w is none of the problem's."""
     w, u = k.w, k.relaxation.u
     margins(r.rows, r.point.size, w, u)

@@ -21,9 +21,9 @@ from ....models.rounding import below
 from ...zero_one.check.arithmetic import InvalidProofError
 from ...zero_one.check.checker import ProofReport
 from ...zero_one.check.sealed import held_records
-from .data import Data
-from .node import Node
-from .pairs import Multipliers
+from .data import LoggedScoringProblem
+from .node import CheckedNode
+from .pairs import LoggedMultipliers
 
 __all__ = ["FORMAT", "check_scoring_proof", "stated_problem"]
 
@@ -61,8 +61,8 @@ def check_scoring_proof(path: str | Path, model: Model | None = None) -> ProofRe
         bound, value = below(exact), float(best)
         if exact > best:
             raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-        data = Data.of(problem)
-        multipliers = {int(record["node"]): Multipliers.read(record, data) for record in stated_multipliers}
+        data = LoggedScoringProblem.of(problem)
+        multipliers = {int(record["node"]): LoggedMultipliers.read(record, data) for record in stated_multipliers}
         for node, floor in _leaves(data, splits, multipliers):
             nodes += 1
             least = floor if floor >= exact else data.least(node, exact)
@@ -75,14 +75,16 @@ def check_scoring_proof(path: str | Path, model: Model | None = None) -> ProofRe
     return ProofReport(True, bound, value, nodes, "every node is proved", stated, "", own)
 
 
-def _leaves(data: Data, splits: list[list[int]], multipliers: dict[int, Multipliers]) -> Iterator[tuple[Node, Fraction]]:
+def _leaves(
+    data: LoggedScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
+) -> Iterator[tuple[CheckedNode, Fraction]]:
     """The nodes that are not split, after every split; each with what multipliers prove of it or of a node that holds it."""
     problem = data.problem
     lower, upper = (tuple(map(int, side)) for side in (problem.lower, problem.upper))
-    nodes: dict[int, tuple[Node | None, Fraction]] = {}
+    nodes: dict[int, tuple[CheckedNode | None, Fraction]] = {}
     following = 0
 
-    def add(node: Node, floor: Fraction) -> None:
+    def add(node: CheckedNode, floor: Fraction) -> None:
         nonlocal following
         tight = node.tightened(problem.most)
         if tight is not None and following in multipliers:
@@ -90,7 +92,7 @@ def _leaves(data: Data, splits: list[list[int]], multipliers: dict[int, Multipli
         nodes[following] = tight, floor
         following += 1
 
-    add(Node(lower, upper), Fraction(0))
+    add(CheckedNode(lower, upper), Fraction(0))
     for kind, number, j, half in splits:
         node, floor = nodes.pop(number, (None, Fraction(0)))
         if node is None:

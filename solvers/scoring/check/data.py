@@ -14,9 +14,9 @@ from scipy.sparse.csgraph import maximum_flow
 from ....models.arrays import IntArray
 from ....models.formulations.margin.scoring_problem import ScoringProblem
 from ...zero_one.check.arithmetic import InvalidProofError
-from .node import Node
+from .node import CheckedNode
 
-__all__ = ["Data", "Whole"]
+__all__ = ["LoggedScoringProblem", "Whole"]
 
 #: Whole numbers of any size: an array of int64, or of Python's integers.
 Whole = Any
@@ -27,7 +27,7 @@ _KEPT = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class LoggedScoringProblem:
     """The problem in whole numbers: scores times ``scale``, costs times ``unit``; distinct rows, their costs by class."""
 
     rows: Whole
@@ -41,7 +41,7 @@ class Data:
     _cells: dict[tuple[int, ...], tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
 
     @staticmethod
-    def of(problem: ScoringProblem) -> Data:
+    def of(problem: ScoringProblem) -> LoggedScoringProblem:
         """Exactly, or not at all."""
         distinct, back = np.unique(problem.X, axis=0, return_inverse=True)
         coded = [np.unique(column, return_inverse=True) for column in distinct.T]
@@ -60,7 +60,7 @@ class Data:
         back = back.ravel()
         plus, minus = (_sums(back[problem.y == c], cost[problem.y == c], len(rows)) for c in (1, -1))
         codes = np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(distinct.shape[::-1])
-        return Data(rows, codes, (plus, minus), back, scale, unit, math.ceil(problem.threshold * scale), problem)
+        return LoggedScoringProblem(rows, codes, (plus, minus), back, scale, unit, math.ceil(problem.threshold * scale), problem)
 
     @property
     def apart(self) -> int:
@@ -83,7 +83,7 @@ class Data:
         self._cells[tuple(active)] = merged
         return merged
 
-    def least(self, node: Node, bound: Fraction) -> Fraction:
+    def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
         """A lower bound of a node that is tightened, exact where that matters."""
         own = self.problem.price * (len(node.used()) + node.more)
         own += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.more)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 from ...zero_one.check.arithmetic import InvalidProofError
 
-__all__ = ["Node"]
+__all__ = ["CheckedNode"]
 
 #: Kinds of splits in the log.
 _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
-class Node:
+class CheckedNode:
     """A box of coefficients; those in ``must`` are not 0, and with ``more`` one of those that are `undecided` is not."""
 
     lower: tuple[int, ...]
@@ -26,20 +26,20 @@ class Node:
         sides = zip(self.lower, self.upper, strict=True)
         return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.must]
 
-    def bounded(self, j: int, low: int, high: int) -> Node:
+    def bounded(self, j: int, low: int, high: int) -> CheckedNode:
         """The node with other bounds of one coefficient."""
         return replace(
             self, lower=(*self.lower[:j], low, *self.lower[j + 1 :]), upper=(*self.upper[:j], high, *self.upper[j + 1 :])
         )  # fmt: skip
 
-    def without(self) -> Node:
+    def without(self) -> CheckedNode:
         """Nothing that is not decided."""
         node = replace(self, more=False)
         for j in self.undecided():
             node = node.bounded(j, 0, 0)
         return node
 
-    def tightened(self, most: int) -> Node | None:
+    def tightened(self, most: int) -> CheckedNode | None:
         """Return the node tightened by must, more and the limit; None where it is empty."""
         node = self
         for _ in range(2):
@@ -60,7 +60,7 @@ class Node:
         """Coefficients that are not 0."""
         return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.must]
 
-    def split(self, kind: int, j: int, half: int) -> list[Node]:
+    def split(self, kind: int, j: int, half: int) -> list[CheckedNode]:
         """The children, which together hold every system of the node."""
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")

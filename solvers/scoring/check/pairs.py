@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 
 from ...zero_one.check.arithmetic import InvalidProofError
-from .data import Data, Whole
-from .node import Node
+from .data import LoggedScoringProblem, Whole
+from .node import CheckedNode
 
-__all__ = ["Multipliers"]
+__all__ = ["LoggedMultipliers"]
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class LoggedMultipliers:
     """Whole multipliers of pairs of points, over a common denominator."""
 
     denominator: Fraction
@@ -44,7 +44,7 @@ class Multipliers:
     margin: Whole
 
     @staticmethod
-    def read(record: dict[str, Any], data: Data) -> Multipliers:
+    def read(record: dict[str, Any], data: LoggedScoringProblem) -> LoggedMultipliers:
         """Read the log's pairs of points of the two classes, none of the multipliers below 0."""
         denominator, limit, pairs = Fraction(record["denominator"]), int(record["limit"]), record["pairs"]
         plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
@@ -53,9 +53,9 @@ class Multipliers:
             raise InvalidProofError("a pair is none of opposite points")
         if denominator <= 0 or min([limit, *cover, *margin]) < 0:
             raise InvalidProofError("a multiplier is below 0")
-        return Multipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
+        return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
 
-    def least(self, data: Data, node: Node) -> Fraction:
+    def least(self, data: LoggedScoringProblem, node: CheckedNode) -> Fraction:
         """Return the bound that the multipliers prove of a tightened node, rounded up to a possible sum of costs and prices."""
         p, used = data.problem, set(node.used())
         low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))

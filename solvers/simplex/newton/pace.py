@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CAREFUL", "FIRST", "TRUSTED", "Pace"]
+__all__ = ["CAREFUL", "FIRST", "TRUSTED", "TrustSchedule"]
 
 #: Relative gap of the first solution on the model's support.
 FIRST = 0.02
 
 
 @dataclass(frozen=True)
-class Pace:
+class TrustSchedule:
     """The steps of a round.
 
     Parameters
@@ -36,4 +36,4 @@ class Pace:
 
 
 #: With a model that is trusted, and with one that leaves much.
-TRUSTED, CAREFUL = Pace(1e-4, np.inf, FIRST, 0.05), Pace(0.2, 0.1, 1.0, np.inf)
+TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)

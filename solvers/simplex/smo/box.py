@@ -95,7 +95,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         state = BoxState(view, order, tol, iterations_allowed(options), cache, work, violation)
         measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
-        state.calm = 0 if blocks else CALM
+        state.cached_block_streak = 0 if blocks else CALM
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
@@ -105,7 +105,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             self._shrink(state, int(now.iteration))
-            outcome = self._pairs(state, stop, end) if state.calm >= CALM else self._block(state, stop)
+            outcome = self._pairs(state, stop, end) if state.cached_block_streak >= CALM else self._block(state, stop)
             if outcome is not Outcome.RUNNING:
                 return outcome
             if now.iteration >= state.limit:
@@ -138,7 +138,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _shrink(self, state: BoxState, iteration: int) -> None:
         wait = max(_SHRINK_EVERY, 2 * state.cache.used)
-        if not self.shrinking or state.calm < CALM or iteration < max(state.next_shrink, wait):
+        if not self.shrinking or state.cached_block_streak < CALM or iteration < max(state.next_shrink, wait):
             return
         state.shrinkings += shrink(state.work, state.cache, state.order)
         state.next_shrink = iteration + wait

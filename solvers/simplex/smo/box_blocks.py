@@ -43,12 +43,12 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
     missing = chosen[work.slot[chosen] < 0]
     if missing.size:
         cache.load(missing, int(work.now.clock))
-    state.calm = 0 if missing.size >= _NEW * chosen.size else state.calm + 1
+    state.cached_block_streak = 0 if missing.size >= _NEW * chosen.size else state.cached_block_streak + 1
     block = _block(work, chosen)
     before = block.a.copy()
     loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.now.violation)))
     if not block.now.iteration:
-        state.calm = CALM
+        state.cached_block_streak = CALM
         return True
     moved = np.flatnonzero(block.a != before)
     places = chosen[moved]

@@ -79,7 +79,7 @@ class BoxState:
     next_shrink: int = 0  #: the iteration of the next look
     shrinkings: int = 0
     last: IntArray | None = None  #: the last working set of many points
-    calm: int = 0  #: such sets in a row that needed few new columns
+    cached_block_streak: int = 0  #: such sets in a row that needed few new columns
 
 
 def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:

@@ -116,7 +116,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             if self.solver.proof is None or outcome not in (Outcome.CONVERGED, Outcome.INFEASIBLE):
                 return outcome
             state.ended = outcome
-            state.recorder = self._recorder(self.solver.proof, state, state.floor)
+            state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)
             return Outcome.RUNNING
         assert state.recorder is not None
         state.recorder.work(seconds)
@@ -154,7 +154,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         outcome = self._inner_solver.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
-        raise_floor(state, inner.floor - state.lam * state.view.budget)
+        raise_floor(state, inner.lower_bound - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
             return
         state.nodes += self.solver.measure(state.inner).iteration
@@ -210,7 +210,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         return Measure(
             iteration=state.nodes + inner + (0 if search is None else search.nodes),
             objective=math.nan if state.best is None else state.best.norm,
-            bound=state.floor,
+            bound=state.lower_bound,
             active=0 if search is None else search.open_nodes,
             step=f"lambda {state.lam:.3g}" if search is None else "budget",
             checkpoint=state.checkpoint,
@@ -222,7 +222,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
         values, write_error = None, None
         if best is None:
-            details["beyond"] = f"no w with ||w||^2 < {state.floor:.3g} violates at most {state.view.budget} margins"
+            details["beyond"] = f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {state.view.budget} margins"
         else:
             violated = state.view.A @ best.w < 1.0
             values = {"w": best.w, "z": violated.astype(np.float64)}
@@ -233,4 +233,4 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
             write_error = recorder.fault
         nodes = self.measure(state).iteration
-        return Answer(values=values, bound=state.floor, proved=True, nodes=nodes, unwritten=write_error, details=details)
+        return Answer(values=values, bound=state.lower_bound, proved=True, nodes=nodes, write_error=write_error, details=details)

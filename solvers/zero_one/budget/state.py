@@ -15,7 +15,7 @@ from ...records.options import Options
 from ..incumbent import Polish
 from ..proof.conflict_recorder import ConflictRecorder
 from ..proof.single_conflicts import ConflictFinder
-from ..reduced import Reduced, evaluate
+from ..reduced import ReducedZeroOneProblem, evaluate
 from .search import BudgetSearch
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class BudgetState:
     """The state of a run: the hull's end points, the lower bound, and the searches in progress."""
 
     view: ZeroOneBudget
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     polish: Polish
     options: Options
     tol: float
@@ -49,7 +49,7 @@ class BudgetState:
     far: float
     high: Point  #: the end of the hull with too many violations
     best: Point | None = None
-    floor: float = 0.0
+    lower_bound: float = 0.0
     lam: float = 0.0
     problems: int = 0
     hull_done: bool = False
@@ -83,13 +83,13 @@ def offer(state: BudgetState, w: FloatArray) -> Point:
 def raise_floor(state: BudgetState, bound: float) -> None:
     """Improve the lower bound, with a margin for the rounding of - λk and of the tree's bound."""
     bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
-    state.floor = max(state.floor, bound if state.best is None else min(bound, state.best.norm))
+    state.lower_bound = max(state.lower_bound, bound if state.best is None else min(bound, state.best.norm))
 
 
 def closed(state: BudgetState) -> bool:
     """Return True if the gap is within the tolerance."""
     assert state.best is not None
-    return state.best.norm - state.floor <= state.tol * state.best.norm
+    return state.best.norm - state.lower_bound <= state.tol * state.best.norm
 
 
 def inner_tolerance(state: BudgetState) -> float:

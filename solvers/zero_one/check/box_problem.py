@@ -13,14 +13,23 @@ import numpy.typing as npt
 from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
 
 __all__ = [
-    "FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "least_curvature", "levelled", "reduced_problem", "rotate",
+    "FREE",
+    "KEPT",
+    "VIOLATED",
+    "BoxProblem",
+    "CheckedBox",
+    "Packing",
+    "least_curvature",
+    "levelled",
+    "reduced_problem",
+    "rotate",
 ]  # fmt: skip
 
 FREE, KEPT, VIOLATED = -1, 0, 1
 
 
 @dataclass(eq=False)
-class Problem:
+class BoxProblem:
     """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
 
     Margins are g_i'v ± e_i over the root box. All λ_i are whole multiples of some u ∈ ``step``, (0, 0) where no such number
@@ -39,7 +48,7 @@ class Problem:
 
 
 @dataclass(eq=False)
-class Node:
+class CheckedBox:
     """A node: its box, the states of its points, lower ends of their margins where they are violated, its bound."""
 
     lo: Array
@@ -59,7 +68,7 @@ class Packing:
 
 def reduced_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
-) -> Problem | None:
+) -> BoxProblem | None:
     """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
     T = np.array(header["T"], dtype=np.float64)
     member = np.array(header["member"], dtype=np.int64)
@@ -92,7 +101,7 @@ def reduced_problem(
     norm2 = np.array([sum_up(round_up(row * row)) for row in g])
     step = _step(header.get("step", 0.0), weights[~zero])
     steps = (float(round_down(step / sigma)), float(round_up(step / sigma))) if step > 0.0 else (0.0, 0.0)
-    return Problem(g, e, norm2, round_down(summed / sigma), free, target, -half, half, steps)
+    return BoxProblem(g, e, norm2, round_down(summed / sigma), free, target, -half, half, steps)
 
 
 def _step(step: Any, weights: Array) -> float:
@@ -107,7 +116,7 @@ def _step(step: Any, weights: Array) -> float:
     return step
 
 
-def levelled(problem: Problem, node: Node, theta: float) -> Problem:
+def levelled(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
     """The problem with losses weighed θ times, and what its solutions of interest in the node's box stay below.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
-from .box_problem import FREE, KEPT, VIOLATED, Node, Packing, Problem
+from .box_problem import FREE, KEPT, VIOLATED, BoxProblem, CheckedBox, Packing
 
 __all__ = ["apply_box", "linear_bound", "multipliers", "pack", "square_bound", "tighten"]
 
 
-def _ranges(problem: Problem, node: Node) -> tuple[Array, Array]:
+def _ranges(problem: BoxProblem, node: CheckedBox) -> tuple[Array, Array]:
     """Least and greatest margin over the node's box."""
     a, b = problem.g * node.lo, problem.g * node.hi
     low = np.array([sum_down(row) for row in round_down(np.minimum(a, b))])
@@ -22,7 +22,7 @@ def _ranges(problem: Problem, node: Node) -> tuple[Array, Array]:
     return round_down(low - problem.e), round_up(high + problem.e)
 
 
-def apply_box(problem: Problem, node: Node) -> bool:
+def apply_box(problem: BoxProblem, node: CheckedBox) -> bool:
     """Decide the points that the box decides; False where the node is empty."""
     if (node.lo > node.hi).any():
         return False
@@ -36,7 +36,7 @@ def apply_box(problem: Problem, node: Node) -> bool:
     return True
 
 
-def pack(problem: Problem, node: Node, entry: list[Any]) -> Packing | None:
+def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | None:
     """Pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, paid from the weights of free points.
 
     Of a pair with one kept point the other is violated from here on. None where both are kept: the node is empty. Pairs that
@@ -64,7 +64,9 @@ def pack(problem: Problem, node: Node, entry: list[Any]) -> Packing | None:
     return Packing(left, sum_down(np.array(paid)))
 
 
-def _exclusive(problem: Problem, node: Node, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _exclusive(
+    problem: BoxProblem, node: CheckedBox, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
     """Return whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
     total = problem.g[i] + problem.g[j]
     ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
@@ -72,7 +74,7 @@ def _exclusive(problem: Problem, node: Node, i: npt.NDArray[np.int64], j: npt.ND
     return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
 
 
-def multipliers(problem: Problem, node: Node, entry: list[Any], packing: Packing) -> tuple[Array, Array]:
+def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing: Packing) -> tuple[Array, Array]:
     """α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
@@ -98,7 +100,9 @@ def multipliers(problem: Problem, node: Node, entry: list[Any], packing: Packing
     return alpha, flipped
 
 
-def _linear_part(problem: Problem, node: Node, alpha: Array, flipped: Array, packing: Packing) -> tuple[float, Array, Array]:
+def _linear_part(
+    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
+) -> tuple[float, Array, Array]:
     """Σ_{violated} λ + Σ prices of the pairs + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
     used = np.flatnonzero((alpha > 0) | (flipped > 0))
     const = [sum_down(problem.weights[node.state == VIOLATED]), packing.paid]
@@ -111,7 +115,9 @@ def _linear_part(problem: Problem, node: Node, alpha: Array, flipped: Array, pac
     return sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52)
 
 
-def square_bound(problem: Problem, node: Node, alpha: Array, flipped: Array, packing: Packing) -> tuple[float, Array, Array]:
+def square_bound(
+    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
+) -> tuple[float, Array, Array]:
     """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
     const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
     if problem.free:
@@ -129,7 +135,7 @@ def square_bound(problem: Problem, node: Node, alpha: Array, flipped: Array, pac
     return bound, c, slope
 
 
-def linear_bound(problem: Problem, node: Node, alpha: Array, flipped: Array, packing: Packing) -> float:
+def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> float:
     """The same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
     if not problem.free:
         return -math.inf
@@ -143,7 +149,7 @@ def linear_bound(problem: Problem, node: Node, alpha: Array, flipped: Array, pac
     return sum_down(np.concatenate([[const, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
 
 
-def tighten(problem: Problem, node: Node, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
+def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
     """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
     r = float(round_up(problem.target - bound))
     if not math.isfinite(r):

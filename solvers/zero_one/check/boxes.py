@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .arithmetic import Array, InvalidProofError
-from .box_problem import FREE, KEPT, Node, Packing, Problem, levelled, reduced_problem
+from .box_problem import FREE, KEPT, BoxProblem, CheckedBox, Packing, levelled, reduced_problem
 from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
-from .trees import PARTS, Crew, Tree, parted, tree_of
+from .trees import PARTS, Tree, VerifierPool, parted, tree_of
 
 __all__ = ["check_box_tree"]
 
 #: A node to verify, its box and points as its ancestors leave them.
-Pending: TypeAlias = tuple[dict[str, Any], Node]
+Pending: TypeAlias = tuple[dict[str, Any], CheckedBox]
 
 
 def check_box_tree(
@@ -26,7 +26,7 @@ def check_box_tree(
     penalised: npt.NDArray[np.bool_],
     bound: float,
     records: list[dict[str, Any]],
-    crew: Crew | None = None,
+    crew: VerifierPool | None = None,
 ) -> int:
     """Nodes of a tree of boxes that proves the bound.
 
@@ -50,10 +50,10 @@ def check_box_tree(
     return nodes + sum(crew.all(_check_part, [(problem, *part) for part in parted(tree, pending, parts)]))
 
 
-def _root(problem: Problem, tree: Tree) -> Pending:
+def _root(problem: BoxProblem, tree: Tree) -> Pending:
     """The root's record, and its state before any multiplier."""
     n = problem.g.shape[0]
-    root = Node(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
+    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
     root.state[problem.weights >= problem.target] = KEPT
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:
@@ -61,7 +61,7 @@ def _root(problem: Problem, tree: Tree) -> Pending:
     return tree[roots[0]], root
 
 
-def _check_tree(problem: Problem, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
+def _check_tree(problem: BoxProblem, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
     """Nodes below those that are pending; each must end proved, empty, or split into two that do.
 
     Depth-first to the end, or breadth-first ``until`` so many are pending, which are left in the list.
@@ -85,15 +85,15 @@ def _check_tree(problem: Problem, tree: Tree, pending: list[Pending], until: int
     return visited
 
 
-def _check_part(task: tuple[Problem, Tree, list[Pending]], threads: int | None) -> int:
+def _check_part(task: tuple[BoxProblem, Tree, list[Pending]], threads: int | None) -> int:
     """Nodes of some subtrees, in any process."""
     with np.errstate(all="ignore"):
         return _check_tree(*task)
 
 
-def _child(node: Node, split: list[Any], side: int, p: int, n: int) -> Node:
+def _child(node: CheckedBox, split: list[Any], side: int, p: int, n: int) -> CheckedBox:
     name, mid = int(split[0]), float(split[1])
-    child = Node(node.lo.copy(), node.hi.copy(), node.state.copy(), node.lower.copy(), node.bound)
+    child = CheckedBox(node.lo.copy(), node.hi.copy(), node.state.copy(), node.lower.copy(), node.bound)
     if name >= 0:
         if name >= p or not math.isfinite(mid):
             raise InvalidProofError("a split names no coordinate")
@@ -111,7 +111,7 @@ def _child(node: Node, split: list[Any], side: int, p: int, n: int) -> Node:
     return child
 
 
-def _settled(problem: Problem, node: Node, rounds: list[Any]) -> bool:
+def _settled(problem: BoxProblem, node: CheckedBox, rounds: list[Any]) -> bool:
     """Apply the box and the rounds; True where nothing below the target remains."""
     if node.bound >= problem.target or not apply_box(problem, node) or _settled_by_count(problem, node):
         return True
@@ -135,7 +135,7 @@ def _settled(problem: Problem, node: Node, rounds: list[Any]) -> bool:
     return False
 
 
-def _emptied_by_levels(problem: Problem, node: Node, entry: list[Any]) -> bool:
+def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> bool:
     """Return whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no
     bound.
     """
@@ -149,7 +149,7 @@ def _emptied_by_levels(problem: Problem, node: Node, entry: list[Any]) -> bool:
     return max(bound, linear_bound(scaled, node, alpha, flipped, packing)) >= scaled.target
 
 
-def _settled_by_count(problem: Problem, node: Node) -> bool:
+def _settled_by_count(problem: BoxProblem, node: CheckedBox) -> bool:
     """The bound of no multipliers at all: violated points and the least norm in the box."""
     none: Array = np.zeros(len(problem.weights))
     nothing = Packing(problem.weights, 0.0)

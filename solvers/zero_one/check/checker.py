@@ -23,8 +23,8 @@ from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
 from .boxes import check_box_tree
 from .sealed import held_records
-from .statement import Stated
-from .trees import Crew, SpotChecked
+from .statement import LoggedZeroOneProblem
+from .trees import SpotChecked, VerifierPool
 
 __all__ = ["FORMAT", "ProofReport", "check_proof"]
 
@@ -88,7 +88,7 @@ class ProofReport:
         return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{whose}"
 
 
-def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None = None) -> ProofReport:
+def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
     """Verify a proof log.
 
     Parameters
@@ -114,14 +114,14 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
     SolverError
         The crew is gone.
     """
-    own = None if model is None else Stated.of_model(model)
+    own = None if model is None else LoggedZeroOneProblem.of_model(model)
     watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
     bound = value = math.nan
     nodes, problem, digest = 0, "", ""
     try:
         with np.errstate(all="ignore"):
             header, records, claim = _read(Path(path))
-            stated = Stated.of_log(header)
+            stated = LoggedZeroOneProblem.of_log(header)
             problem, digest = str(stated), stated.digest
             if own is not None and (other := own.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")

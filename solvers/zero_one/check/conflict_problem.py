@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .arithmetic import Array, InvalidProofError
 
 __all__ = [
-    "DELETED", "FREE", "KEPT", "Conflict", "Problem",
+    "DELETED", "FREE", "KEPT", "Conflict", "ConflictProblem",
     "States", "next_down", "norm_within_budget", "reduced_problem", "stated_conflict",
 ]  # fmt: skip
 
@@ -33,7 +33,7 @@ def next_down(x: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ConflictProblem:
     """The problem with equal points as one."""
 
     rows: Array  #: (m, p) penalised parts, one for each group of equal points
@@ -114,7 +114,7 @@ def _whole_budget(header: dict[str, Any]) -> int:
 
 def reduced_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
-) -> Problem | None:
+) -> ConflictProblem | None:
     """Groups of equal points; None where the points that every w violates prove the bound."""
     member = [int(k) for k in header["member"]]
     if len(member) != len(weights) or int((~penalised).sum()) > 1:
@@ -148,10 +148,10 @@ def reduced_problem(
             raise InvalidProofError("the intercept's column does not hold ±1")
         longest = max((next_up(math.sqrt(next_up(math.fsum(next_up(x * x) for x in row)))) for row in rows.tolist()), default=0.0)
         reach = next_up(1.0 + next_up(longest * next_up(math.sqrt(bound))))
-    return Problem(rows, labels, summed, reach, next_up(bound - lost) if lost else bound, budget)
+    return ConflictProblem(rows, labels, summed, reach, next_up(bound - lost) if lost else bound, budget)
 
 
-def stated_conflict(problem: Problem, record: dict[str, Any]) -> Conflict:
+def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflict:
     """Its points and the norm that its multipliers prove, rounded down."""
     points = [int(i) for i in record["conflict"]]
     alpha = np.array(record["alpha"], dtype=np.float64)

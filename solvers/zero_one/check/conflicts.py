@@ -28,13 +28,13 @@ from .conflict_problem import (
     FREE,
     KEPT,
     Conflict,
-    Problem,
+    ConflictProblem,
     States,
     next_down,
     reduced_problem,
     stated_conflict,
 )
-from .trees import PARTS, Crew, Tree, parted, tree_of
+from .trees import PARTS, Tree, VerifierPool, parted, tree_of
 
 __all__ = ["check_conflict_tree"]
 
@@ -52,7 +52,7 @@ class Conflicts:
         Records by number.
     """
 
-    def __init__(self, problem: Problem, stated: dict[int, dict[str, Any]]) -> None:
+    def __init__(self, problem: ConflictProblem, stated: dict[int, dict[str, Any]]) -> None:
         self._problem, self._stated = problem, stated
         self._known: dict[int, Conflict] = {}
 
@@ -95,7 +95,7 @@ def check_conflict_tree(
     penalised: npt.NDArray[np.bool_],
     bound: float,
     records: list[dict[str, Any]],
-    crew: Crew | None = None,
+    crew: VerifierPool | None = None,
 ) -> int:
     """Verify the tree of a log; the number of its nodes.
 
@@ -145,7 +145,9 @@ def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return stated
 
 
-def _check_tree(problem: Problem, conflicts: Conflicts, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
+def _check_tree(
+    problem: ConflictProblem, conflicts: Conflicts, tree: Tree, pending: list[Pending], until: int | None = None
+) -> int:
     """Nodes below those that are pending: depth-first to the end, or breadth-first ``until`` so many are pending."""
     visited = 0
     while pending and (until is None or len(pending) < until):
@@ -159,7 +161,7 @@ def _check_tree(problem: Problem, conflicts: Conflicts, tree: Tree, pending: lis
     return visited
 
 
-def _check_part(task: tuple[Problem, dict[int, dict[str, Any]], Tree, list[Pending]], threads: int | None) -> int:
+def _check_part(task: tuple[ConflictProblem, dict[int, dict[str, Any]], Tree, list[Pending]], threads: int | None) -> int:
     """Nodes of some subtrees, in any process."""
     problem, stated, tree, pending = task
     with np.errstate(all="ignore"):
@@ -167,7 +169,7 @@ def _check_part(task: tuple[Problem, dict[int, dict[str, Any]], Tree, list[Pendi
 
 
 def _children(
-    problem: Problem, conflicts: Conflicts, record: dict[str, Any], state: States, extra: float
+    problem: ConflictProblem, conflicts: Conflicts, record: dict[str, Any], state: States, extra: float
 ) -> list[tuple[States, float]]:
     """Apply a node's steps; its children, none where it is proved to be empty."""
     ident = int(record["id"])
@@ -211,7 +213,7 @@ def _children(
     return found
 
 
-def _packed(problem: Problem, state: States, extra: float, chosen: list[tuple[Any, int, float]], ident: int) -> float:
+def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[tuple[Any, int, float]], ident: int) -> float:
     """Σy of weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on the free points: w deletes free points of at least this weight."""
     load = np.zeros(len(problem.weights))
     packed = 0.0
@@ -235,7 +237,7 @@ def _packed(problem: Problem, state: States, extra: float, chosen: list[tuple[An
     return packed
 
 
-def _either(problem: Problem, state: States, extra: float, ordered: list[int], ident: int) -> list[tuple[States, float]]:
+def _either(problem: ConflictProblem, state: States, extra: float, ordered: list[int], ident: int) -> list[tuple[States, float]]:
     """Deleted or kept: any free point."""
     if len(ordered) != 1 or not 0 <= ordered[0] < len(state) or state[ordered[0]] != FREE:
         raise InvalidProofError(f"node {ident} branches on no free point")

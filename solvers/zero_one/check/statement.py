@@ -19,11 +19,11 @@ from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
 
-__all__ = ["Stated"]
+__all__ = ["LoggedZeroOneProblem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class LoggedZeroOneProblem:
     """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs.
 
     Parameters
@@ -42,7 +42,7 @@ class Stated:
     budget: int | None
 
     @classmethod
-    def of_log(cls, header: dict[str, Any]) -> Stated:
+    def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
         """Return the problem that a log's header states.
 
         Raises
@@ -63,7 +63,7 @@ class Stated:
         return cls(A, weights, penalised, budget)
 
     @classmethod
-    def of_model(cls, model: Model) -> Stated:
+    def of_model(cls, model: Model) -> LoggedZeroOneProblem:
         """The same from the user's X, y, λ or κ, and kind of intercept.
 
         Raises
@@ -84,7 +84,7 @@ class Stated:
         share = float(model.kappa) * n
         return cls(A, np.ones(n), penalised, min(math.floor(share + 1e-9 * max(share, 1.0)), n))
 
-    def difference(self, other: Stated) -> str | None:
+    def difference(self, other: LoggedZeroOneProblem) -> str | None:
         """In what two problems differ, in words; None where they are the same."""
         if self.A.shape != other.A.shape:
             return f"{_size(self.A)} against {_size(other.A)}"

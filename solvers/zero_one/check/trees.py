@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from .arithmetic import InvalidProofError
 
-__all__ = ["PARTS", "Crew", "SpotChecked", "Tree", "below", "parted", "tree_of"]
+__all__ = ["PARTS", "SpotChecked", "Tree", "VerifierPool", "below", "parted", "tree_of"]
 
 #: Records by parent and side.
 Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
@@ -21,7 +21,7 @@ AGAIN = 2
 S = TypeVar("S")
 
 
-class Crew(Protocol):
+class VerifierPool(Protocol):
     """The protocol of verifiers: call a function on every task and return all results, or raise."""
 
     @property
@@ -38,7 +38,7 @@ class SpotChecked:
     Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the rest is the crew's word.
     """
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: VerifierPool) -> None:
         self._crew = crew
         #: Parts that were verified here once more.
         self.again = 0

@@ -13,7 +13,7 @@ from ..kernels import boxes as k
 __all__ = ["empty_pool", "grown", "plant_root"]
 
 
-def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.Pool:
+def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.BoxPool:
     """Return a pool without open nodes.
 
     Parameters
@@ -27,7 +27,7 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
     """
     f, i = np.float64, np.int64
     records, pages = records + 4096, pages + 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
-    return k.Pool(
+    return k.BoxPool(
         lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
         split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
         count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
@@ -38,7 +38,7 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
     )  # fmt: skip
 
 
-def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) -> None:
+def plant_root(pool: k.BoxPool, half: FloatArray | None, kept: BoolArray | None) -> None:
     """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
     now, n = pool.now, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
@@ -66,7 +66,7 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
         pool.lower[page, : len(indices)] = -np.inf
 
 
-def grown(pool: k.Pool, times: int = 2) -> k.Pool:
+def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
     """Return the same pool with ``times`` as many records or pages, each where it runs short."""
     now = pool.now
     records, pages = len(pool.base), len(pool.link)

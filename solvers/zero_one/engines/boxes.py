@@ -13,13 +13,13 @@ import numpy as np
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
 from ..kernels import boxes as k
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from .box_pool import empty_pool, grown, plant_root
-from .engine import Engine, Shared
-from .ground import Ground
+from .engine import Engine, SharedState
+from .ground import SearchData
 from .open_nodes import OpenNodes
 
-__all__ = ["COUNTS", "Begun", "BoxEngine", "BoxLog"]
+__all__ = ["COUNTS", "BoxEngine", "BoxLog", "ResumedBoxes"]
 
 #: Default memory limit in bytes; beyond it the search continues nearly depth-first.
 MEMORY = 2e9
@@ -42,7 +42,7 @@ class BoxLog(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
+class ResumedBoxes:
     """The state of a search that continues elsewhere.
 
     Parameters
@@ -55,7 +55,7 @@ class Begun:
         Number of the next node in the proof log.
     """
 
-    ground: Ground
+    ground: SearchData
     nodes: OpenNodes
     unresolved: float = math.inf
     first_id: int = 0
@@ -83,10 +83,15 @@ class BoxEngine(Engine):
     pace, bend = 0.4, 1.4
 
     def __init__(
-        self, shared: Shared, threads: int = 1, log: BoxLog | None = None, begun: Begun | None = None, own: Reduced | None = None
+        self,
+        shared: SharedState,
+        threads: int = 1,
+        log: BoxLog | None = None,
+        begun: ResumedBoxes | None = None,
+        own: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = Ground.of(own or shared.reduced, shared.upper) if begun is None else begun.ground
+        self.ground = SearchData.of(own or shared.reduced, shared.upper) if begun is None else begun.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
@@ -100,7 +105,7 @@ class BoxEngine(Engine):
             pool = begun.nodes.planted(n, log_size, shared.upper)
             pool.now.next_id = begun.first_id
         self._pools = [pool]
-        self._workspaces = [k.empty_room(n, p)]
+        self._workspaces = [k.empty_workspace(n, p)]
         self._unresolved = math.inf if begun is None else begun.unresolved
         self._leaf_rows = self.ground.leaf_rows
         self._nodes_per_second = 2000.0
@@ -154,9 +159,9 @@ class BoxEngine(Engine):
         return int(self._pools[0].now.next_id)
 
     @property
-    def begun(self) -> Begun:
+    def begun(self) -> ResumedBoxes:
         """The state from which another process continues the search."""
-        return Begun(self.ground, self.open, self.unresolved, self.next_id)
+        return ResumedBoxes(self.ground, self.open, self.unresolved, self.next_id)
 
     @property
     def unresolved(self) -> float:
@@ -236,7 +241,7 @@ class BoxEngine(Engine):
             plant_root(pool, None, None)
             pool.found[p] = self._shared.upper
             self._pools.append(pool)
-            self._workspaces.append(k.empty_room(n, p))
+            self._workspaces.append(k.empty_workspace(n, p))
         for i, pool in enumerate(self._pools):
             fullest = max(self._pools, key=lambda other: int(other.now.waiting))
             count = int(fullest.now.waiting) // 2

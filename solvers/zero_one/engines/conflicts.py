@@ -14,7 +14,7 @@ from ...interface.algorithm import Outcome
 from ..incumbent import penalised_rows, stretched_rows
 from ..kernels import conflicts as k
 from .dive import Dive, offer_kept
-from .engine import Engine, Pace, Shared
+from .engine import Engine, NodeRate, SharedState
 from .passes import Passes
 
 __all__ = ["ConflictEngine"]
@@ -35,7 +35,7 @@ class ConflictEngine(Engine):
     name: ClassVar[str] = "conflicts"
     pace: ClassVar[float] = 1.0
 
-    def __init__(self, shared: Shared, order: FloatArray, threads: int = 1) -> None:
+    def __init__(self, shared: SharedState, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
         tau = shared.reduced.thresholds(shared.upper)
         rows, exact = stretched_rows(shared.reduced, tau, shared.upper), penalised_rows(shared.reduced, tau)
@@ -47,7 +47,7 @@ class ConflictEngine(Engine):
         self._root = np.full(len(weights), k.FREE, dtype=np.int8)
         self._root[weights >= shared.upper] = k.KEPT
         self._passes = Passes(shared.cut)
-        self._pace = Pace.guessed(shared.limits, rows.a.size)
+        self._pace = NodeRate.guessed(shared.limits, rows.a.size)
         self._push(0.0, 0.0, self._root)
 
     def _push(self, bound: float, extra: float, state: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ....models.arrays import FloatArray
 from ...records.named_scalars import named_scalars
 from ..kernels import conflicts as k
-from .engine import Shared
+from .engine import SharedState
 
 __all__ = ["Dive", "offer_kept"]
 
@@ -38,7 +38,7 @@ class Dive:
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
         self.stack.now.level = -1
-        self._workspace = k.empty_room(n, p, exact.a.shape[1])
+        self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
@@ -100,7 +100,7 @@ class Dive:
         return start
 
 
-def offer_kept(shared: Shared, dive: Dive) -> bool:
+def offer_kept(shared: SharedState, dive: Dive) -> bool:
     """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
     w = shared.polish.solve(dive.stack.state != k.DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)

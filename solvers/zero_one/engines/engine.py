@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from .progress import Progress
 
-__all__ = ["STRETCH", "Engine", "Limits", "Pace", "Shared"]
+__all__ = ["STRETCH", "Engine", "Limits", "NodeRate", "SharedState"]
 
 #: Effort of a slice of the search, and the number of nodes of the first slice.
 STRETCH, _FIRST_NODES = 5e7, 50
@@ -42,7 +42,7 @@ class Limits:
 
 
 @dataclass(eq=False)
-class Pace:
+class NodeRate:
     """An estimate of the number of nodes that fit before the deadline, from the time of the last ones.
 
     Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
@@ -52,7 +52,7 @@ class Pace:
     seconds: float  #: estimate for one node
 
     @classmethod
-    def guessed(cls, limits: Limits, size: int) -> Pace:
+    def guessed(cls, limits: Limits, size: int) -> NodeRate:
         """Return the estimate before the first node, for ``size`` points × coordinates."""
         return cls(limits, _SECONDS_PER_ENTRY * size)
 
@@ -74,15 +74,15 @@ class Pace:
 
 
 @dataclass(eq=False)
-class Shared:
+class SharedState:
     """The data that the primal heuristic and the engines share: problem, incumbent, limits and lower bound."""
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     incumbent: Incumbent
     polish: Polish
     limits: Limits
-    floor: float = field(default=0.0)  #: best lower bound in original units, from checkpoints alone: the same in every run
-    glimpse: float = field(default=0.0)  #: bound between two checkpoints: valid, but its time depends on the clock
+    lower_bound: float = field(default=0.0)  #: best lower bound in original units, from checkpoints alone: the same in every run
+    provisional_bound: float = field(default=0.0)  #: bound between two checkpoints: valid, but its time depends on the clock
 
     @property
     def upper(self) -> float:
@@ -94,18 +94,18 @@ class Shared:
         """The cutoff in units of the reduced problem: a search discards nodes at or above it and finds all solutions below it."""
         return self.upper - 0.9 * self.limits.tol * self.incumbent.value / self.reduced.unit
 
-    def raise_floor(self, bound: float) -> None:
+    def improve_bound(self, bound: float) -> None:
         """Improve the lower bound by a bound of the reduced problem. Every proved bound remains valid, so the best one counts."""
-        self.floor = max(self.floor, min(self.reduced.proved(bound), self.incumbent.value))
+        self.lower_bound = max(self.lower_bound, min(self.reduced.proved(bound), self.incumbent.value))
 
-    def look(self, bound: float) -> None:
+    def note_bound(self, bound: float) -> None:
         """Record a provisional bound at the end of a time slice, for reports and for an interrupted run."""
-        self.glimpse = max(self.glimpse, min(self.reduced.proved(bound), self.incumbent.value))
+        self.provisional_bound = max(self.provisional_bound, min(self.reduced.proved(bound), self.incumbent.value))
 
     @property
     def closed(self) -> bool:
         """True if the gap is within the tolerance."""
-        return self.incumbent.value - self.floor <= self.limits.tol * self.incumbent.value
+        return self.incumbent.value - self.lower_bound <= self.limits.tol * self.incumbent.value
 
 
 class Engine(ABC):
@@ -122,7 +122,7 @@ class Engine(ABC):
     #: Factor on the extrapolated number of doublings of effort that close the gap (`Progress`).
     bend: ClassVar[float] = 1.0
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedState) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
         self._progress = Progress(self.bend)
@@ -138,7 +138,7 @@ class Engine(ABC):
         return self._shared.upper < ratio * self._upper_at_start
 
     @property
-    def rested(self) -> bool:
+    def at_checkpoint(self) -> bool:
         """True if no slice is in progress."""
         return self.nodes >= self.pause
 
@@ -149,8 +149,8 @@ class Engine(ABC):
 
     def _conclude(self, bound: float, outcome: Outcome) -> Outcome:
         """Record the tree's bound and return the outcome: converged if the gap is closed at the end of a slice."""
-        if outcome is Outcome.RUNNING and not self.rested:
-            self._shared.look(bound)
+        if outcome is Outcome.RUNNING and not self.at_checkpoint:
+            self._shared.note_bound(bound)
             return outcome
         self._improve_bound(bound)
         return Outcome.CONVERGED if self._shared.closed else outcome
@@ -159,7 +159,7 @@ class Engine(ABC):
         """Improve the engine's own bound and the shared one."""
         self.proved = max(self.proved, bound)
         self._progress.note(self.spent, self.proved)
-        self._shared.raise_floor(bound)
+        self._shared.improve_bound(bound)
 
     def tend(self) -> None:
         """Exchange work and results with remote workers, without waiting."""

@@ -10,14 +10,14 @@ import numpy as np
 from ....models.arrays import BoolArray
 from ..incumbent import penalised_rows
 from ..kernels import boxes as k
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from ..rotation import constant_column
 
-__all__ = ["Ground"]
+__all__ = ["SearchData"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class SearchData:
     """The problem data that all nodes of one box search share, in every process.
 
     Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
@@ -33,23 +33,23 @@ class Ground:
         The rows with their thresholds, for the hard-margin problems of leaves.
     """
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     upper: float
-    data: k.Data
+    data: k.BoxData
     leaf_rows: Any
 
     @classmethod
-    def of(cls, reduced: Reduced, upper: float) -> Ground:
+    def of(cls, reduced: ReducedZeroOneProblem, upper: float) -> SearchData:
         """Return the data of a search that begins with an incumbent of value ``upper``."""
         rows = reduced.relaxed_rows(upper)
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
         # A point that costs more than the incumbent is never violated: a truncated weight is valid and improves the scaling.
         weights = np.minimum(reduced.weights, upper)
-        data = k.Data(rows, weights, norms, _positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
+        data = k.BoxData(rows, weights, norms, _positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 
-def _positive_side(reduced: Reduced) -> BoolArray:
+def _positive_side(reduced: ReducedZeroOneProblem) -> BoolArray:
     """Return the sign of the intercept's column, or of the first reduced coordinate without an intercept."""
     labels, member = constant_column(reduced.problem.A), reduced.member
     if labels is None:

@@ -10,7 +10,7 @@ from ....models.arrays import FloatArray
 from ..incumbent import stretched_rows
 from ..kernels import conflicts as k
 from .dive import Dive, offer_kept
-from .engine import Pace, Shared
+from .engine import NodeRate, SharedState
 
 __all__ = ["LargeNeighbourhood"]
 
@@ -26,11 +26,11 @@ class LargeNeighbourhood:
         Branching priorities of the points: their hinge violations.
     """
 
-    def __init__(self, shared: Shared, rng: np.random.Generator, order: FloatArray) -> None:
+    def __init__(self, shared: SharedState, rng: np.random.Generator, order: FloatArray) -> None:
         self._shared, self._rng = shared, rng
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
-        self._pace = Pace.guessed(shared.limits, rows.a.size)
+        self._pace = NodeRate.guessed(shared.limits, rows.a.size)
         self._start_nodes = 0
         self.running = False
         self.failures = 0

@@ -78,7 +78,7 @@ class OpenNodes:
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
     @classmethod
-    def of_pool(cls, pool: k.Pool, below: float) -> OpenNodes:
+    def of_pool(cls, pool: k.BoxPool, below: float) -> OpenNodes:
         """Return the open nodes of a pool with bounds below ``below``; the pool is not modified."""
         now = pool.now
         codes = np.concatenate([pool.heap[: now.waiting], np.array([now.current] if now.current >= 0 else [], dtype=np.int32)])
@@ -101,7 +101,7 @@ class OpenNodes:
             end[i, j] = tighten(end[i, j], mid[i])
         return cls(key, lo, hi, pool.w[records], pool.base[records], pool.ident[records], side, count, point, state, lower)
 
-    def planted(self, n: int, log: int, found: float) -> k.Pool:
+    def planted(self, n: int, log: int, found: float) -> k.BoxPool:
         """Return a pool with these nodes open.
 
         Parameters
@@ -200,7 +200,7 @@ def _within(array: IntArray, lower: int, upper: int) -> bool:
     return int(array.min(initial=lower)) >= lower and int(array.max(initial=upper)) <= upper
 
 
-def _points(pool: k.Pool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+def _points(pool: k.BoxPool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return points, states and lower ends of the records, concatenated."""
     size = int(pool.count[records].sum(dtype=np.int64))
     point, state, lower = (np.empty(size, array.dtype) for array in (pool.point, pool.state, pool.lower))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
-from .engine import Engine, Shared
+from .engine import Engine, SharedState
 
 __all__ = ["Portfolio"]
 
@@ -39,7 +39,7 @@ class Portfolio(Engine):
 
     name: ClassVar[str] = "portfolio"
 
-    def __init__(self, shared: Shared, first: Engine, second: Callable[[], Engine], head: float) -> None:
+    def __init__(self, shared: SharedState, first: Engine, second: Callable[[], Engine], head: float) -> None:
         super().__init__(shared)
         self._first, self._make_second, self._head = first, second, head
         self._engines = [first]
@@ -69,9 +69,9 @@ class Portfolio(Engine):
         return figures
 
     @property
-    def rested(self) -> bool:
+    def at_checkpoint(self) -> bool:
         """True if the current engine has finished its slice."""
-        return self._current.rested
+        return self._current.at_checkpoint
 
     def begin_stretch(self) -> None:
         """Start a slice of the engine that is behind its share of time."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from .log_file import LogFile, Mark
 
 __all__ = ["BoxRecords", "ProofWriter"]
@@ -128,7 +128,7 @@ class ProofWriter:
         Of an earlier run, that this one goes on from.
     """
 
-    def __init__(self, path: str, reduced: Reduced, part: Path | None = None, mark: Mark | None = None) -> None:
+    def __init__(self, path: str, reduced: ReducedZeroOneProblem, part: Path | None = None, mark: Mark | None = None) -> None:
         self._file = LogFile(path, part, mark)
         self._records = BoxRecords()
         if mark is not None:

@@ -18,10 +18,10 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...records.named_scalars import clear, named_scalars
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from .single_conflicts import ConflictFinder
 
-__all__ = ["ConflictProver", "ProofNode", "Wanted", "copied", "empty_book"]
+__all__ = ["ConflictProver", "ProofGoal", "ProofNode", "copied", "empty_book"]
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
 #: Conflicts that a node can find.
@@ -31,7 +31,7 @@ _FADE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ProofGoal:
     """The claim to be proved, in any process: no solution of interest is below ``cut``.
 
     Parameters
@@ -46,7 +46,7 @@ class Wanted:
         stated problem.
     """
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     weights: FloatArray
     order: FloatArray
     cut: float
@@ -77,7 +77,7 @@ class ConflictProver:
         Whether conflicts say their numbers, as they must where logs of several are merged.
     """
 
-    def __init__(self, wanted: Wanted, first: int = 0, numbered: bool = False) -> None:
+    def __init__(self, wanted: ProofGoal, first: int = 0, numbered: bool = False) -> None:
         self._wanted, self._numbered = wanted, numbered
         self._finder = ConflictFinder(wanted.reduced, wanted.cut)
         self._activity = np.zeros(len(wanted.weights))

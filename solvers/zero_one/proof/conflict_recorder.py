@@ -14,9 +14,9 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
-from ...parallel.team import AsynchronousTeam
-from ..reduced import Reduced
-from .conflict_prover import ConflictProver, Wanted
+from ...parallel.team import AsynchronousExecutor
+from ..reduced import ReducedZeroOneProblem
+from .conflict_prover import ConflictProver, ProofGoal
 from .log_file import LogFile
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class ConflictRecorder:
     def __init__(
         self,
         path: str,
-        reduced: Reduced,
+        reduced: ReducedZeroOneProblem,
         bound: float,
         order: FloatArray,
         budget: int | None = None,
         gap: float = 0.0,
-        team: AsynchronousTeam | None = None,
+        team: AsynchronousExecutor | None = None,
     ) -> None:
         problem, bound = reduced.problem, bound * (1.0 - gap)
         self._file = LogFile(path)
@@ -76,7 +76,7 @@ class ConflictRecorder:
         weights, unit = reduced.weights, reduced.unit
         if budget is not None:
             weights, unit = np.rint(reduced.weights * reduced.unit), 1.0
-        wanted = Wanted(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
+        wanted = ProofGoal(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
         self._prover: ConflictProver | None = None
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ....errors import DataError, WriteError
-from ....files import FAULTS, fault, whole_file
+from ....files import READ_ERRORS, read_error, whole_file
 
 __all__ = ["LogFile", "Mark"]
 
@@ -96,9 +96,9 @@ class LogFile:
             with gzip.open(file) if self._pack else nullcontext(file) as text:
                 while block := text.read(_HELD):
                     self._digest.update(block)
-        except FAULTS as error:
+        except READ_ERRORS as error:
             file.close()
-            raise DataError(f"the proof's first part, {part}, is damaged: {fault(error)}") from error
+            raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}") from error
         if self._digest.hexdigest() != mark.digest:
             file.close()
             raise DataError(f"the proof's first part, {part}, is not what the checkpoint says; was proof= .gz as it is now?")

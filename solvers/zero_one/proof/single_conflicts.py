@@ -13,9 +13,9 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ..incumbent import penalised_rows, stretched_rows
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 
-__all__ = ["Conflict", "ConflictFinder", "Found"]
+__all__ = ["Conflict", "ConflictFinder", "ConflictSearchResult"]
 
 #: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
 _KEEN = 5.0
@@ -34,7 +34,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ConflictSearchResult:
     """The outcome of a search for a conflict: a conflict, or the least norm that keeps the points, or neither (rounding)."""
 
     conflict: Conflict | None
@@ -52,15 +52,15 @@ class ConflictFinder:
         Reduced value (or squared norm) below which solutions are of interest: it bounds the intercept and the rounding errors.
     """
 
-    def __init__(self, reduced: Reduced, upper: float) -> None:
-        from ..kernels.conflicts import empty_room
+    def __init__(self, reduced: ReducedZeroOneProblem, upper: float) -> None:
+        from ..kernels.conflicts import empty_workspace
 
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
         self.exact = penalised_rows(reduced, tau)
         n = len(tau)
         self._keen = np.ones(n)
-        self.room = empty_room(n, self.rows.a.shape[1], self.exact.a.shape[1])
+        self.room = empty_workspace(n, self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
         """The S-pair of no points."""
@@ -68,7 +68,7 @@ class ConflictFinder:
 
         return no_active(self.rows.a.shape[1])
 
-    def find(self, ok: BoolArray, kept: BoolArray, T: float, start: Any, exact: bool = True) -> Found:
+    def find(self, ok: BoolArray, kept: BoolArray, T: float, start: Any, exact: bool = True) -> ConflictSearchResult:
         """A conflict at T among the points ``ok``, preferably with many of ``kept``; from the S-pair ``start`` (left as it is).
 
         ``exact`` also looks without the intercept's stretched column (pairs of points), where the first attempt finds none.
@@ -79,16 +79,16 @@ class ConflictFinder:
         active = _copied(start)
         status, norm = active_set(self.rows, ok, self._keen, T, active, self.room.scratch)
         if status == CONFLICT:
-            return Found(self._conflict(active, self.rows.tau, norm), None, active)
+            return ConflictSearchResult(self._conflict(active, self.rows.tau, norm), None, active)
         own = self.norm_of(active)
         if own >= T:  # the S-pair that it began with was one already
-            return Found(self._conflict(active, self.rows.tau, own), None, active)
+            return ConflictSearchResult(self._conflict(active, self.rows.tau, own), None, active)
         if exact and self.exact.free:
             pairs = no_active(self.exact.a.shape[1])
             status, norm = active_set(self.exact, ok, self._keen, T, pairs, self.room.exact)
             if status == CONFLICT:
-                return Found(self._conflict(pairs, self.exact.tau, norm), None, active)
-        return Found(None, float(norm) if status == OPTIMUM else None, active)
+                return ConflictSearchResult(self._conflict(pairs, self.exact.tau, norm), None, active)
+        return ConflictSearchResult(None, float(norm) if status == OPTIMUM else None, active)
 
     def norm_of(self, active: Any) -> float:
         """The norm that an S-pair certifies."""

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from ....errors import DataError, InputError
-from ....files import FAULTS, fault, read_arrays, write_arrays
+from ....files import READ_ERRORS, read_arrays, read_error, write_arrays
 from ....models.arrays import FloatArray
 from ....models.fingerprint import fingerprint
 from ....models.views import ZeroOneProblem
-from ..engines.boxes import Begun
-from ..engines.engine import Shared
-from ..engines.ground import Ground
+from ..engines.boxes import ResumedBoxes
+from ..engines.engine import SharedState
+from ..engines.ground import SearchData
 from ..engines.open_nodes import OpenNodes
 from ..proof.log_file import Mark
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 
-__all__ = ["Checkpoint", "Stopped"]
+__all__ = ["Checkpoint", "StoppedSearch"]
 
 #: Version of the file layout; other versions are rejected.
 LAYOUT = 1
@@ -34,12 +34,12 @@ _NUMBER_FIELDS = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant"
 
 
 @dataclass(frozen=True, eq=False)
-class Stopped:
+class StoppedSearch:
     """An interrupted search: its state, incumbent, lower bound, number of nodes, and the mark of its proof log."""
 
-    begun: Begun
+    begun: ResumedBoxes
     w: FloatArray
-    floor: float
+    lower_bound: float
     nodes: int
     log: Mark | None = None
 
@@ -80,7 +80,7 @@ class Checkpoint:
         """Return the path of the log with this mark."""
         return self.path.with_name(Path(mark.name).name)
 
-    def write(self, shared: Shared, begun: Begun, count: int, log: Mark | None = None) -> None:
+    def write(self, shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> None:
         """Save a search and the position of its log.
 
         Raises
@@ -91,7 +91,7 @@ class Checkpoint:
         ground, nodes, unresolved = begun.ground, begun.nodes, begun.unresolved
         reduced = ground.reduced
         scales = (reduced.unit, reduced.constant, reduced.shrink, reduced.free)
-        numbers = (LAYOUT, self._tol, ground.upper, shared.floor, count, *scales)
+        numbers = (LAYOUT, self._tol, ground.upper, shared.lower_bound, count, *scales)
         arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS}
         arrays |= {f"open_{name}": array for name, array in nodes.arrays().items()}
         arrays |= {"numbers": np.array([*numbers, unresolved], dtype=np.float64), "w": shared.incumbent.w}
@@ -115,7 +115,7 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         self._log = None
 
-    def read(self) -> Stopped | None:
+    def read(self) -> StoppedSearch | None:
         """Return the saved search; None without a file.
 
         Raises
@@ -141,11 +141,11 @@ class Checkpoint:
             return stopped
         except (DataError, InputError):
             raise
-        except FAULTS as error:
-            raise DataError(f"{self.path} is no checkpoint of zero-one-bb, or is damaged: {fault(error)}") from error
+        except READ_ERRORS as error:
+            raise DataError(f"{self.path} is no checkpoint of zero-one-bb, or is damaged: {read_error(error)}") from error
 
-    def _parse(self, arrays: dict[str, Any], numbers: dict[str, float]) -> Stopped:
-        reduced = Reduced(
+    def _parse(self, arrays: dict[str, Any], numbers: dict[str, float]) -> StoppedSearch:
+        reduced = ReducedZeroOneProblem(
             **{name: np.array(arrays[name]) for name in _ARRAY_FIELDS},
             unit=numbers["unit"],
             constant=numbers["constant"],
@@ -158,5 +158,5 @@ class Checkpoint:
         mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
         first_id = int(mark.pop("next_id"))
         log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
-        begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], first_id)
-        return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]), log)
+        begun = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], first_id)
+        return StoppedSearch(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]), log)

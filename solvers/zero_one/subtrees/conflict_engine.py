@@ -9,22 +9,22 @@ from typing import ClassVar
 
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
-from ...parallel.team import AsynchronousTeam
+from ...parallel.team import AsynchronousExecutor
 from ..engines.dive import offer_kept
-from ..engines.engine import Engine, Shared
+from ..engines.engine import Engine, SharedState
 from ..engines.passes import Passes
 from ..kernels import conflicts as k
 from .conflict_slices import (
-    ConflictFound,
-    ConflictGround,
     ConflictNode,
-    ConflictSlice,
+    ConflictSearchData,
+    ConflictSubproblem,
+    ConflictSubproblemResult,
     counted,
     frontier,
     least,
     search_conflicts,
 )
-from .desk import Desk
+from .desk import Dispatcher
 
 __all__ = ["ConflictTeamEngine"]
 
@@ -48,11 +48,11 @@ class ConflictTeamEngine(Engine):
 
     name: ClassVar[str] = "conflicts"
 
-    def __init__(self, shared: Shared, order: FloatArray, team: AsynchronousTeam) -> None:
+    def __init__(self, shared: SharedState, order: FloatArray, team: AsynchronousExecutor) -> None:
         super().__init__(shared)
-        self.ground = ConflictGround.of(shared.reduced, shared.upper, order)
+        self.ground = ConflictSearchData.of(shared.reduced, shared.upper, order)
         self._dive = self.ground.dive()
-        self._dispatcher = Desk(team, self, search_conflicts)
+        self._dispatcher = Dispatcher(team, self, search_conflicts)
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()
         self._counts: dict[str, int] = {}
@@ -114,7 +114,7 @@ class ConflictTeamEngine(Engine):
     # -- control ------------------------------------------------------------------------------------------------
 
     @property
-    def rested(self) -> bool:
+    def at_checkpoint(self) -> bool:
         """Always true: there are no slices, since the order of the results depends on the cluster."""
         return True
 
@@ -176,17 +176,19 @@ class ConflictTeamEngine(Engine):
                 nodes.append(node)
         return nodes
 
-    def task(self, number: int, nodes: list[ConflictNode], seconds: float) -> ConflictSlice:
+    def task(self, number: int, nodes: list[ConflictNode], seconds: float) -> ConflictSubproblem:
         """Return the subproblem of these nodes, with the current incumbent."""
         shared = self._shared
         incumbent = shared.incumbent
-        return ConflictSlice(self.ground, nodes, incumbent.w, incumbent.value, self._passes.target, shared.limits.tol, seconds)
+        return ConflictSubproblem(
+            self.ground, nodes, incumbent.w, incumbent.value, self._passes.target, shared.limits.tol, seconds
+        )
 
-    def check(self, found: ConflictFound) -> None:
+    def check(self, found: ConflictSubproblemResult) -> None:
         """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(self.ground)
 
-    def take_in(self, number: int, found: ConflictFound) -> None:
+    def take_in(self, number: int, found: ConflictSubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts."""
         shared = self._shared
         if found.w is not None:

@@ -8,9 +8,9 @@ import time
 import zlib
 from dataclasses import dataclass
 
-from ...parallel.team import AsynchronousTeam
-from ..proof.conflict_prover import ConflictProver, ProofNode, Wanted
-from .desk import Desk
+from ...parallel.team import AsynchronousExecutor
+from ..proof.conflict_prover import ConflictProver, ProofGoal, ProofNode
+from .desk import Dispatcher
 from .outcomes import check_numbers, check_state, check_work, lines_of
 from .slices import NODES
 
@@ -21,17 +21,17 @@ HEAD = 300
 
 
 @dataclass(frozen=True, eq=False)
-class ProofSlice:
+class ProofSubproblem:
     """A subproblem of the proof: open nodes and a time limit. Its nodes and conflicts have numbers from ``number * NODES`` on."""
 
-    wanted: Wanted
+    wanted: ProofGoal
     nodes: list[ProofNode]
     seconds: float
     number: int
 
 
 @dataclass(frozen=True, eq=False)
-class Proved:
+class ProofSubproblemResult:
     """The result of a subproblem of the proof: open nodes, log lines, number of nodes, and the worker's times."""
 
     nodes: list[ProofNode]
@@ -52,7 +52,7 @@ class Proved:
         lines_of(self.lines)
 
 
-def prove_slice(task: ProofSlice, threads: int | None) -> Proved:
+def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
     """Prove a subproblem with one thread."""
     start, processor_start = time.perf_counter(), time.thread_time()
     prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
@@ -62,7 +62,7 @@ def prove_slice(task: ProofSlice, threads: int | None) -> Proved:
     open_nodes = [ProofNode(node.parent, node.side, node.state, node.extra) for node in prover.stack]
     worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
-    return Proved(
+    return ProofSubproblemResult(
         open_nodes, lines, prover.nodes, prover.failed, time.perf_counter() - start, time.thread_time() - processor_start, worker
     )
 
@@ -78,9 +78,9 @@ class ProofParts:
     team : AsynchronousTeam
     """
 
-    def __init__(self, wanted: Wanted, prover: ConflictProver, team: AsynchronousTeam) -> None:
+    def __init__(self, wanted: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
         self._wanted, self._prover = wanted, prover
-        self._dispatcher = Desk(team, self, prove_slice)
+        self._dispatcher = Dispatcher(team, self, prove_subproblem)
         self._lines: list[str] = []
         self.nodes = 0
 
@@ -113,15 +113,15 @@ class ProofParts:
         del stack[:most]
         return nodes
 
-    def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSlice:
+    def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
-        return ProofSlice(self._wanted, nodes, seconds, number)
+        return ProofSubproblem(self._wanted, nodes, seconds, number)
 
-    def check(self, found: Proved) -> None:
+    def check(self, found: ProofSubproblemResult) -> None:
         """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(len(self._wanted.weights))
 
-    def take_in(self, number: int, found: Proved) -> None:
+    def take_in(self, number: int, found: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""
         self._lines.append(lines_of(found.lines))
         self.nodes += found.count

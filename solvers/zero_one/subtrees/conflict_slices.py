@@ -13,13 +13,13 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ..engines.dive import Dive, offer_kept
-from ..engines.engine import Limits, Shared
+from ..engines.engine import Limits, SharedState
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
 from ..kernels import conflicts as k
-from ..reduced import Reduced
+from ..reduced import ReducedZeroOneProblem
 from .outcomes import check_counts, check_numbers, check_point, check_state, check_work
 
-__all__ = ["ConflictFound", "ConflictGround", "ConflictNode", "ConflictSlice", "search_conflicts"]
+__all__ = ["ConflictNode", "ConflictSearchData", "ConflictSubproblem", "ConflictSubproblemResult", "search_conflicts"]
 
 #: An open node: lower bound, proved cost of further deletions, states of the points.
 ConflictNode: TypeAlias = tuple[float, float, bytes]
@@ -30,10 +30,10 @@ _COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts"
 
 
 @dataclass(frozen=True, eq=False)
-class ConflictGround:
+class ConflictSearchData:
     """The problem data of one conflict search, in every process: rows that are valid for solutions better than ``upper``."""
 
-    reduced: Reduced
+    reduced: ReducedZeroOneProblem
     upper: float
     rows: Any
     exact: Any
@@ -41,7 +41,7 @@ class ConflictGround:
     order: FloatArray
 
     @classmethod
-    def of(cls, reduced: Reduced, upper: float, order: FloatArray) -> ConflictGround:
+    def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:
         """Return the data of a search that begins with an incumbent of value ``upper``, in reduced units."""
         tau = reduced.thresholds(upper)
         rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
@@ -58,10 +58,10 @@ class ConflictGround:
 
 
 @dataclass(frozen=True, eq=False)
-class ConflictSlice:
+class ConflictSubproblem:
     """A subproblem for a worker: open nodes, the incumbent, the target of the pass in reduced units, tolerance and time limit."""
 
-    ground: ConflictGround
+    ground: ConflictSearchData
     nodes: list[ConflictNode]
     w: FloatArray
     value: float
@@ -71,7 +71,7 @@ class ConflictSlice:
 
 
 @dataclass(frozen=True, eq=False)
-class ConflictFound:
+class ConflictSubproblemResult:
     """The result of a subproblem: open nodes below the cutoff, a better incumbent, least bound of unresolved leaves, counts."""
 
     nodes: list[ConflictNode]
@@ -83,7 +83,7 @@ class ConflictFound:
     busy: float
     who: str
 
-    def check(self, ground: ConflictGround) -> None:
+    def check(self, ground: ConflictSearchData) -> None:
         """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
         for bound, extra, state in self.nodes:
             check_numbers(bound, extra)
@@ -94,12 +94,12 @@ class ConflictFound:
         check_work(self.seconds, self.busy, self.effort, self.who)
 
 
-def search_conflicts(task: ConflictSlice, threads: int | None) -> ConflictFound:
+def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictSubproblemResult:
     """Solve a subproblem with one thread: one node after the other, each depth-first."""
     start, processor_start = time.perf_counter(), time.thread_time()
     ground = task.ground
     incumbent = Incumbent(task.w, task.value)
-    shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol))
+    shared = SharedState(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol))
     dive, pending, end = ground.dive(), task.nodes[::-1], start + task.seconds
     while (pending or dive.running) and time.perf_counter() < end:
         cutoff = min(shared.cut, task.target)
@@ -112,7 +112,7 @@ def search_conflicts(task: ConflictSlice, threads: int | None) -> ConflictFound:
             offer_kept(shared, dive)
     open_nodes = [*frontier(dive), *pending]
     cutoff = min(shared.cut, task.target)
-    return ConflictFound(
+    return ConflictSubproblemResult(
         [node for node in open_nodes if node[0] < cutoff],
         incumbent.w if incumbent.value < task.value else None,
         float(dive.stack.unresolved[0]),

@@ -7,11 +7,11 @@ from collections.abc import Sized
 from typing import Any, Protocol
 
 from ....errors import MarginoptError, SolverError
-from ....files import fault
-from ...parallel.team import AsynchronousTeam, Done, Job
-from .shares import SHORT, Shares
+from ....files import read_error
+from ...parallel.team import AsynchronousExecutor, Done, Job
+from .shares import SHORT, BatchSize
 
-__all__ = ["Desk", "Outcome", "Pool"]
+__all__ = ["Dispatcher", "Outcome", "WorkerPool"]
 
 #: Number of invalid results after which the search gives up.
 BROKEN = 8
@@ -37,7 +37,7 @@ class Outcome(Protocol):
         """Machine and process of the worker."""
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """A pool of open nodes whose subproblems are dispatched."""
 
     @property
@@ -57,7 +57,7 @@ class Pool(Protocol):
         """Add a result: its open nodes, its incumbent, its part of the proof."""
 
 
-class Desk:
+class Dispatcher:
     """The dispatcher: it keeps every worker of a team busy with subproblems of a pool.
 
     Attributes
@@ -70,9 +70,9 @@ class Desk:
         Whether a worker has answered `rouse`.
     """
 
-    def __init__(self, team: AsynchronousTeam, pool: Pool, job: Job) -> None:
+    def __init__(self, team: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
         self._team, self._pool, self._job = team, pool, job
-        self._batch_size = Shares()
+        self._batch_size = BatchSize()
         self.flying: dict[int, Any] = {}
         self.number, self.awake = 0, False
         self._dispatched = self._failures = self._preloads = 0
@@ -128,7 +128,7 @@ class Desk:
         self._failures += 1
         if self._failures > BROKEN:
             message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
-            raise SolverError(f"{message}: {fault(error)}") from error
+            raise SolverError(f"{message}: {read_error(error)}") from error
         self._submit(self.flying.pop(number), SHORT)
 
     def _submit(self, nodes: Any, seconds: float) -> None:

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from ...parallel.parcel import Own
-from ...parallel.team import AsynchronousTeam
-from ..engines.boxes import MEMORY, Begun, BoxEngine
-from ..engines.engine import Engine, Shared
+from ...parallel.team import AsynchronousExecutor
+from ..engines.boxes import MEMORY, BoxEngine, ResumedBoxes
+from ..engines.engine import Engine, SharedState
 from ..engines.open_nodes import OpenNodes
 from ..proof.box_writer import ProofWriter
-from .desk import Desk
+from .desk import Dispatcher
 from .outcomes import lines_of
-from .slices import NODES, Found, Slice, load, search
+from .slices import NODES, Subproblem, SubproblemResult, load, search
 
 __all__ = ["HEAD", "SubtreeEngine"]
 
@@ -50,11 +50,11 @@ class SubtreeEngine(Engine):
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: Shared, first: BoxEngine, team: AsynchronousTeam, writer: ProofWriter | None) -> None:
+    def __init__(self, shared: SharedState, first: BoxEngine, team: AsynchronousExecutor, writer: ProofWriter | None) -> None:
         super().__init__(shared)
         self._first, self._writer = first, writer
         self.ground = first.ground
-        self._dispatcher = Desk(team, self, search)
+        self._dispatcher = Dispatcher(team, self, search)
         self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap of (least bound, sequence number, nodes, bytes)
         self._sequence = itertools.count()
         self._distributed = False
@@ -96,10 +96,10 @@ class SubtreeEngine(Engine):
         return OpenNodes.joined([self._no_nodes, *parts]).below(self._shared.cut)
 
     @property
-    def begun(self) -> Begun:
+    def begun(self) -> ResumedBoxes:
         """The state from which another process continues. Its node numbers follow those of all subproblems."""
         first_id = (self._dispatcher.number + 1) * NODES if self._distributed else self._first.next_id
-        return Begun(self.ground, self.open, self.unresolved, first_id)
+        return ResumedBoxes(self.ground, self.open, self.unresolved, first_id)
 
     @property
     def unresolved(self) -> float:
@@ -126,9 +126,9 @@ class SubtreeEngine(Engine):
     # -- control ------------------------------------------------------------------------------------------------
 
     @property
-    def rested(self) -> bool:
+    def at_checkpoint(self) -> bool:
         """True if no local slice is in progress. Once distributed, the search has no slices: its order depends on the cluster."""
-        return self._distributed or self._first.rested
+        return self._distributed or self._first.at_checkpoint
 
     def begin_stretch(self) -> None:
         """Start a slice of the local search."""
@@ -140,7 +140,7 @@ class SubtreeEngine(Engine):
         """Search locally; once distributed, exchange subproblems and results for about ``seconds``."""
         if not self._distributed:
             outcome = self._first.work(seconds)
-            if outcome is Outcome.RUNNING and self._first.rested and self._ready_to_distribute():
+            if outcome is Outcome.RUNNING and self._first.at_checkpoint and self._ready_to_distribute():
                 self._distribute()
             return outcome
         self.tend(seconds)
@@ -195,11 +195,13 @@ class SubtreeEngine(Engine):
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
-    def task(self, number: int, nodes: OpenNodes, seconds: float) -> Slice:
+    def task(self, number: int, nodes: OpenNodes, seconds: float) -> Subproblem:
         """Return the subproblem of these nodes, with the current incumbent."""
         shared, logged = self._shared, self._writer is not None
         incumbent = shared.incumbent
-        return Slice(self.ground, Own(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
+        return Subproblem(
+            self.ground, Own(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
+        )
 
     def drawn(self, most: int) -> OpenNodes:
         """Remove ``most`` nodes with the least bounds from the pool and return them.
@@ -221,11 +223,11 @@ class SubtreeEngine(Engine):
             most -= len(parts[-1])
         return OpenNodes.joined(parts) if parts else self._no_nodes
 
-    def check(self, found: Found) -> None:
+    def check(self, found: SubproblemResult) -> None:
         """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(self.ground)
 
-    def take_in(self, number: int, found: Found) -> None:
+    def take_in(self, number: int, found: SubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
         shared = self._shared
         if found.w is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Shares"]
+__all__ = ["BatchSize"]
 
 #: Seconds of a subproblem: with work for all workers, with little work, and at most where the handling is slow. The fixed cost of
 #: a subproblem makes shorter ones more expensive than the idle time that they avoid.
@@ -17,7 +17,7 @@ SHARE = 0.1
 _DISCOUNT = 0.8
 
 
-class Shares:
+class BatchSize:
     """The size of subproblems, adapted to past results.
 
     An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as

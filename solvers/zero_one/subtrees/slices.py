@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
 from ...parallel.parcel import Own
-from ..engines.boxes import COUNTS, Begun, BoxEngine
-from ..engines.engine import Limits, Shared
-from ..engines.ground import Ground
+from ..engines.boxes import COUNTS, BoxEngine, ResumedBoxes
+from ..engines.engine import Limits, SharedState
+from ..engines.ground import SearchData
 from ..engines.open_nodes import OpenNodes
 from ..incumbent import Incumbent, Polish, trivial_incumbent
 from ..proof.box_writer import BoxRecords
@@ -25,7 +25,7 @@ from ..reduced import for_boxes, reduce_problem
 from ..smallest import smallest_problem
 from .outcomes import check_counts, check_numbers, check_point, check_work, lines_of
 
-__all__ = ["NODES", "Found", "Slice", "load", "search"]
+__all__ = ["NODES", "Subproblem", "SubproblemResult", "load", "search"]
 
 #: Tolerance of the problem that loads the compiled kernels.
 _LOAD_TOL = 1e-6
@@ -38,7 +38,7 @@ _INTERVAL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class Subproblem:
     """A subproblem for a worker.
 
     Parameters
@@ -57,7 +57,7 @@ class Slice:
         Whether the worker writes a part of the proof log.
     """
 
-    ground: Ground
+    ground: SearchData
     nodes: Own
     w: FloatArray
     value: float
@@ -68,7 +68,7 @@ class Slice:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SubproblemResult:
     """The result of a subproblem.
 
     Parameters
@@ -99,7 +99,7 @@ class Found:
     log: bytes
     who: str
 
-    def check(self, ground: Ground) -> None:
+    def check(self, ground: SearchData) -> None:
         """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
         reduced = ground.reduced
         self.nodes.check(*reduced.rows.shape)
@@ -110,29 +110,29 @@ class Found:
         lines_of(self.log)
 
 
-def load(ground: Ground, threads: int | None) -> None:
+def load(ground: SearchData, threads: int | None) -> None:
     """Load the compiled kernels by a subproblem of the warm-up instance; receiving ``ground`` has fetched the data."""
     reduced = for_boxes(reduce_problem(smallest_problem()))
     incumbent = trivial_incumbent(reduced)
-    engine = BoxEngine(Shared(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
-    search(Slice(engine.ground, Own(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False), threads)
+    engine = BoxEngine(SharedState(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
+    search(Subproblem(engine.ground, Own(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False), threads)
 
 
-def search(task: Slice, threads: int | None) -> Found:
+def search(task: Subproblem, threads: int | None) -> SubproblemResult:
     """Solve a subproblem with one thread."""
     start, processor_start = time.perf_counter(), time.thread_time()
     ground = task.ground
     incumbent = Incumbent(task.w, task.value)
-    shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY_LIMIT))
+    shared = SharedState(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY_LIMIT))
     log = BoxRecords() if task.logged else None
     nodes = OpenNodes.of_arrays(task.nodes.arrays)
-    engine = BoxEngine(shared, 1, log, Begun(ground, nodes, first_id=task.number * NODES))
+    engine = BoxEngine(shared, 1, log, ResumedBoxes(ground, nodes, first_id=task.number * NODES))
     engine.pause = NODES - 200_000  # one step of the engine may exceed it
     end, outcome = start + task.seconds, Outcome.RUNNING
     while outcome is Outcome.RUNNING and (remaining := end - time.perf_counter()) > 0.0:
         outcome = engine.work(min(remaining, _INTERVAL))
     lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
-    return Found(
+    return SubproblemResult(
         engine.open,
         incumbent.w if incumbent.value < task.value else None,
         engine.unresolved,

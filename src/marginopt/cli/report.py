@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..instances import Instance
-from ..models import Data as ModelData
+from ..models import DataKind as ModelData
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.cells.subject import Stated

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ..errors import InputError
-from ..papers.effort import EFFORTS, effort_of
+from ..papers.effort import EFFORTS, protocol_size
 from ..papers.finding import asked, figures, tables
 from ..papers.four import PAPERS
 from ..papers.kept import read_kept, updated
@@ -54,7 +54,7 @@ def reproduce(a: argparse.Namespace) -> int:
     if a.names and a.all:
         raise InputError("--all takes every paper: give names or --all")
     effort = "quick" if a.quick else a.effort or "full"
-    effort_of(effort, a.repetitions)
+    protocol_size(effort, a.repetitions)
     asked(a.names)  # before a folder is made
     folder = Path(a.out)
     try:

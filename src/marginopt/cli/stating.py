@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..instances import Instance, load, read
 from ..instances.formats.tidying import Categories, Missing
-from ..models import Data, FormulationInfo, Model
+from ..models import DataKind, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
 from ..relaxations import default_report_instances
 from .parsing import Command
@@ -114,12 +114,12 @@ def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
     info = get_formulation(name)
     given = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.chosen(given)
-    if info.data is Data.ARRAYS:
+    if info.data is DataKind.ARRAYS:
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.state(_arrays(info, data), given)
     found = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
-    if info.data is Data.TWO_CLASSES:
+    if info.data is DataKind.TWO_CLASSES:
         two_classes(found, info.name)
     return info.state({"X": found.X, "y": found.y}, given)
 

@@ -131,9 +131,9 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
 def _raise_unknown(name: str, known: list[str]) -> None:
     import difflib
 
-    from ..extensions import Shelf
+    from ..extensions import PluginRegistry
 
-    for shelf in Shelf.every:
+    for shelf in PluginRegistry.every:
         shelf.get(name)  # raises where a package promises it in vain
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"

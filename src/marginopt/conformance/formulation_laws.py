@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ExportError, InputError, MarginoptError
 from ..models.export.files.formats import file_formats, read_form, write_form
-from ..models.record import Data
+from ..models.record import DataKind
 from ..solvers import solve
 from .cases import Case
 from .laws import Laws
@@ -152,7 +152,7 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
         value = np.array(arrays[name], dtype=np.float64)
         spoilt = value.copy()
         spoilt[(0,) * spoilt.ndim] = np.nan
-        if case.info.data is not Data.CLASSES or name != "y":  # labels of several classes are of any type
+        if case.info.data is not DataKind.CLASSES or name != "y":  # labels of several classes are of any type
             yield f"NaN in {name}", {**arrays, name: spoilt}, given
         yield f"{name} of another shape", {**arrays, name: value[:-1] if len(case.info.needs) > 1 else value[0]}, given
         yield f"no {name}", {k: v for k, v in arrays.items() if k != name}, given

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import LicenceError, UnsupportedModelError
 from ..models.model import Model
 from ..models.program.form import Quadratic
-from ..models.record import Data
+from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.interface.solver import Gives
 from ..solvers.judging.result import Result
@@ -140,7 +140,7 @@ def permutation(t: Trial) -> Verdict:
 @SOLVER_LAWS.law("names of the classes")
 def label_flip(t: Trial) -> Verdict:
     """With the two classes exchanged the optimum is the same."""
-    if t.case.info.data is not Data.TWO_CLASSES:
+    if t.case.info.data is not DataKind.TWO_CLASSES:
         return not_applicable("it is not stated on two classes")
     return _invariant(t, t.case.flipped())
 

@@ -9,7 +9,7 @@ from ..models.arrays import FloatArray
 from ..models.formulations.pareto import ParetoQP
 from ..solvers.asked import SolverLike
 from ..solvers.records.options import Options
-from ..solvers.unjudged import unjudged
+from ..solvers.unjudged import solve_raw
 
 __all__ = ["common_weights", "stationarity"]
 
@@ -41,7 +41,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
     if not (np.isfinite(gram).all() and np.isfinite(objectives).all()):
         raise InputError("the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output")
     pareto = ParetoQP(_rows(gram), objectives, gamma)
-    answer = unjudged(solver, pareto, Options(tol=1e-6))
+    answer = solve_raw(solver, pareto, Options(tol=1e-6))
     tau = np.maximum(dict(answer.values or {})["a"], 0.0)
     return np.asarray(tau / tau.sum())
 

@@ -20,7 +20,7 @@ from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
 from ..solvers.asked import resolve
 from ..solvers.judging.result import Result
-from ..solvers.parallel import team_of
+from ..solvers.parallel import choose_executor
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .multiclass import Pair, binary_problems, class_scores
@@ -133,7 +133,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         for pair in stage.pairs:
             problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
             tasks.append((type(self)._solution, problem, resolve(self._asked()), options, self._expected))
-        with team_of(self.n_jobs) as team:
+        with choose_executor(self.n_jobs) as team:
             return team.all(solved_task, tasks)
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points
 from ..models.model import Model
-from ..solvers.parallel import team_of
+from ..solvers.parallel import choose_executor
 from .classifier import ModelClassifier, Stage, decide
 from .multiclass import Pair
 from .solving import solved
@@ -83,7 +83,7 @@ class CrossValidated(PathClassifier):
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
-        with team_of(self.n_jobs) as team:
+        with choose_executor(self.n_jobs) as team:
             scores = np.array(team.all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():

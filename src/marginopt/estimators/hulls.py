@@ -159,7 +159,7 @@ class MaxMinSVC(ModelClassifier):
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
         assert isinstance(problem, MaxMinSVM)
-        gamma = np.asarray(result.moved["gamma"])
+        gamma = np.asarray(result.optimised_parameters["gamma"])
         return _between_edges(problem.at(gamma), result.values["a"], np.sqrt(gamma))
 
     def _solve_all(self, stage: Stage) -> list[Outcome]:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.judging.appraised import certify_appraised
+from ..solvers.judging.appraised import certify_by_model
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records.answer import Answer
 from ..solvers.records.options import Options
@@ -180,12 +180,12 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
         self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
-        self.certificate_ = certify_appraised(raw.model, self.values_, raw.multipliers)
+        self.certificate_ = certify_by_model(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
         self.n_iter_ = len(raw.history)
         self.objectives_ = raw.model.objectives(self.values_["U"], self.values_["V"])
         assert raw.stationarity is not None
-        self.tau_, self.pareto_, self.history_ = raw.moved["tau"], raw.stationarity, list(raw.history)
+        self.tau_, self.pareto_, self.history_ = raw.optimised_parameters["tau"], raw.stationarity, list(raw.history)
         if raw.status is Status.ITERATION_LIMIT and self.pareto_ > self.tol:
             warnings.warn(
                 f"{self.n_iter_} iterations left a Pareto residual of {self.pareto_:.2g} > tol = {self.tol:g}: give a larger "

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from ..errors import InputError
 
-__all__ = ["EFFORTS", "Effort", "effort_of"]
+__all__ = ["EFFORTS", "ProtocolSize", "protocol_size"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Effort:
+class ProtocolSize:
     """The size of a protocol.
 
     Parameters
@@ -49,14 +49,14 @@ class Effort:
 EFFORTS = {
     e.name: e
     for e in (
-        Effort("quick", most=2, thin=True, one_row=True),
-        Effort("reduced", most=3, thin=True),
-        Effort("full"),
+        ProtocolSize("quick", most=2, thin=True, one_row=True),
+        ProtocolSize("reduced", most=3, thin=True),
+        ProtocolSize("full"),
     )
 }
 
 
-def effort_of(name: str, repetitions: int | None = None) -> Effort:
+def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
     """An effort by name, with another number of repetitions where one is given.
 
     Raises

@@ -11,7 +11,7 @@ import numpy as np
 
 from .record import Entry, Published, Results, Run, Value
 
-__all__ = ["NOT_RUN", "Judged", "Verdict", "judge", "mean_of"]
+__all__ = ["NOT_RUN", "ComparedCell", "Verdict", "compare_cell", "mean_of"]
 
 #: The reason of a run whose data are there.
 NOT_RUN = "Its data are at hand; this run of the pages left it out."
@@ -43,7 +43,7 @@ def mean_of(name: str, scale: float = 1.0) -> Summary:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ComparedCell:
     """A cell with what was measured.
 
     Parameters
@@ -96,7 +96,7 @@ def _reach(there: Published) -> float:
     return max(there.deviation or 0.0, 0.5 * there.unit) * (1.0 + 1e-9)
 
 
-def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
+def compare_cell(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> ComparedCell:
     """Return the measurement of a cell with its verdict."""
     records = [(run, results[run]) for run in entry.runs if run in results]
     value = entry.summary(records) if records else None
@@ -105,4 +105,4 @@ def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
         reasons = [lacking[run] for run in entry.runs if run in lacking]
         unavailable = [why for why in reasons if why != NOT_RUN]
         reason = next(iter((*unavailable, *((entry.missing,) if entry.missing else ()), *reasons)), "")
-    return Judged(entry, value, len(entry.runs), len(records), reason)
+    return ComparedCell(entry, value, len(entry.runs), len(records), reason)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ..drawing import Picture
 from ..errors import DataError
-from .effort import EFFORTS, Effort
-from .judge import NOT_RUN, Judged, Verdict, judge
+from .effort import EFFORTS, ProtocolSize
+from .judge import NOT_RUN, ComparedCell, Verdict, compare_cell
 from .record import Cells, Entry, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
 
@@ -104,9 +104,9 @@ def _times(tables: Sequence[TableResult], pictures: Sequence[FigureResult]) -> I
     yield from (one.made for one in pictures if one.made)
 
 
-def _table(result: TableResult, effort: Effort, kept: Kept, fresh: bool) -> TableResult:
+def _table(result: TableResult, effort: ProtocolSize, kept: Kept, fresh: bool) -> TableResult:
     """The cells of this effort and those that the pages have by any, in the order of the whole table."""
-    now = {entry.words: judge(entry, {}, {}) for entry in result.table.entries(effort)}
+    now = {entry.words: compare_cell(entry, {}, {}) for entry in result.table.entries(effort)}
     now |= {cell.entry.words: cell for cell in result.cells}
     stated: dict[str, list[Entry]] = defaultdict(list)
     for one in (*reversed(EFFORTS.values()), effort):
@@ -117,7 +117,7 @@ def _table(result: TableResult, effort: Effort, kept: Kept, fresh: bool) -> Tabl
     return replace(result, cells=tuple(cell for cell in cells if cell is not None and cell.says_something))
 
 
-def _cell(table: str, entries: Sequence[Entry], now: Judged | None, kept: Kept, fresh: bool) -> Judged | None:
+def _cell(table: str, entries: Sequence[Entry], now: ComparedCell | None, kept: Kept, fresh: bool) -> ComparedCell | None:
     """A cell of this run, or as the pages have it; ``entries`` are the efforts' statements of it, the one in hand last."""
     measured = now is not None and now.value is not None
     earlier = None if fresh and measured else _earlier(table, entries, kept)
@@ -126,7 +126,7 @@ def _cell(table: str, entries: Sequence[Entry], now: Judged | None, kept: Kept, 
     return _missing(table, entries[0], kept) or now
 
 
-def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> Judged | None:
+def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> ComparedCell | None:
     """A cell as the pages have it measured, judged if it was: data that its judgement rests on need not be at hand now."""
     row = kept.cells.get((table, entries[0].words))
     entry = None if row is None else next((one for one in reversed(entries) if identified(one) == row["runs"]), None)
@@ -136,15 +136,15 @@ def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> Judged | None:
         entry = replace(entry, compared=not entry.compared, notes=(row["notes"],) if row["notes"] else ())
     deviation = float(row["measured_std"]) if row["measured_std"] else None
     value = Value(float(row["measured"]), deviation, int(row["repetitions"]))
-    return replace(judge(entry, {}, {}), value=value, reason="", made=row["made"])
+    return replace(compare_cell(entry, {}, {}), value=value, reason="", made=row["made"])
 
 
-def _missing(table: str, entry: Entry, kept: Kept) -> Judged | None:
+def _missing(table: str, entry: Entry, kept: Kept) -> ComparedCell | None:
     """A cell that the pages have, and neither they nor this run measured; nothing where they have it not."""
     at = (table, entry.words)
     if at not in kept.missing and at not in kept.cells:
         return None
-    return replace(judge(entry, {}, {}), reason=kept.missing.get(at, NOT_RUN))
+    return replace(compare_cell(entry, {}, {}), reason=kept.missing.get(at, NOT_RUN))
 
 
 def _figure(one: FigureResult, kept: Kept, fresh: bool, cells: Cells) -> FigureResult:

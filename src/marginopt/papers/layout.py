@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .judge import Judged
+from .judge import ComparedCell
 from .reproduce import TableResult
 
 __all__ = ["Grid", "grid_of"]
@@ -25,7 +25,7 @@ class Grid:
 
     headings: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[Judged | None, ...]], ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[ComparedCell | None, ...]], ...]
 
 
 def grid_of(result: TableResult) -> Grid:

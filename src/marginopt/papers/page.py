@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..files import write_text
 from ..relaxations.report.formats.markdown import escaped
-from .judge import NOT_RUN, Judged, Verdict
+from .judge import NOT_RUN, ComparedCell, Verdict
 from .kept import identified
 from .layout import grid_of
 from .record import Published, Value
@@ -103,7 +103,7 @@ def _published(there: Published | None) -> str:
     return value if there.deviation is None else f"{value} ± {there.deviation:g}"
 
 
-def _measured(cell: Judged) -> str:
+def _measured(cell: ComparedCell) -> str:
     value: Value | None = cell.value
     if value is None:
         return ""
@@ -112,7 +112,7 @@ def _measured(cell: Judged) -> str:
     return number if value.deviation is None else f"{number} ± {_number(value.deviation, unit)}"
 
 
-def _verdict(cell: Judged) -> str:
+def _verdict(cell: ComparedCell) -> str:
     """A word or two; nothing where nothing is printed."""
     if cell.verdict is Verdict.UNPUBLISHED:
         return ""
@@ -121,7 +121,7 @@ def _verdict(cell: Judged) -> str:
     return "" if cell.verdict is Verdict.UNJUDGED else str(cell.verdict)
 
 
-def _beside(cell: Judged, ratio: float) -> str:
+def _beside(cell: ComparedCell, ratio: float) -> str:
     """Return the distance of a cell that is not judged: a factor, or the difference where it is near the printed figure."""
     if cell.value is None or cell.entry.published is None or abs(ratio - 1.0) > 0.05:
         return f"{ratio:.2g} × published"
@@ -137,7 +137,7 @@ def _missing(found: Reproduction) -> str:
     return f"{found.missing} cells not run{there}"
 
 
-def _in_markdown(result: TableResult, cell: Judged | None) -> str:
+def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
     """A cell on one line of a Markdown table; nothing where the table has none there."""
     if cell is None:
         return ""
@@ -153,7 +153,7 @@ def _notes(result: TableResult) -> list[str]:
     return list(dict.fromkeys(note for cell in result.cells for note in _own(cell)))
 
 
-def _own(cell: Judged) -> tuple[str, ...]:
+def _own(cell: ComparedCell) -> tuple[str, ...]:
     """Of a cell: why it was not run, else what explains it."""
     if cell.verdict is Verdict.MISSING:
         return (_reason(cell.reason),) if cell.reason else ()
@@ -165,13 +165,13 @@ def _reason(why: str) -> str:
     return why.partition(": <urlopen")[0]
 
 
-def _numbered(result: TableResult, cell: Judged) -> list[tuple[int, str]]:
+def _numbered(result: TableResult, cell: ComparedCell) -> list[tuple[int, str]]:
     """A cell's notes with their numbers in the table."""
     every = _notes(result)
     return [(every.index(note) + 1, note) for note in _own(cell)]
 
 
-def _marks(result: TableResult, cell: Judged) -> str:
+def _marks(result: TableResult, cell: ComparedCell) -> str:
     """Numbers of a cell's notes; a cell outside without one stands as open."""
     numbers = ", ".join(str(k) for k, _ in _numbered(result, cell))
     return numbers or ("open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else "")

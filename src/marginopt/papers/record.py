@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..drawing import Picture
-from .effort import Effort
+from .effort import ProtocolSize
 
 __all__ = ["Cells", "Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
 
@@ -188,11 +188,11 @@ class PaperTable:
     headings: tuple[str, ...]
     unit: str
     protocol: str
-    entries: Callable[[Effort], Sequence[Entry]]
+    entries: Callable[[ProtocolSize], Sequence[Entry]]
     notes: tuple[str, ...] = ()
     across: int = 0
 
-    def runs(self, effort: Effort, rows: Sequence[str] = ()) -> list[Run]:
+    def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
         """All that its cells need, each once; of the rows whose first label is given, where any is."""
         entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
         return list(dict.fromkeys(run for entry in entries for run in entry.runs))
@@ -220,11 +220,11 @@ class PaperFigure:
     paper: Paper
     number: str
     title: str
-    needs: Callable[[Effort], Sequence[Run]]
+    needs: Callable[[ProtocolSize], Sequence[Run]]
     draw: Callable[[Results], Picture | None]
     note: str = ""
     of_cells: Callable[[Cells], Picture | None] | None = None
 
-    def runs(self, effort: Effort) -> list[Run]:
+    def runs(self, effort: ProtocolSize) -> list[Run]:
         """All that it needs, each once."""
         return list(dict.fromkeys(self.needs(effort)))

@@ -14,11 +14,11 @@ from ..drawing import Picture
 from ..errors import InputError
 from ..relaxations.report.machine import blas, machine
 from ..relaxations.report.store import CellStore
-from ..solvers.parallel import Cluster, team_of
-from .effort import Effort, effort_of
+from ..solvers.parallel import Cluster, choose_executor
+from .effort import ProtocolSize, protocol_size
 from .finding import asked
 from .four import PAPERS
-from .judge import Judged, Verdict, judge
+from .judge import ComparedCell, Verdict, compare_cell
 from .record import Paper, PaperFigure, PaperTable, Results, Run
 from .task import measure_all, stored
 
@@ -33,7 +33,7 @@ class TableResult:
     """A table and its cells as measured."""
 
     table: PaperTable
-    cells: tuple[Judged, ...]
+    cells: tuple[ComparedCell, ...]
 
     def count(self, *verdicts: Verdict) -> int:
         """Number of cells of these verdicts."""
@@ -79,7 +79,7 @@ class Reproduction:
     paper: Paper
     tables: tuple[TableResult, ...]
     pictures: tuple[FigureResult, ...]
-    effort: Effort
+    effort: ProtocolSize
     head: Head
     earlier: tuple[Head, ...] = ()
 
@@ -166,14 +166,14 @@ def reproduce(
     DataError
         The store's file is not a store.
     """
-    much = effort_of(effort, repetitions)
+    much = protocol_size(effort, repetitions)
     tables, figures = asked(names)
     path = Path(store)
     if not run and not path.is_file():
         raise InputError(f"there is no store {path}: run the tables first")
     CellStore(path)  # a file that is none is an error now
     now, rest = _runs(tables, figures, much, rows) if run else ([], _runs(tables, figures, much, ())[0])
-    with team_of(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team:
         results, lacking = measure_all(now, path, team, progress)
     had, unknown = stored(rest, path)
     results, lacking = {**had, **results}, {**unknown, **lacking}
@@ -188,7 +188,7 @@ def reproduce(
 
 
 def _runs(
-    tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: Effort, rows: Sequence[str]
+    tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: ProtocolSize, rows: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
     """The runs of these rows, of all that is wanted where none is given; and the other ones."""
     wanted: list[PaperTable | PaperFigure] = [*tables, *figures]
@@ -203,20 +203,20 @@ def _runs(
     return list(now), [run for run in every if run not in now]
 
 
-def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> tuple[Judged, ...]:
+def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:
     """The cells; one that is neither published nor measured says nothing and is left out."""
-    found = (judge(entry, results, lacking) for entry in table.entries(effort))
+    found = (compare_cell(entry, results, lacking) for entry in table.entries(effort))
     return tuple(cell for cell in found if cell.says_something)
 
 
-def _drawn(figure: PaperFigure, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
+def _drawn(figure: PaperFigure, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
     picture, runs = figure.draw(results), figure.runs(effort)
     reasons = dict.fromkeys(lacking[run] for run in runs if run in lacking)
     otherwise = "Too little was measured." if runs else f"The {effort.name} effort runs nothing for it."
     return FigureResult(figure, picture, "" if picture else " ".join(reasons) or otherwise)
 
 
-def _head(effort: Effort, command: str) -> Head:
+def _head(effort: ProtocolSize, command: str) -> Head:
     """Return the head of the page."""
     packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
     versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]

@@ -11,7 +11,7 @@ from ..errors import DataError, MissingPackageError
 from ..relaxations.report.progress import Progress
 from ..relaxations.report.runner import Runner
 from ..relaxations.report.store import CellStore, digest
-from ..solvers.parallel import Team
+from ..solvers.parallel import Executor
 from .inputs import data_identity, data_set
 from .judge import NOT_RUN
 from .record import Results, Run
@@ -70,7 +70,7 @@ class RunTask:
         return f"{where}: " + ", ".join(f"{k} {v:.4g}" for k, v in numbers)
 
 
-def measure_all(runs: Sequence[Run], store: Path, team: Team, progress: bool) -> tuple[Results, dict[Run, str]]:
+def measure_all(runs: Sequence[Run], store: Path, team: Executor, progress: bool) -> tuple[Results, dict[Run, str]]:
     """The runs' records and, of those that cannot be had, the reasons; repetition by repetition, so that all cells grow alike."""
     ordered = sorted(runs, key=lambda run: _seed(run))
     records = Runner(team, store, Progress(progress, _GUESS)).run([RunTask(run) for run in ordered])

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
 from ..solvers.asked import SolverLike, resolve
-from ..solvers.parallel import Cluster, team_of
+from ..solvers.parallel import Cluster, choose_executor
 from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
 from .bat import Bat
 from .cross_validation import CrossValidation
@@ -83,7 +83,7 @@ def select(
     chosen = _selector(selector)
     begin = time.perf_counter()
     sample = _sample(chosen, X, y, C, gammas, rng, tol, solver)
-    with team_of(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team:
         choice = chosen.choose(replace(sample, team=team))
     seconds = time.perf_counter() - begin
     notes = _notes(sample, choice)

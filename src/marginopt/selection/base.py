@@ -16,7 +16,7 @@ from ..models.kernels.functions.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
 from ..solvers.asked import SolverLike
-from ..solvers.parallel import Alone, Team
+from ..solvers.parallel import Executor, SerialExecutor
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 
@@ -55,7 +55,7 @@ class Sample:
     seed: int
     tol: float
     solver: SolverLike = "smo"
-    team: Team = field(default_factory=Alone)
+    team: Executor = field(default_factory=SerialExecutor)
     threads: int | None = None
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..solvers.parallel import Alone
+from ..solvers.parallel import SerialExecutor
 from .base import Choice, Sample, Selector
 from .trainer import Split, Trainer, folds_of
 
@@ -40,7 +40,7 @@ class CrossValidation(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        splits, apart = folds_of(sample, self.folds), replace(sample, team=Alone())
+        splits, apart = folds_of(sample, self.folds), replace(sample, team=SerialExecutor())
         rows = sample.team.all(_accuracies, [(self.trainer, apart, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
         best = int(np.argmax(accuracy.T))

@@ -72,4 +72,4 @@ class MaxMinSelector(Selector):
             "stationarity": result.stationarity,
             "steps": list(result.history),
         }
-        return Choice(float(result.moved["gamma"]), model.C, len(result.history), details, steps=result.history)
+        return Choice(float(result.optimised_parameters["gamma"]), model.C, len(result.history), details, steps=result.history)

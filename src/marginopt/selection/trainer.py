@@ -12,7 +12,7 @@ from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
-from ..solvers.unjudged import unjudged
+from ..solvers.unjudged import solve_raw
 from .base import Sample
 
 __all__ = ["Judge", "Split", "Trainer", "best_cost", "check_judge", "folds_of", "split_for"]
@@ -44,7 +44,7 @@ class Trainer:
         train, judged = split
         y = self.sample.y
         model = ConvexHullsDual(K[np.ix_(train, train)], y[train], C=C, kernel=Precomputed())
-        raw = unjudged(self.sample.solver, model, self._options)
+        raw = solve_raw(self.sample.solver, model, self._options)
         assert raw.values is not None  # a solver without a point is an error there
         self.count += 1
         self.unsolved += raw.status is not Status.OPTIMAL

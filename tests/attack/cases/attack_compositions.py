@@ -54,7 +54,7 @@ def solved(number: int, rng: Random) -> str:
     problem = drawn(number)
     optimum = problem.exact.optimum()
     if problem.model.view(MarginProblem) is None:
-        return "" if problem.model.convex or optimum is None else f"{problem}: not read: {problem.model.searched.obstacle}"
+        return "" if problem.model.convex or optimum is None else f"{problem}: not read: {problem.model.margin_problem.obstacle}"
     try:
         if rng.random() < 0.1:
             fault = counted(number, rng, 1) or ""

@@ -86,7 +86,9 @@ def _one_field(info: Any, arrays: dict[str, Any], rng: np.random.Generator) -> A
     fields = [f.name for f in dataclasses.fields(good) if f.init]
     name = fields[int(rng.integers(len(fields)))]
     old = getattr(good, name)
-    return good.moved(name, _wild(old, rng) if _numeric(old) and rng.random() < 0.7 else VALUES[int(rng.integers(len(VALUES)))])
+    return good.with_parameter(
+        name, _wild(old, rng) if _numeric(old) and rng.random() < 0.7 else VALUES[int(rng.integers(len(VALUES)))]
+    )
 
 
 def _numeric(value: Any) -> bool:

@@ -41,7 +41,7 @@ def attack(number: int) -> tuple[str, str]:
 
 def _scaled(model: mo.Margin, scale: float) -> mo.Margin | None:
     try:
-        return model.stated_with("X", np.asarray(model.X) * scale)
+        return model.replace("X", np.asarray(model.X) * scale)
     except MarginoptError:
         return None
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.solvers.parallel.team import AsynchronousTeam, Done, Job
+from marginopt.solvers.parallel.team import AsynchronousExecutor, Done, Job
 from marginopt.solvers.zero_one import algorithm
 from marginopt.solvers.zero_one.subtrees import conflict_engine, conflict_proof, engine, shares
 
@@ -30,7 +30,7 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-class LyingTeam(AsynchronousTeam):
+class LyingTeam(AsynchronousExecutor):
     """Two slots in this process; now and then what a worker found is changed before it arrives."""
 
     slots = 2

@@ -15,7 +15,7 @@ from data_files import points_file
 from marginopt import RampSVC
 from marginopt.cli.main import COMMANDS, main, parser
 from marginopt.models.formulations import all_formulations
-from marginopt.models.record import Data
+from marginopt.models.record import DataKind
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_every_formulation_is_stated_and_solved_at_the_prompt(capsys: Any, csv: 
     if info.small is not None:
         source = tmp_path / "arrays.npz"
         arrays = dict(info.small(np.random.default_rng(3)))
-        if info.data is not Data.ARRAYS:
+        if info.data is not DataKind.ARRAYS:
             arrays["X"] = arrays["X"][:, 1:]  # the prompt puts the intercept's column there
         np.savez(source, **arrays)
     code, out, _ = run(capsys, "inspect", name, source, "--json")

@@ -6,7 +6,7 @@ import pytest
 
 from marginopt.papers.conic.protocol import FLIPPED, REAL, SYNTHETIC
 from marginopt.papers.conic.table_3 import _average
-from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.effort import EFFORTS, protocol_size
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.record import Run
 
@@ -59,7 +59,7 @@ def test_table_4(method: str) -> None:
 def test_figure_2_has_a_panel_for_each_n() -> None:
     """Of 2 draws for each p; half of the hinge's at n = 100 break down."""
     figure = figures()["conic-figure-2"]
-    runs = figure.runs(effort_of("reduced", 2))
+    runs = figure.runs(protocol_size("reduced", 2))
     assert {(run.parameters["sigma"], run.parameters["outliers"]) for run in runs} == {(0.2, "clustered")}
     results = {
         run: {

@@ -17,16 +17,16 @@ import pytest
 
 from marginopt.cli.main import main
 from marginopt.errors import InputError
-from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.effort import EFFORTS, protocol_size
 from marginopt.papers.finding import asked, figures, tables
 from marginopt.papers.four import CONIC
-from marginopt.papers.judge import NOT_RUN, Verdict, judge, mean_of
+from marginopt.papers.judge import NOT_RUN, Verdict, compare_cell, mean_of
 from marginopt.papers.page import _slug, write_index, write_pages
 from marginopt.papers.record import Entry, Experiment, PaperTable, Published, Run
 from marginopt.papers.reproduce import reproduce
 from marginopt.papers.task import measure_all, stored
 from marginopt.relaxations import CellStore
-from marginopt.solvers.parallel.team import Alone
+from marginopt.solvers.parallel.team import SerialExecutor
 
 
 def measure(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_a_cell_is_inside_one_published_deviation_or_half_its_last_digit(
     there: Published | None, base: float, verdict: Verdict
 ) -> None:
     one = entry(there, base)
-    judged = judge(one, {run: measure(run.parameters) for run in one.runs}, {})
+    judged = compare_cell(one, {run: measure(run.parameters) for run in one.runs}, {})
     assert judged.verdict is verdict
     assert judged.value is not None
     assert judged.value.mean == pytest.approx(base + 0.1)
@@ -66,7 +66,7 @@ def test_a_cell_is_inside_one_published_deviation_or_half_its_last_digit(
 
 def test_a_cell_without_data_says_why() -> None:
     one = entry(Published.of("1.0", "0.2"), 1.0)
-    judged = judge(one, {}, dict.fromkeys(one.runs, "no such data"))
+    judged = compare_cell(one, {}, dict.fromkeys(one.runs, "no such data"))
     assert judged.verdict is Verdict.MISSING
     assert judged.reason == "no such data"
 
@@ -79,13 +79,13 @@ def test_units_are_those_of_the_printed_digits(printed: str, unit: float) -> Non
 
 
 def test_efforts() -> None:
-    assert effort_of("quick").one_row
-    assert list(effort_of("full", 2).repetitions(20)) == [0, 1]
+    assert protocol_size("quick").one_row
+    assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
     assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
     with pytest.raises(InputError, match="effort must be one of"):
-        effort_of("some")
+        protocol_size("some")
     with pytest.raises(InputError, match="repetitions"):
-        effort_of("full", 0)
+        protocol_size("full", 0)
 
 
 def test_names_are_of_papers_tables_and_figures() -> None:
@@ -118,7 +118,7 @@ def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     runs = entry(None, 1.0).runs
-    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", Alone(), False)
+    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
     assert len(found) == 2
     assert not lacking
     there, missing = stored(runs, tmp_path / "runs.db")

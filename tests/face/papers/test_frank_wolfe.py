@@ -12,14 +12,14 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.models import RBF
 from marginopt.papers import inputs
-from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.effort import EFFORTS, protocol_size
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.frank_wolfe import data, selection
 from marginopt.papers.frank_wolfe.one_versus_one import ALGORITHMS, OneVersusOne
 from marginopt.papers.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.papers.frank_wolfe.rank_tests import holm, signed_ranks
 from marginopt.papers.frank_wolfe.selection import kernel_of
-from marginopt.papers.judge import Verdict, judge
+from marginopt.papers.judge import Verdict, compare_cell
 from marginopt.solvers.records.options import Options
 
 
@@ -53,10 +53,10 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
     data.parts.cache_clear()
     found = {}
     for name in ("frank-wolfe-table-2", "frank-wolfe-table-3", "frank-wolfe-table-8"):
-        for entry in tables()[name].entries(effort_of("reduced", 1)):
+        for entry in tables()[name].entries(protocol_size("reduced", 1)):
             if entry.labels[0] == "w8a" and "MFW" in entry.labels:
                 results = {run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in entry.runs}
-                found[name, entry.labels[-1]] = judge(entry, results, {})
+                found[name, entry.labels[-1]] = compare_cell(entry, results, {})
     lacking = (found["frank-wolfe-table-2", "MFW"], found["frank-wolfe-table-8", "accuracy"])
     assert {(cell.verdict, cell.reason[:25]) for cell in lacking} == {(Verdict.MISSING, "w8a has no test part here")}
     for timed in (found["frank-wolfe-table-3", "MFW"], found["frank-wolfe-table-8", "seconds"]):
@@ -67,7 +67,7 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
 def test_figures_along_C(stand_in: None) -> None:
     """Of all values of C but one for one of the two sets; without any, nothing is drawn."""
     figure = figures()["frank-wolfe-figure-8"]
-    runs = [run for run in figure.runs(effort_of("reduced")) if run.parameters["dataset"] == "Reuters"]
+    runs = [run for run in figure.runs(protocol_size("reduced")) if run.parameters["dataset"] == "Reuters"]
     assert {run.parameters["C"] for run in runs} == {4.0**k for k in range(7)}
     few = [run for run in runs if run.parameters["C"] != 1.0]
     picture = figure.draw({run: TRAINING.measure({**run.parameters, "steps": 500}) for run in few})
@@ -79,7 +79,7 @@ def test_figures_along_C(stand_in: None) -> None:
 
 def test_figures_by_set(stand_in: None) -> None:
     figure = figures()["frank-wolfe-figure-5"]
-    runs = [run for run in figure.runs(effort_of("reduced", 1)) if run.parameters["dataset"] == "Reuters"]
+    runs = [run for run in figure.runs(protocol_size("reduced", 1)) if run.parameters["dataset"] == "Reuters"]
     picture = figure.draw({run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in runs})
     assert picture is not None
     assert all(name in picture.svg for name in ("CVM, published", "MFW", "Reuters"))
@@ -126,7 +126,7 @@ def test_tables_5_to_7_from_the_printed_sets() -> None:
     for name in ("frank-wolfe-table-5", "frank-wolfe-table-6", "frank-wolfe-table-7"):
         entries = tables()[name].entries(effort)
         results = {run: run.experiment.measure(run.parameters) for run in tables()[name].runs(effort)}
-        cells |= {(name, *entry.labels): judge(entry, results, {}) for entry in entries}
+        cells |= {(name, *entry.labels): compare_cell(entry, results, {}) for entry in entries}
     outside = {labels for labels, cell in cells.items() if cell.verdict in (Verdict.ABOVE, Verdict.BELOW)}
     printed, multiple = "the 26 printed sets", "FW, MFW, CVM"
     assert outside == {("frank-wolfe-table-5", "Accuracy", printed, "FW vs. MFW")}  # the printed p of this test is of W = 59
@@ -163,13 +163,13 @@ def test_cross_validation_chooses_of_the_grid_without_the_test_points(stand_in: 
     monkeypatch.setattr(selection, "_CROSS_VALIDATED", ("Reuters",))
     monkeypatch.setattr(selection, "_GRID_C", ((), (3,)))
     monkeypatch.setattr(selection, "_NEAR", {"Reuters": (-3, 3)})
-    selection.chosen.cache_clear()
-    picked = selection.chosen("Reuters", "rbf", True)
+    selection.choose_parameters.cache_clear()
+    picked = selection.choose_parameters("Reuters", "rbf", True)
     assert picked.C == 8.0
     assert picked.gamma is not None
     unit = float(np.abs(data.parts("Reuters").X).max()) ** 2
     assert picked.gamma * 2 * unit in (pytest.approx(8.0), pytest.approx(0.125))
-    selection.chosen.cache_clear()
+    selection.choose_parameters.cache_clear()
 
 
 def test_the_width_is_the_one_of_the_code_that_the_paper_s_is_based_on() -> None:
@@ -177,6 +177,6 @@ def test_the_width_is_the_one_of_the_code_that_the_paper_s_is_based_on() -> None
     X = np.random.default_rng(0).normal(size=(50, 3))
     mean = ((X[:, None] - X[None]) ** 2).sum(axis=2).mean()
     assert kernel_of("rbf", X).gamma == pytest.approx(2.0 / mean)
-    letter, pendigits = (training_runs(effort_of("reduced", 1), name, "FW")[0].parameters for name in ("Letter", "Pendigits"))
+    letter, pendigits = (training_runs(protocol_size("reduced", 1), name, "FW")[0].parameters for name in ("Letter", "Pendigits"))
     assert letter["width"] == "LibCVM"
     assert "width" not in pendigits  # its σ² is chosen by cross-validation

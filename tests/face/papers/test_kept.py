@@ -15,9 +15,9 @@ import pytest
 from marginopt.cli.main import main
 from marginopt.drawing import Picture
 from marginopt.errors import DataError
-from marginopt.papers.effort import EFFORTS, Effort
+from marginopt.papers.effort import EFFORTS, ProtocolSize
 from marginopt.papers.four import CONIC
-from marginopt.papers.judge import Verdict, judge, mean_of
+from marginopt.papers.judge import Verdict, compare_cell, mean_of
 from marginopt.papers.kept import identified, read_kept, updated
 from marginopt.papers.page import write_pages
 from marginopt.papers.record import Entry, Experiment, PaperFigure, PaperTable, Published, Run
@@ -34,7 +34,7 @@ def entry(base: float, repetitions: int = 3, experiment: Experiment = COUNTED, l
 
 
 def table(name: str, *entries: Entry) -> PaperTable:
-    stated: Callable[[Effort], Sequence[Entry]] = lambda effort: entries  # noqa: E731
+    stated: Callable[[ProtocolSize], Sequence[Entry]] = lambda effort: entries  # noqa: E731
     return PaperTable(name, CONIC, name, "a table", ("label",), "", "", stated)
 
 
@@ -42,7 +42,7 @@ def measured(one: PaperTable, only: Callable[[Entry], bool] = lambda entry: True
     """Its cells, those that ``only`` says measured."""
     entries = one.entries(EFFORTS[effort])
     results = {run: run.experiment.measure(run.parameters) for e in entries if only(e) for run in e.runs}
-    return TableResult(one, tuple(judge(e, results, dict.fromkeys(e.runs, "absent")) for e in entries))
+    return TableResult(one, tuple(compare_cell(e, results, dict.fromkeys(e.runs, "absent")) for e in entries))
 
 
 def page(created: str, *tables: TableResult, picture: Picture | None = None, effort: str = "full") -> Reproduction:
@@ -130,7 +130,7 @@ def test_the_repetitions_are_no_part_of_what_is_run() -> None:
     assert identified(entry(0.8, 2)) == identified(entry(0.8, 5))
 
 
-def by_effort(effort: Effort) -> Sequence[Entry]:
+def by_effort(effort: ProtocolSize) -> Sequence[Entry]:
     """Two cells, thinned ones of other experiments that are not judged; the quick effort has the first alone."""
     cells = effort.rows(((0.8, "one"), (0.9, "two")), ((0.8, "one"),))
     return [replace(entry(base - 0.1 * effort.thin, label=label), compared=not effort.thin) for base, label in cells]

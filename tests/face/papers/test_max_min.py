@@ -10,9 +10,9 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.svm import SVC
 
 from marginopt.papers import inputs
-from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.effort import EFFORTS, protocol_size
 from marginopt.papers.finding import figures, tables
-from marginopt.papers.judge import judge
+from marginopt.papers.judge import compare_cell
 from marginopt.papers.max_min.hinge import hinge_scores
 from marginopt.papers.max_min.protocol import ACCURACY, SETS, accuracy_runs, parts
 from marginopt.papers.max_min.table_2 import SIZES
@@ -20,7 +20,7 @@ from marginopt.papers.max_min.table_3 import PRINTED, _measured
 from marginopt.papers.max_min.table_5 import AT
 from marginopt.papers.record import Run
 
-ONE = effort_of("quick", 1)
+ONE = protocol_size("quick", 1)
 
 
 def test_the_rivals_classifier_is_libsvm_s() -> None:
@@ -41,12 +41,12 @@ def test_tables_3_to_6_and_the_figures_from_one_split() -> None:
     """The runs of the quick row; Parkinsons' own table needs a file."""
     methods = ("Fisher-SVC", "LD-SVC", "MaxMin-SVC")
     results = {run: ACCURACY.measure(run.parameters) for m in methods for run in accuracy_runs(ONE, "BRE", m)}
-    cells = {c.entry.labels: c for e in tables()["max-min-table-3"].entries(ONE) if (c := judge(e, results, {}))}
+    cells = {c.entry.labels: c for e in tables()["max-min-table-3"].entries(ONE) if (c := compare_cell(e, results, {}))}
     for method in methods:
         value = cells["BRE", method].value
         assert value is not None
         assert 85.0 < value.mean <= 100.0
-    counts = {e.labels[0]: judge(e, results, {}).value for e in tables()["max-min-table-4"].entries(ONE)}
+    counts = {e.labels[0]: compare_cell(e, results, {}).value for e in tables()["max-min-table-4"].entries(ONE)}
     assert counts["Fisher-SVC"] is not None
     assert counts["Fisher-SVC"].mean == 11
     assert counts["Bat-SVC"] is None

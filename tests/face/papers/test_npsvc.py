@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from marginopt.errors import DataError
 from marginopt.instances import Instance
 from marginopt.papers import inputs
-from marginopt.papers.effort import effort_of
+from marginopt.papers.effort import protocol_size
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
@@ -23,7 +23,7 @@ from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
 from marginopt.papers.task import RunTask, measure_all
-from marginopt.solvers.parallel.team import Alone
+from marginopt.solvers.parallel.team import SerialExecutor
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_sets_of_table_2(stand_in: Path) -> None:
     """Published and measured sizes have the same names, and 60% of the points are the training part."""
     sizes = SIZES.measure({"dataset": "chg"})
     assert sizes == {"n_train": 90, "n_test": 60, "features": 63, "classes": 10}  # the first pixel is blank in all
-    entries = [e for e in tables()["npsvc-table-2-sets"].entries(effort_of("full")) if e.labels[0] == "CHG"]
+    entries = [e for e in tables()["npsvc-table-2-sets"].entries(protocol_size("full")) if e.labels[0] == "CHG"]
     assert {e.labels[1]: e.published.value for e in entries if e.published} == {
         "n_train": 540.0, "n_test": 360.0, "features": 8000.0, "classes": 10.0,
     }  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path
     run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0)
     with pytest.raises(DataError, match=r"chg\.libsvm\.bz2"):
         ACCURACY.measure(run.parameters)
-    found, lacking = measure_all([run], tmp_path / "runs.db", Alone(), False)
+    found, lacking = measure_all([run], tmp_path / "runs.db", SerialExecutor(), False)
     assert not found
     assert "MARGINOPT_DATA" in lacking[run]
 
@@ -125,7 +125,7 @@ def test_without_pytorch_a_cell_says_what_to_install(name: str, monkeypatch: pyt
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
     one = {**tables(), **figures()}[name]
-    deep = [run for run in one.runs(effort_of("quick")) if "Cross" in str(run.parameters.get("criterion", "Cross"))]
+    deep = [run for run in one.runs(protocol_size("quick")) if "Cross" in str(run.parameters.get("criterion", "Cross"))]
     found, keep = RunTask(deep[0]).compute(1)
     assert "marginopt[deep]" in found["missing"]
     assert not keep
@@ -162,7 +162,7 @@ def test_figures_2_3_and_a3() -> None:
 def test_figures_of_the_network() -> None:
     """Two epochs on digits; a figure is drawn once all that it shows is there, of the paper's set before another."""
     pytest.importorskip("torch")
-    drawn, quick = figures(), effort_of("quick")
+    drawn, quick = figures(), protocol_size("quick")
     results: dict[Run, Mapping[str, Any]] = {}
     for name in ("npsvc-figure-2b", "npsvc-figure-4", "npsvc-figure-a4"):
         for run in drawn[name].runs(quick):
@@ -186,7 +186,7 @@ def test_figures_of_the_network() -> None:
 @pytest.mark.parametrize("effort", ["quick", "reduced"])
 def test_what_is_fast_enough_has_all_points_and_is_judged(effort: str) -> None:
     """The rest is thinned and not judged; the paired tests are of as many points for both."""
-    thin = effort_of(effort, 2)
+    thin = protocol_size(effort, 2)
     whole = dict.fromkeys(("Pendigits", "USPS"), {"SVM"} if thin.one_row else set(METHODS))
     for entry in tables()["npsvc-table-2"].entries(thin):
         points = {run.parameters["points"] for run in entry.runs}

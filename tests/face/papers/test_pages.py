@@ -12,7 +12,7 @@ import pytest
 from marginopt.papers.effort import EFFORTS
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.four import PAPERS
-from marginopt.papers.judge import Verdict, judge
+from marginopt.papers.judge import Verdict, compare_cell
 from marginopt.papers.kept import read_kept
 from marginopt.papers.page import write_pages
 from marginopt.papers.record import Paper, PaperTable
@@ -64,7 +64,7 @@ def reproduction(paper: Paper) -> Reproduction:
     def cells(table: PaperTable) -> TableResult:
         entries = [entry for entry in table.entries(effort) if entry.published is not None]
         lacking = {run: "no such data: <urlopen error>" for entry in entries for run in entry.runs}
-        return TableResult(table, tuple(judge(entry, {}, lacking) for entry in entries))
+        return TableResult(table, tuple(compare_cell(entry, {}, lacking) for entry in entries))
 
     found = [cells(table) for table in tables().values() if table.paper is paper]
     drawn = tuple(FigureResult(one, one.draw({}), "no such data") for one in figures().values() if one.paper is paper)

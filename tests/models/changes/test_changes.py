@@ -12,7 +12,7 @@ from data import clouds
 import marginopt as mo
 from marginopt import models
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models.changes.changed import Changed
+from marginopt.models.changes.changed import ChangedModel
 from marginopt.models.export.native.cvxpy import labelled_variables
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.kernels.padded import PaddedGram
@@ -218,7 +218,7 @@ def test_a_symmetric_block_is_its_matrix() -> None:
 def test_a_change_follows_the_parameter_and_repeats() -> None:
     model = mo.HingeSVM(X, Y, 1.0).with_constraint(lambda v: {"sign": v.w[1] >= 0.5})
     twice = model.with_constraint(lambda v: cp.norm1(v.w) <= 0.9)
-    moved = twice.moved("lam", 3.0)
+    moved = twice.with_parameter("lam", 3.0)
     again = mo.HingeSVM(X, Y, 3.0).with_constraint(lambda v: {"sign": v.w[1] >= 0.5})
     again = again.with_constraint(lambda v: cp.norm1(v.w) <= 0.9)
     assert moved.form.equals(again.form)
@@ -289,7 +289,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="shape"):
         model.with_fixed({"w": [1.0, 2.0]})
     with pytest.raises(InputError, match="was stated over the blocks"):
-        Changed(mo.ZeroOneSVM(X, Y), model.with_constraint(lambda v: v.w[0] >= 0).change).form  # noqa: B018
+        ChangedModel(mo.ZeroOneSVM(X, Y), model.with_constraint(lambda v: v.w[0] >= 0).change).form  # noqa: B018
     with pytest.raises(UnsupportedModelError):
         mo.solve(mo.ZeroOneSVM(X, Y).with_constraint(lambda v: v.w[1] >= 0), "zero-one-bb")
 

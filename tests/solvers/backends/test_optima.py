@@ -171,6 +171,6 @@ def test_clarabel_s_path_keeps_its_settings_after_a_small_objective() -> None:
     model, values = mo.HingeSVM(X, y, lam=1.0), [1e-7, 1.0, 1e-7]
     path = mo.path(model, "lam", values, solver="clarabel")
     for value, found in zip(values, path.results, strict=True):
-        alone = mo.solve(model.moved("lam", value), "clarabel")
+        alone = mo.solve(model.with_parameter("lam", value), "clarabel")
         assert found.status is alone.status is mo.Status.OPTIMAL
         assert found.objective == pytest.approx(alone.objective, rel=1e-6)

@@ -15,7 +15,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.solvers import Answer, Options, Status
-from marginopt.solvers.interface.watched import LEFT, LeftCall, apart
+from marginopt.solvers.interface.watched import LEFT, CallTimeout, run_in_subprocess
 from marginopt.solvers.records.answer import UpdateKind
 from marginopt.solvers.registry import get_solver
 
@@ -42,12 +42,12 @@ def _balls() -> mo.Model:
 def _slow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Have the record say that every call is too long."""
     kind = type(get_solver(name))
-    monkeypatch.setattr(kind, "info", replace(kind.info, locked=lambda form: math.inf))
+    monkeypatch.setattr(kind, "info", replace(kind.info, uninterruptible_seconds=lambda form: math.inf))
 
 
 def test_a_call_that_holds_the_lock_is_ended_at_the_limit() -> None:
-    with pytest.raises(LeftCall) as left:
-        apart(_never, Options(time_limit=0.1), time.perf_counter())
+    with pytest.raises(CallTimeout) as left:
+        run_in_subprocess(_never, Options(time_limit=0.1), time.perf_counter())
     assert left.value.status is Status.TIME_LIMIT
     for thread in threading.enumerate():
         if thread.name == "marginopt: a solver's call":  # it waits for the process, which would not end by itself
@@ -57,8 +57,8 @@ def test_a_call_that_holds_the_lock_is_ended_at_the_limit() -> None:
 def test_what_a_call_raises_is_raised_and_a_process_that_dies_is_a_failure() -> None:
     options = Options(time_limit=_LONG)
     with pytest.raises(mo.InputError, match="mine"):
-        apart(_refuses, options, time.perf_counter())
-    died = apart(functools.partial(os._exit, 7), options, time.perf_counter())
+        run_in_subprocess(_refuses, options, time.perf_counter())
+    died = run_in_subprocess(functools.partial(os._exit, 7), options, time.perf_counter())
     assert died.status is Status.FAILED and died.native_status == "its process ended with code 7" and died.values is None
 
 
@@ -92,7 +92,7 @@ def test_a_call_that_was_ended_gives_no_point(monkeypatch: pytest.MonkeyPatch) -
     _slow(monkeypatch, "piqp")
 
     def ends(call: object, options: Options, begin: float) -> Answer:
-        raise LeftCall(Status.TIME_LIMIT)
+        raise CallTimeout(Status.TIME_LIMIT)
 
     monkeypatch.setattr("marginopt.solvers.interface.backend.apart", ends)  # a real one may be done before any limit
     left = mo.solve(_balls(), "piqp", time_limit=1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import TooLargeError
-from marginopt.solvers.judging.appraised import certify_appraised
+from marginopt.solvers.judging.appraised import certify_by_model
 from marginopt.solvers.judging.certificate import certify
 
 
@@ -21,7 +21,7 @@ def test_it_says_what_the_form_s_certificate_says(parameters: dict[str, object],
     if spoil is not None:
         values[spoil] = values[spoil] - 0.01
     by_form = certify(model.form, values, result.multipliers, None, model)
-    by_structure = certify_appraised(model, values, result.multipliers)
+    by_structure = certify_by_model(model, values, result.multipliers)
     assert by_structure.objective == pytest.approx(by_form.objective, rel=1e-12)
     assert by_structure.bound == pytest.approx(by_form.bound, rel=1e-9)
     for label in ("hull", "split", "violated", "kept", "bounds"):

@@ -12,7 +12,7 @@ import marginopt as mo
 from marginopt import margin as M
 from marginopt.solvers.judging.certificate import Certificate, certify
 from marginopt.solvers.judging.result import Result
-from marginopt.solvers.judging.zero_optimum import NOTE, least_is_zero
+from marginopt.solvers.judging.zero_optimum import NOTE, prove_zero_is_least
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.records.trace import relative_gap
@@ -113,10 +113,10 @@ def test_the_origin_is_proved_to_cost_least() -> None:
     assert result.status is Status.OPTIMAL
     assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
     assert result.answer.polished in ("", NOTE)
-    assert least_is_zero(model.form, result.multipliers)
+    assert prove_zero_is_least(model.form, result.multipliers)
     apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", weights=0.25)
     below = mo.solve(apart, "clarabel")
     assert below.objective < -1e-3
-    assert least_is_zero(apart.form, below.multipliers) == ""
+    assert prove_zero_is_least(apart.form, below.multipliers) == ""
     origin = certify(apart.form, apart.form.split(np.zeros(apart.form.n)), below.multipliers, model=apart)
     assert origin.bound < -1e-3

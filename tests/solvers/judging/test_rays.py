@@ -25,7 +25,7 @@ from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
 from marginopt.solvers.judging.rays import ray_is_exact
-from marginopt.solvers.judging.supplied import no_least_value
+from marginopt.solvers.judging.supplied import unbounded_integer_ray
 from marginopt.solvers.rational import ray as rational_rays
 from marginopt.solvers.rational.farkas import farkas_exists
 from marginopt.solvers.rational.ray import ray_exists
@@ -164,9 +164,9 @@ def test_an_optimum_of_integers_that_has_a_ray_of_descent_is_none() -> None:
     form = _form(rows, [3.0, 0, 0, 0, 0, 6], q=np.array([-16.0, -2, -20, 72]), integer=np.array([True, False, False, False]))
     result = mo.solve(form, "highs")
     assert result.status is not mo.Status.OPTIMAL
-    assert "there is no least value: the objective falls on along x" in no_least_value(form)
-    assert no_least_value(form.replace(q=-form.q, lower=np.full(4, -9.0), upper=np.full(4, 9.0))) == ""
-    assert no_least_value(form.replace(q=np.array(rows[0]))) == ""  # the first row holds it
+    assert "there is no least value: the objective falls on along x" in unbounded_integer_ray(form)
+    assert unbounded_integer_ray(form.replace(q=-form.q, lower=np.full(4, -9.0), upper=np.full(4, 9.0))) == ""
+    assert unbounded_integer_ray(form.replace(q=np.array(rows[0]))) == ""  # the first row holds it
 
 
 def test_mixed_integer_infeasibility_is_a_claim() -> None:

@@ -30,7 +30,7 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
         bridges=("RotatedBridge",),
         update=Update(UpdateKind.REBUILT, "other options"),
         polished="by hand",
-        moved={"gamma": 0.25, "P": np.eye(2)},
+        optimised_parameters={"gamma": 0.25, "P": np.eye(2)},
         details={"start": "cold"},
     )
     result = Result("m", "s", mo.Status.INFEASIBLE, answer, None, {}, evidence="checked", ray_residual=1e-9, picked="s: why")
@@ -38,8 +38,8 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
     assert back.farkas is not None and back.farkas["apart"].tolist() == [1.0, 2.0]
     assert back.update == answer.update
     assert back.bridges == answer.bridges
-    assert back.moved["gamma"] == 0.25
-    assert np.array_equal(back.moved["P"], np.eye(2))
+    assert back.optimised_parameters["gamma"] == 0.25
+    assert np.array_equal(back.optimised_parameters["P"], np.eye(2))
     assert back.history[0]["value"] == 1.0
     for name in ("root_bound", "stationarity", "nodes", "version", "evidence", "ray_residual", "picked", "claim"):
         assert getattr(back, name) == getattr(result, name), name

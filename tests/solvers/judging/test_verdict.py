@@ -15,7 +15,7 @@ from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative
 from marginopt.models.bare_form import BareForm
 from marginopt.solvers.judging.certificate import Certificate
 from marginopt.solvers.judging.natural_units import objective_scale
-from marginopt.solvers.judging.verdict import ZERO, verdict, void_rows
+from marginopt.solvers.judging.verdict import ZERO, big_m_exceeds_tolerance, verdict
 from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
@@ -200,9 +200,9 @@ def switched(M: float, flipped: bool = False, unit: float = 1.0) -> StandardForm
 def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, unit: float) -> None:
     """At M = 5e8 Gurobi called optimal what was 3e-4 above the optimum; a row's unit and the sense of its switch are nothing."""
     for x in (np.array([0.0, 0.0]), np.array([0.5, 1.0])):
-        assert void_rows(switched(1e6, flipped, unit), x, 1e-9) == ""
-        assert "a row of row, M = " in void_rows(switched(5e8, flipped, unit), x, 1e-9)
-        assert "a row of row, M = " in void_rows(switched(1e6, flipped, unit), x, 1e-6)
+        assert big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-9) == ""
+        assert "a row of row, M = " in big_m_exceeds_tolerance(switched(5e8, flipped, unit), x, 1e-9)
+        assert "a row of row, M = " in big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-6)
 
 
 @pytest.mark.parametrize(("weight", "status"), [(1e-3, Status.OPTIMAL), (1e-8, Status.INACCURATE)])
@@ -228,14 +228,14 @@ def test_rows_as_large_as_their_m_are_no_switches() -> None:
         np.full(3, np.inf),
         np.array([False, False, True]),
     )
-    assert void_rows(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
-    assert void_rows(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
-    assert void_rows(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
+    assert big_m_exceeds_tolerance(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
+    assert big_m_exceeds_tolerance(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
+    assert big_m_exceeds_tolerance(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
     small = form.replace(constraints=(Constraint("row", sp.csr_array([[-1.0, 0.0, 1.23]]), np.zeros(1), Nonnegative(1)),))
     for x in ([1e-14, 1.0, 1.0], [1e-14, 1e-14, 1.0]):  # zeros with rounding are no size of a row
-        assert void_rows(small, np.array(x), 1e-9) == ""
+        assert big_m_exceeds_tolerance(small, np.array(x), 1e-9) == ""
     whole = form.replace(integer=np.ones(3, dtype=bool))
-    assert void_rows(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
+    assert big_m_exceeds_tolerance(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
 
 
 @pytest.mark.parametrize(("M", "native", "expected"), [

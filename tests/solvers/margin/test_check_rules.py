@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
-from marginopt.solvers.margin.check.boxes import Box, margins, narrow, root
-from marginopt.solvers.margin.check.coordinates import Problem, in_coordinates
+from marginopt.solvers.margin.check.boxes import CheckedBox, margins, narrow, root
+from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest
-from marginopt.solvers.margin.check.pieces import Pieces
+from marginopt.solvers.margin.check.pieces import LinearPieces
 from marginopt.solvers.margin.check.rules import relaxed, stated_box
-from marginopt.solvers.margin.check.statement import Stated
+from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Generator = np.random.Generator
 
@@ -71,7 +71,7 @@ def down(x: Fraction) -> float:
     return float(x) if Fraction(float(x)) <= x else float(np.nextafter(float(x), -np.inf))
 
 
-def case(rng: Generator, intercept: bool | None = None) -> tuple[Stated, np.ndarray]:
+def case(rng: Generator, intercept: bool | None = None) -> tuple[LoggedMarginProblem, np.ndarray]:
     """A problem with any of the sets, and a feasible point: at corners, whole, or 0 now and then."""
     n, p, nice = int(rng.integers(1, 8)), int(rng.integers(1, 5)), bool(rng.random() < 0.6)
     free = bool(rng.random() < 0.4) if intercept is None else intercept
@@ -106,7 +106,7 @@ def case(rng: Generator, intercept: bool | None = None) -> tuple[Stated, np.ndar
     for _ in range(int(rng.integers(1, 3)) if sets[3] else 0):
         points = np.flatnonzero(rng.random(n) < 0.7)
         budgets.append(Budget(points, int((~met[points]).sum() + rng.integers(0, 2))))
-    stated = Stated(
+    stated = LoggedMarginProblem(
         A, np.where(rng.random(n) < 0.8, 4.0 * rng.random(n), 0.0), loss, curvature, atoms, free,
         np.where(ended, w - spread, -np.inf), np.where(ended, w + spread[::-1], np.inf), whole,
         np.where(rng.random(p) < 0.6, rng.random(p), 0.0) if sets[4] else np.zeros(p), counted, most, rows, least,
@@ -116,7 +116,7 @@ def case(rng: Generator, intercept: bool | None = None) -> tuple[Stated, np.ndar
     return stated, w
 
 
-def norm_of(stated: Stated, w: list[Fraction]) -> Fraction:
+def norm_of(stated: LoggedMarginProblem, w: list[Fraction]) -> Fraction:
     """The norm, or a little more: a combination of the least norm in floating point, and what it lacks."""
     from scipy.optimize import linprog
 
@@ -133,16 +133,16 @@ def norm_of(stated: Stated, w: list[Fraction]) -> Fraction:
     return norm
 
 
-def around(rng: Generator, problem: Problem, v: np.ndarray) -> Box:
+def around(rng: Generator, problem: RotatedProblem, v: np.ndarray) -> CheckedBox:
     """A box with v in it, or at its ends, and what is known there."""
     width = 10.0 ** rng.uniform(-9, 1.5) * (rng.random() < 0.8)  # now and then no more than the point
     side = np.where(rng.random((2, v.size)) < 0.3, 0.0, width * rng.random((2, v.size)))
     lo, hi = v - side[0], v + side[1]
     marked = (v != 0.0) & (rng.random(v.size) < 0.3)
-    return Box(lo, hi, 0.0, marked, problem.stated.kept.copy())
+    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept.copy())
 
 
-def entry_of(rng: Generator, problem: Problem, box: Box) -> dict[str, Any]:
+def entry_of(rng: Generator, problem: RotatedProblem, box: CheckedBox) -> dict[str, Any]:
     """A round of anything that a log may say."""
     stated, terms, p = problem.stated, problem.terms.size, box.lo.size
     scale = 10.0 ** rng.uniform(-3, 1)
@@ -163,7 +163,7 @@ def entry_of(rng: Generator, problem: Problem, box: Box) -> dict[str, Any]:
     return entry
 
 
-def holds(box: Box, v: Any) -> bool:
+def holds(box: CheckedBox, v: Any) -> bool:
     """In rational arithmetic."""
     return all(Fraction(a) <= Fraction(x) <= Fraction(b) for a, x, b in zip(box.lo.tolist(), v, box.hi.tolist(), strict=True))
 
@@ -188,7 +188,7 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
                 wide = stated_box(box, entry)
                 relaxed(problem, wide, entry, cut)
                 assert Fraction(wide.bound) <= cost
-                box = Box(np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded)
+                box = CheckedBox(np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded)
                 narrow(problem, box)
         assert holds(box, point)
 
@@ -200,7 +200,7 @@ def test_rounds_in_turned_coordinates(seed: int) -> None:
     for _ in range(40):
         stated, _ = case(rng)
         p = stated.A.shape[1]
-        stated = Stated.of_problem(
+        stated = LoggedMarginProblem.of_problem(
             MarginProblem.unrestricted(
                 stated.A, stated.costs, stated.loss, np.full(p, 0.5), np.zeros((0, p)) if rng.random() < 0.5 else np.eye(p), False
             )
@@ -258,7 +258,7 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
 
     def far(sign: float, loss: Corners, **sets: Any) -> tuple[float, float]:
         base = MarginProblem.unrestricted(np.array([[sign]]), np.ones(1), loss, np.zeros(1), np.zeros((0, 1)), True)
-        box = root(in_coordinates(Stated.of_problem(replace(base, **sets)), np.eye(1), 1e-3))
+        box = root(in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(1), 1e-3))
         return float(box.lo[0]), float(box.hi[0])
 
     assert far(1.0, Corners.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12) and far(1.0, Corners.count(5.0))[1] >= 5.0
@@ -285,7 +285,7 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
         cost = float(cost_of(stated, [Fraction(x) for x in w.tolist()], Fraction(0)))
         with np.errstate(all="ignore"):
             problem = in_coordinates(stated, np.eye(w.size), 1.0 + cost)
-            box = Box(w.copy(), w.copy(), 0.0, np.zeros(w.size, dtype=np.bool_), stated.kept.copy())
+            box = CheckedBox(w.copy(), w.copy(), 0.0, np.zeros(w.size, dtype=np.bool_), stated.kept.copy())
             narrow(problem, box)
             entry = entry_of(rng, problem, box) | {"rows": [], "theta": [0.0] * len(stated.budgets), "pairs": []}
             entry = {key: value for key, value in entry.items() if key != "box"}
@@ -297,10 +297,10 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
 def test_a_price_is_a_slope_that_its_box_allows(given: float, gamma: float) -> None:
     """γ is between 1/lo and 1/hi; v² + (γ - α) v is least where it is flat, and α m at the low end."""
     base = MarginProblem.unrestricted(np.ones((1, 1)), np.zeros(1), Corners.hinge(), np.ones(1), np.zeros((0, 1)), False)
-    problem = in_coordinates(Stated.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
+    problem = in_coordinates(LoggedMarginProblem.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
     no = np.zeros(1, dtype=np.bool_)
     for marked, price, slope in ((no, 0.0, gamma), (~no, 1.0, 0.0)):
-        box = Box(np.array([-4.0]), np.array([2.0]), -9.0, marked, no)
+        box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no)
         relaxed(problem, box, {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [given]}, 16.0)
         assert box.bound == pytest.approx(price - 4.0 * 0.3 - (slope - 0.3) ** 2 / 4.0, rel=1e-12)
 
@@ -312,7 +312,7 @@ def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> No
     one, other = (replace(loss, tail=0.0, again=-np.inf) for loss in (first, second))
     grid = np.arange(-80, 81) / 8.0
     top = np.arange(-40, 41) / 8.0
-    pieces = Pieces.of(first), Pieces.of(second)
+    pieces = LinearPieces.of(first), LinearPieces.of(second)
     found = least_of_two(*pieces, top - 1e-12)
     brute = np.array([(one.values(grid) + other.values(s - grid)).min() for s in top])
     assert (least_of_two(*pieces, top) <= brute).all()
@@ -330,7 +330,7 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
         p = stated.A.shape[1]
         problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
         lo, hi = np.sort(rng.normal(size=(2, p)), axis=0)
-        low, high, _ = margins(problem, Box(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept))
+        low, high, _ = margins(problem, CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept))
         for i, row in enumerate(stated.A):
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
@@ -342,7 +342,9 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
     rng = np.random.default_rng(0)
-    stated = Stated.of_problem(MarginProblem.unrestricted(np.ones((1, 1)), np.ones(1), loss, np.ones(1), np.zeros((0, 1)), False))
+    stated = LoggedMarginProblem.of_problem(
+        MarginProblem.unrestricted(np.ones((1, 1)), np.ones(1), loss, np.ones(1), np.zeros((0, 1)), False)
+    )
     problem = in_coordinates(stated, np.eye(1), 9.0)
     bounded = replace(loss, tail=0.0, again=-np.inf)
     grid = np.arange(-64, 65) / 8.0
@@ -380,11 +382,13 @@ def test_the_value_is_the_objective_where_the_point_is_feasible() -> None:
 def test_zeros_and_integers_of_a_value_are_exact() -> None:
     """A combination of atoms is w only but for rounding; what it lacks is made up."""
     base = MarginProblem.unrestricted(np.eye(2), np.ones(2), Corners.hinge(), np.zeros(2), np.eye(2) / 0.3, False)
-    stated = Stated.of_problem(replace(base, whole=np.ones(2, dtype=np.bool_), counted=np.ones(2, dtype=np.bool_), most=1))
+    stated = LoggedMarginProblem.of_problem(
+        replace(base, whole=np.ones(2, dtype=np.bool_), counted=np.ones(2, dtype=np.bool_), most=1)
+    )
     assert stated.value([3.0, 0.0], [3.0 * 0.3, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)
     assert stated.value([3.0, 0.0], [0.0, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)
     assert stated.value([3.0, 1e-30], [3.0 * 0.3, 0.0]) == np.inf
     assert stated.value([3.0 + 1e-15, 0.0], [3.0 * 0.3, 0.0]) == np.inf
-    jump = Stated.of_problem(replace(base, loss=Corners.count(1.0)))
+    jump = LoggedMarginProblem.of_problem(replace(base, loss=Corners.count(1.0)))
     assert jump.value([1.0 - 1e-12, 2.0], [0.3, 0.6]) < 0.91
     assert jump.value([1.0 - 1e-6, 2.0], [0.3, 0.6]) > 1.8

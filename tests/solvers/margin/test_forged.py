@@ -14,10 +14,10 @@ import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check import FORMAT, check_margin_proof
-from marginopt.solvers.margin.check.boxes import Box, margins, narrow, root
+from marginopt.solvers.margin.check.boxes import CheckedBox, margins, narrow, root
 from marginopt.solvers.margin.check.checker import _after, _open
-from marginopt.solvers.margin.check.coordinates import Problem, in_coordinates
-from marginopt.solvers.margin.check.statement import Stated
+from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
+from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Record = dict[str, Any]
 Forgery = Callable[[list[Record], np.random.Generator], None]
@@ -25,7 +25,7 @@ Forgery = Callable[[list[Record], np.random.Generator], None]
 LOSSES = (Corners.ramp(1.0, 1.0), Corners.count(1.0), Corners.ramp(2.0, 1.5, beyond=2.0), Corners.hinge())
 
 
-def stated_of(seed: int) -> Stated:
+def stated_of(seed: int) -> LoggedMarginProblem:
     """Two coefficients; squares or L1; by turns whole, counted and priced, rows, kept points, budgets."""
     rng = np.random.default_rng(seed)
     n, yes = 7, np.ones(2, dtype=np.bool_)
@@ -60,10 +60,10 @@ def stated_of(seed: int) -> Stated:
         fields |= {"kept": np.arange(n) == int(np.argmax(np.abs(A).sum(axis=1)))}
     if kind == 5:
         fields |= {"budgets": (Budget(np.arange(n), 3), Budget(np.array([0, 2, 4]), 1))}
-    return Stated(**fields)
+    return LoggedMarginProblem(**fields)
 
 
-def header_of(stated: Stated, cut: float) -> Record:
+def header_of(stated: LoggedMarginProblem, cut: float) -> Record:
     def ends(side: np.ndarray) -> list[float | None]:
         return [float(x) if math.isfinite(x) else None for x in side]
 
@@ -81,7 +81,7 @@ def header_of(stated: Stated, cut: float) -> Record:
     }  # fmt: skip
 
 
-def round_of(problem: Problem, box: Box, rng: np.random.Generator) -> Record:
+def round_of(problem: RotatedProblem, box: CheckedBox, rng: np.random.Generator) -> Record:
     """Pairs of all terms, and slopes of chords."""
     terms = problem.terms.size
     low, high, _ = margins(problem, box)
@@ -98,7 +98,7 @@ def round_of(problem: Problem, box: Box, rng: np.random.Generator) -> Record:
     return entry
 
 
-def split_of(stated: Stated, box: Box) -> Record:
+def split_of(stated: LoggedMarginProblem, box: CheckedBox) -> Record:
     """By support where that matters and is open, else in the middle."""
     for j in range(box.lo.size):
         if (stated.price[j] > 0.0 or stated.counted[j]) and not box.used[j] and box.hi[j] > box.lo[j]:
@@ -108,7 +108,7 @@ def split_of(stated: Stated, box: Box) -> Record:
     return {"split": [j, float(np.floor(at) + 0.5 if stated.whole[j] else at)]}
 
 
-def search(stated: Stated, target: float, cut: float, most: int = 1500) -> list[Record] | None:
+def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1500) -> list[Record] | None:
     """The nodes of a log that proves the target; None where that takes too many."""
     rng = np.random.default_rng(0)
     problem = in_coordinates(stated, np.eye(2), max(target, cut))
@@ -132,7 +132,7 @@ def search(stated: Stated, target: float, cut: float, most: int = 1500) -> list[
     return nodes
 
 
-def candidates(stated: Stated, rng: np.random.Generator) -> Any:
+def candidates(stated: LoggedMarginProblem, rng: np.random.Generator) -> Any:
     """Points: at two corners of losses, at one, whole, and any, all scaled to be inside."""
     lines = [*stated.A, *np.eye(2)]
     turns = [0.0, 1.0, *stated.loss.margins]
@@ -315,7 +315,7 @@ def test_problems_differ_in_every_field() -> None:
     """Also their digests."""
     base = [stated_of(seed) for seed in range(6)]
     for one in base:
-        same = Stated.of_log(json.loads(json.dumps(header_of(one, 1.0))))
+        same = LoggedMarginProblem.of_log(json.loads(json.dumps(header_of(one, 1.0))))
         assert one.difference(same) is None and one.digest == same.digest and str(one) == str(same)
     loss = Corners.count(0.5)
     changes: list[Record] = [
@@ -328,20 +328,22 @@ def test_problems_differ_in_every_field() -> None:
     ]  # fmt: skip
     stated = base[2]
     for change in changes:
-        other = Stated(**(vars(stated) | change))
+        other = LoggedMarginProblem(**(vars(stated) | change))
         assert stated.difference(other) and stated.digest != other.digest
 
 
-def unsolvable(kind: int) -> Stated:
+def unsolvable(kind: int) -> LoggedMarginProblem:
     no = vars(MarginProblem.unrestricted(np.eye(2), np.ones(2), LOSSES[0], np.ones(2), np.zeros((0, 2)), False))
     no |= {"lower": np.full(2, -4.0), "upper": np.full(2, 4.0)}
     rows = np.array([[1.0, 1.0], [-1.0, -1.0]])
     if kind == 0:  # w_1 + w_2 = 1/2, both whole
-        return Stated(**(no | {"whole": np.ones(2, dtype=np.bool_), "rows": rows, "least": np.array([0.5, -0.5])}))
+        return LoggedMarginProblem(**(no | {"whole": np.ones(2, dtype=np.bool_), "rows": rows, "least": np.array([0.5, -0.5])}))
     if kind == 1:  # both points kept, one coefficient used
-        return Stated(**(no | {"kept": np.ones(2, dtype=np.bool_), "counted": np.ones(2, dtype=np.bool_), "most": 1}))
+        return LoggedMarginProblem(
+            **(no | {"kept": np.ones(2, dtype=np.bool_), "counted": np.ones(2, dtype=np.bool_), "most": 1})
+        )
     A = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    return Stated(**(no | {"A": A, "budgets": (Budget(np.arange(2), 0),)}))
+    return LoggedMarginProblem(**(no | {"A": A, "budgets": (Budget(np.arange(2), 0),)}))
 
 
 @pytest.mark.parametrize("kind", range(3))
@@ -352,13 +354,13 @@ def test_that_nothing_is_feasible_is_proved_by_empty_boxes(kind: int, tmp_path: 
     claim = {"bound": None, "infeasible": True, "w": None, "combination": None}
     report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim]))
     assert report.valid and report.bound == report.value == math.inf, report
-    far = Stated(**(vars(stated) | {"upper": np.full(2, np.inf)}))
+    far = LoggedMarginProblem(**(vars(stated) | {"upper": np.full(2, np.inf)}))
     report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(far, math.inf), *nodes, claim]))
     assert not report.valid and "bound coefficient" in report.message
     for wrong in ({"infeasible": False}, {"bound": 1.0}, {"w": [0.25, 0.25], "combination": []}):
         report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim | wrong]))
         assert not report.valid or report.value == math.inf
-    feasible = Stated(
+    feasible = LoggedMarginProblem(
         **(vars(stated) | {"rows": np.zeros((0, 2)), "least": np.zeros(0), "kept": np.zeros(2, dtype=np.bool_), "budgets": ()})
     )
     report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(feasible, math.inf), *nodes, claim]))

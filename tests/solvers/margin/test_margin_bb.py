@@ -139,7 +139,7 @@ def test_many_features_are_left_to_others() -> None:
     model = mo.RampSVM(X, y, 0.5)
     with pytest.raises(mo.UnsupportedModelError, match="up to 6 coefficients, and RampSVM has 8"):
         mo.solve(model, "margin-bb")
-    assert mo.solve(model, MarginBB(most=8), node_limit=3).status is Status.NODE_LIMIT
+    assert mo.solve(model, MarginBB(max_coefficients=8), node_limit=3).status is Status.NODE_LIMIT
 
 
 def test_a_node_limit_leaves_a_proved_bound_and_a_start_is_taken() -> None:

@@ -16,7 +16,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models.margin_view import Corners, MarginProblem
 from marginopt.solvers.margin.check import check_margin_proof
-from marginopt.solvers.margin.check.statement import Stated
+from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -83,7 +83,7 @@ def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     assert not mo.check_proof(path, model(seed + 1)).valid
 
 
-def worse(claim: Record, stated: Stated, rng: np.random.Generator) -> float:
+def worse(claim: Record, stated: LoggedMarginProblem, rng: np.random.Generator) -> float:
     """Another incumbent, of more than one and a half times the cost; the cost of the first."""
     w, combination = np.array(claim["w"]), np.array(claim["combination"])
     best = stated.value(claim["w"], claim["combination"])
@@ -172,7 +172,7 @@ def test_a_thousand_logs_of_too_much_are_refused(seed: int, tmp_path: Path) -> N
     rng = np.random.default_rng(seed)
     for k in range(130):
         records = json.loads(text)
-        best = worse(records[-1], Stated.of_log(records[0]), rng)
+        best = worse(records[-1], LoggedMarginProblem.of_log(records[0]), rng)
         records[-1]["bound"] = best * (1.0 + 10.0 ** rng.uniform(-5, -0.5))
         FORGERIES[k % len(FORGERIES)](records, rng)
         for _ in range(k // 50):
@@ -242,4 +242,4 @@ def test_the_value_is_the_objective(seed: int) -> None:
     problem = MarginProblem.unrestricted(A, costs, loss, curvature, np.eye(2) / mu, intercept=False)
     w = rng.normal(size=2)
     expected = float(curvature @ w**2 + mu * np.abs(w).sum() + costs @ loss.values(A @ w))
-    assert Stated.of_problem(problem).value(w.tolist(), (w * mu).tolist()) == pytest.approx(expected, rel=1e-12)
+    assert LoggedMarginProblem.of_problem(problem).value(w.tolist(), (w * mu).tolist()) == pytest.approx(expected, rel=1e-12)

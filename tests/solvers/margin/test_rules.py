@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
-from marginopt.solvers.margin.check.boxes import Box, narrow
-from marginopt.solvers.margin.check.coordinates import Problem, in_coordinates
+from marginopt.solvers.margin.check.boxes import CheckedBox, narrow
+from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.rules import relaxed
-from marginopt.solvers.margin.check.statement import Stated
+from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 POINT = np.array([-5.0, -0.04])
 
 
-def problem(atoms: list[list[float]], **sets: Any) -> Problem:
+def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
     """Both margins are 1 at `POINT`, the optimum: 0.01312 with the atom (0, 10/3)."""
     A, costs, curvature = np.array([[1.0, -150.0], [-1.0, 100.0]]), np.array([3.0, 0.1]), np.array([0.0, 0.7])
     loss = Corners.ramp(1e6, 1.0)
     base = MarginProblem.unrestricted(A, costs, loss, curvature, np.array(atoms), len(atoms) == 1)
-    return in_coordinates(Stated.of_problem(replace(base, **sets)), np.eye(2), 1.0)
+    return in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(2), 1.0)
 
 
-def box_of(at: Problem, lo: Any, hi: Any) -> Box:
-    return Box(np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept)
+def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
+    return CheckedBox(np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept)
 
 
 SETS: list[dict[str, Any]] = [

@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
-from marginopt.solvers.parallel import Alone, held as holding, team_of
+from marginopt.solvers.parallel import SerialExecutor, choose_executor, held as holding
 from marginopt.solvers.parallel.parcel import LARGE, Own, Packer, unpack
-from marginopt.solvers.parallel.places import Places
+from marginopt.solvers.parallel.places import Placement
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
 #: Whole numbers: sums are exact wherever an array lies in memory.
@@ -98,7 +98,7 @@ def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
     assert len(packer.arrays) == 1 and len(parcel.body) > 2 * X.nbytes
     for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
         _equal(unpack(one, packer.arrays)["own"].arrays, own)
-    with team_of(cluster=client) as team:
+    with choose_executor(cluster=client) as team:
         _equal(team.all(gives_back, [Own(own)])[0], own)
 
 
@@ -122,7 +122,7 @@ def test_a_worker_holds_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatc
     fetched: list[str] = []
 
     def get(name: str) -> Any:
-        return holding.held(name, lambda: (fetched.append(name), X.copy())[1], writeable=True)
+        return holding.cached(name, lambda: (fetched.append(name), X.copy())[1], writeable=True)
 
     for name in "abcabd":  # c was not used for longest when d came
         get(name)
@@ -137,7 +137,7 @@ def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypat
     fixed = X[:, :3].copy()
     fixed.flags.writeable = False
     task = {"X": X, "fixed": fixed, "columns": np.asfortranarray(X)}
-    with team_of(2) as team:
+    with choose_executor(2) as team:
         assert team.size == 2
         for _ in range(2):
             assert team.all(flags, [task] * 3) == [flags(task, None)] * 3
@@ -148,9 +148,9 @@ def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypat
 
 
 def test_one_process_where_nothing_is_asked_for() -> None:
-    assert isinstance(team_of(), Alone) and isinstance(team_of(1), Alone)
-    assert Alone().all(fails, [0, 1, 2]) == [0, 1, 2]
-    with joblib.parallel_config("threading", n_jobs=2), team_of() as team:
+    assert isinstance(choose_executor(), SerialExecutor) and isinstance(choose_executor(1), SerialExecutor)
+    assert SerialExecutor().all(fails, [0, 1, 2]) == [0, 1, 2]
+    with joblib.parallel_config("threading", n_jobs=2), choose_executor() as team:
         assert sorted(value for value, _ in team.all(total, [(X, 0.0)] * 4)) == [X.sum()] * 4
 
 
@@ -165,7 +165,7 @@ def test_one_process_where_nothing_is_asked_for() -> None:
 )
 def test_what_is_no_cluster_is_said(words: dict[str, Any], says: str) -> None:
     with pytest.raises((InputError, MissingPackageError), match=says):
-        team_of(**words)
+        choose_executor(**words)
 
 
 def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         return submit(function, parcel, *args, **more)
 
     monkeypatch.setattr(client, "submit", submitted)
-    with team_of(cluster=client) as team:
+    with choose_executor(cluster=client) as team:
         found = [one for _ in range(3) for one in team.all(total, [(X.copy(), 0.0)] * 10)]
     assert {value for value, _ in found} == {X.sum()}
     assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # once for all runs and copies: thirty times the data would be 30 X.nbytes
@@ -188,7 +188,7 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tasks_do_not_wait_for_the_worker_that_has_their_data(client: Any, tmp_path: Path) -> None:
     client.run_on_scheduler(_stealing, "stop")
     try:
-        with team_of(cluster=client) as team:
+        with choose_executor(cluster=client) as team:
             assert team.all(meets, [(X, k, tmp_path) for k in range(2)]) == [2, 2]
     finally:
         client.run_on_scheduler(_stealing, "start")
@@ -200,7 +200,7 @@ async def _stealing(word: str, dask_scheduler: Any) -> None:
 
 
 def test_places_share_out_evenly_and_by_what_is_there() -> None:
-    places = Places()
+    places = Placement()
     assert places.give(["a"]) is None  # nobody is known
     places.now({"one": 1, "two": 2, "none": 0})
     given = [places.give([key]) for key in "abcdef"]
@@ -228,7 +228,7 @@ def _empty(client: Any) -> bool:
 
 def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskCluster, client: Any) -> None:
     seen = []
-    with team_of(cluster=client) as team:
+    with choose_executor(cluster=client) as team:
         for number, (value, who) in team.run(total, [(X + k, 0.1) for k in range(24)]):
             seen.append((number, value))
             if len(seen) == 4:
@@ -245,16 +245,16 @@ def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskC
 
 def test_a_slow_worker_holds_nobody_up(cluster: DaskCluster, client: Any, tmp_path: Path) -> None:
     slow = cluster.workers[-1].pid
-    with team_of(cluster=client) as team:
+    with choose_executor(cluster=client) as team:
         found = team.all(lingers, [(task, slow, tmp_path) for task in range(40)])
     assert [task for task, _ in found] == list(range(40))
     assert len(list(tmp_path.iterdir())) >= 38  # the slow one held one task and had one to go on with
 
 
 def test_errors_come_back_as_they_are(client: Any) -> None:
-    with team_of(cluster=client) as team, pytest.raises(InputError, match="the third"):
+    with choose_executor(cluster=client) as team, pytest.raises(InputError, match="the third"):
         team.all(fails, range(6))
-    with joblib.parallel_config("dask", client=client), team_of() as team:
+    with joblib.parallel_config("dask", client=client), choose_executor() as team:
         assert team.all(fails, [0, 1]) == [0, 1]
 
 
@@ -264,17 +264,17 @@ def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
 
     with dask_cluster(tmp_path, workers=1) as lonely, Client(lonely.address, set_as_default=False) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-        with team_of(cluster=client) as team, pytest.raises(SolverError, match="lost with every worker"):
+        with choose_executor(cluster=client) as team, pytest.raises(SolverError, match="lost with every worker"):
             team.all(dies, [0])
     with pytest.raises(SolverError, match="closed"):
-        team_of(cluster=client).all(total, [(X, 0.0)])
+        choose_executor(cluster=client).all(total, [(X, 0.0)])
 
 
 def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     with ray_cluster(monkeypatch):
         seen = []
-        with team_of(cluster="ray") as team:
+        with choose_executor(cluster="ray") as team:
             assert team.size == 2
             for number, (value, who) in team.run(total, [(X + k, 0.05) for k in range(12)]):
                 seen.append((number, value))
@@ -286,5 +286,5 @@ def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
         from ray.util.joblib import register_ray
 
         register_ray()
-        with joblib.parallel_config("ray"), team_of() as team:
+        with joblib.parallel_config("ray"), choose_executor() as team:
             assert team.all(fails, [0, 1, 2]) == [0, 1, 2]

@@ -16,9 +16,9 @@ import pytest
 import marginopt as mo
 from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
 from marginopt.solvers.scoring.check import check_scoring_proof
-from marginopt.solvers.scoring.check.data import Data
-from marginopt.solvers.scoring.check.node import Node
-from marginopt.solvers.scoring.check.pairs import Multipliers as Checked
+from marginopt.solvers.scoring.check.data import LoggedScoringProblem
+from marginopt.solvers.scoring.check.node import CheckedNode
+from marginopt.solvers.scoring.check.pairs import LoggedMultipliers as Checked
 from marginopt.solvers.scoring.multipliers import Box, Scores
 from marginopt.solvers.scoring.pairs import PairProgram
 from marginopt.solvers.scoring.reduced import reduce_problem
@@ -29,7 +29,7 @@ from .test_proof import sealed
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 
-def within(p: ScoringProblem, node: Node) -> Fraction | None:
+def within(p: ScoringProblem, node: CheckedNode) -> Fraction | None:
     """The best system of a node, by enumeration; None where there is none."""
     grids = [range(a, b + 1) for a, b in zip(node.lower, node.upper, strict=True)]
     shifts = range(p.intercept[0], p.intercept[1] + 1)
@@ -45,9 +45,9 @@ def within(p: ScoringProblem, node: Node) -> Fraction | None:
     return best
 
 
-def some_node(p: ScoringProblem, rng: np.random.Generator) -> Node | None:
+def some_node(p: ScoringProblem, rng: np.random.Generator) -> CheckedNode | None:
     """A box that is tightened, some coefficients decided."""
-    node = Node(tuple(map(int, p.lower)), tuple(map(int, p.upper)))
+    node = CheckedNode(tuple(map(int, p.lower)), tuple(map(int, p.upper)))
     for j in range(p.lower.size):
         if rng.random() < 0.6:
             a, b = sorted(rng.integers(p.lower[j], p.upper[j] + 1, 2).tolist())
@@ -73,7 +73,7 @@ def test_whatever_the_multipliers_they_prove_no_more_than_is_true(block: int) ->
     above_nothing = 0
     for seed in range(100 * block, 100 * block + 100):
         rng, p = np.random.default_rng(seed), drawn(seed)
-        node, data, record = some_node(p, rng), Data.of(p), held_by(p, rng)
+        node, data, record = some_node(p, rng), LoggedScoringProblem.of(p), held_by(p, rng)
         if node is None:
             continue
         proved, truth = Checked.read(record, data).least(data, node), within(p, node)
@@ -86,7 +86,7 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
     rng = np.random.default_rng(0)
     for seed in range(60):
         p = drawn(seed)
-        r, data, node = reduce_problem(p), Data.of(p), some_node(p, rng)
+        r, data, node = reduce_problem(p), LoggedScoringProblem.of(p), some_node(p, rng)
         if node is None or not r.exact:
             continue
         must = np.array([j in node.must for j in range(p.lower.size)])

@@ -13,7 +13,7 @@ from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.kernels.conflicts import CANDIDATE, DONE, FREE
 from marginopt.solvers.zero_one.reduced import reduce_problem
-from marginopt.solvers.zero_one.subtrees.conflict_slices import ConflictGround
+from marginopt.solvers.zero_one.subtrees.conflict_slices import ConflictSearchData
 
 
 def enumerate_supports(problem, budget=None):
@@ -238,7 +238,7 @@ def test_a_search_just_above_the_optimum_finds_it(seed):
     reduced = reduce_problem(problem)
     for share, code in ((1 + 1e-4, CANDIDATE), (1 - 1e-4, DONE)):
         cut = (share * optimum - reduced.constant) / reduced.unit
-        ground = ConflictGround.of(reduced, cut, np.ones(len(reduced.weights)))
+        ground = ConflictSearchData.of(reduced, cut, np.ones(len(reduced.weights)))
         dive = ground.dive()
         dive.plant(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
         assert dive.run(cut, 100_000) == code

@@ -19,7 +19,7 @@ def case(seed, n=90, p=4, half=0.6, weighted=False):
     weights = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
     w = 2.0 * rng.standard_normal(p)
     width = half * rng.uniform(0.2, 1.0, p)
-    data = k.Data(rows, weights, np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
+    data = k.BoxData(rows, weights, np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
     return data, w - width, w + width, w
 
 
@@ -82,7 +82,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
         w, width = rng.integers(-9, 10, 3) / 10.0 + 0.01, np.array([1.0, 2.0, 3.0]) * [0.1, 1e-3][seed % 2]
         slopes = rng.integers(-3, 4, (40, 3)) / 3.0
         slopes[:, 0] = (1.0 + rng.integers(-12, 1, 40) * width[0] / 3.0 - slopes[:, 1:] @ w[1:]) / w[0]  # g_i'w = 1 - k·width/3
-        data = k.Data(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0, 0.0)
+        data = k.BoxData(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0, 0.0)
         lo, hi = (w - width) / unit, (w + width) / unit
         lo[0] = hi[0] = w[0] / unit[0]  # so that the other two coordinates alone decide, in steps of width/3
         one, other = np.arange(20), np.arange(20, 40)
@@ -168,7 +168,7 @@ def test_many_points_are_cut_down_to_those_near_their_margin():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     rows = y[:, None] * np.column_stack([np.ones(n), rng.standard_normal(n)])
-    data = k.Data(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
+    data = k.BoxData(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
     w = np.array([0.0, 1.0])
     _, pairs, _, _, _ = pair_up(data, w - 0.01, w + 0.01, w)
     assert k.WIDEST >= len(pairs) > 0.5 * k.WIDEST

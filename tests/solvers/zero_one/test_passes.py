@@ -16,7 +16,7 @@ from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import dive as dives
 from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine
 from marginopt.solvers.zero_one.engines.dive import Dive
-from marginopt.solvers.zero_one.engines.engine import Limits, Shared
+from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.kernels import conflicts as k
 from marginopt.solvers.zero_one.kernels.compiled import entry
@@ -54,9 +54,9 @@ def test_the_last_pass_takes_about_what_is_forecast(seed):
     reduced = reduce_problem(model(60, 6, 10.0, seed, sigma=2.0).view(ZeroOneProblem))
     polish = Polish.of(reduced)
     # the search of the optimum's value, so that passes are planned by it
-    search = ConflictEngine(Shared(reduced, trivial_incumbent(reduced), polish, Limits()), np.ones(len(reduced.weights)))
+    search = ConflictEngine(SharedState(reduced, trivial_incumbent(reduced), polish, Limits()), np.ones(len(reduced.weights)))
     drive(search)
-    again = ConflictEngine(Shared(reduced, search._shared.incumbent, polish, Limits()), np.ones(len(reduced.weights)))
+    again = ConflictEngine(SharedState(reduced, search._shared.incumbent, polish, Limits()), np.ones(len(reduced.weights)))
     forecasts = drive(again)
     assert len(forecasts) > 2
     assert all(0.5 * again.spent <= forecast <= 2.0 * again.spent for forecast in forecasts)

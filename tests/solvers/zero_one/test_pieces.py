@@ -25,13 +25,13 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.parallel.team import AsynchronousTeam, Done, Job
+from marginopt.solvers.parallel.team import AsynchronousExecutor, Done, Job
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.box_pool import grown
-from marginopt.solvers.zero_one.engines.boxes import Begun, BoxEngine
+from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
 from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
 from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees, shares
 
@@ -74,7 +74,7 @@ def _same(found: mo.Result, alone: mo.Result) -> None:
     assert (found.objective, found.bound, found.nodes) == (alone.objective, alone.bound, alone.nodes)
 
 
-class Here(AsynchronousTeam):
+class Here(AsynchronousExecutor):
     """Two workers that are function calls; they may be deaf to what is no slice."""
 
     slots = 2
@@ -138,7 +138,7 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
         np.testing.assert_array_equal(array, joined.arrays()[name], err_msg=name)
     total = first.nodes
     for half in halves:
-        rest = BoxEngine(shared, begun=Begun(first.ground, half))
+        rest = BoxEngine(shared, begun=ResumedBoxes(first.ground, half))
         rest.pause = 10**9
         while rest.open_nodes and len(rest.open):
             rest.work(1.0)

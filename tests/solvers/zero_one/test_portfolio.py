@@ -7,7 +7,7 @@ import pytest
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.zero_one.engines import portfolio as module
-from marginopt.solvers.zero_one.engines.engine import Engine, Limits, Shared
+from marginopt.solvers.zero_one.engines.engine import Engine, Limits, SharedState
 from marginopt.solvers.zero_one.engines.passes import Passes
 from marginopt.solvers.zero_one.engines.portfolio import Portfolio
 from marginopt.solvers.zero_one.engines.progress import Progress
@@ -63,7 +63,7 @@ def shared():
 
     rows = np.random.default_rng(0).standard_normal((12, 3))
     reduced = reduce_problem(ZeroOneProblem(rows, np.ones(12), np.ones(3, dtype=bool)))
-    return Shared(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    return SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
 
 
 @pytest.mark.parametrize("better", [0, 1])

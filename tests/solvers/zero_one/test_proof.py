@@ -17,10 +17,10 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
-from marginopt.solvers.zero_one.check.box_problem import Node, Problem
+from marginopt.solvers.zero_one.check.box_problem import BoxProblem, CheckedBox
 from marginopt.solvers.zero_one.check.box_rules import pack as packed
 from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.check.statement import Stated
+from marginopt.solvers.zero_one.check.statement import LoggedZeroOneProblem
 
 
 def problem_of(seed, n, p, free, lam):
@@ -95,8 +95,8 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
     none = np.zeros(4)
 
     def pack(half, states, pairs, prices):
-        problem = Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
-        node = Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
+        problem = BoxProblem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
+        node = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
         return packed(problem, node, [[], [], [], pairs, prices]), node.state
 
     packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
@@ -359,7 +359,7 @@ def test_a_proof_of_other_data_is_refused(tmp_path, engine, sparse):
     for word, other in others.items():
         refused = check_proof(tmp_path / "log", other)
         assert not refused.valid and not refused.own_data and "another problem" in refused.message and word in refused.message
-        digests.add(Stated.of_model(other).digest)
+        digests.add(LoggedZeroOneProblem.of_model(other).digest)
     assert len(digests) == len(others) + 1
     with pytest.raises(InputError, match="HingeSVM"):
         check_proof(tmp_path / "log", HingeSVM(own.X, own.y, 1.0))

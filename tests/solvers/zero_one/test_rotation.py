@@ -9,7 +9,7 @@ from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.engines.engine import Limits, Shared
+from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import for_boxes, reduce_problem
 from marginopt.solvers.zero_one.rotation import constant_column, errors, rotation, turned
@@ -88,14 +88,14 @@ def test_boxes_of_their_own_coordinates_find_and_prove_the_optimum(free):
             pass
         optimum = conflicts.measure(state).objective
         reduced = reduce_problem(problem)
-        shared = Shared(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+        shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
         engine = BoxEngine(shared, own=for_boxes(reduced))
         outcome = Outcome.RUNNING
         while outcome is Outcome.RUNNING:
             engine.begin_stretch()
             outcome = engine.work(1.0)
         assert outcome is Outcome.CONVERGED
-        assert shared.floor <= optimum * (1 + 1e-9)
+        assert shared.lower_bound <= optimum * (1 + 1e-9)
         assert shared.incumbent.value == pytest.approx(optimum, rel=2e-6)
 
 

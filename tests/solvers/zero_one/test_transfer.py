@@ -8,7 +8,7 @@ import pytest
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.zero_one.transfer import Earlier, carried_bound
+from marginopt.solvers.zero_one.transfer import SolvedProblem, transferred_bound
 
 
 def clusters(n, p=2, sigma=0.5, seed=0):
@@ -42,12 +42,12 @@ def test_no_carried_bound_exceeds_the_optimum(seed):
     X, y = clusters(14, seed=seed)
     X, y = np.concatenate([X, X[:3]]), np.concatenate([y, y[:3]])
     models = [random_problem(rng, X, y) for _ in range(5)]
-    earlier = [Earlier.of(model, solved(model)) for model in models[:4]]
+    earlier = [SolvedProblem.of(model, solved(model)) for model in models[:4]]
     target = models[4]
     optimum = solved(target, tol=1e-9)
     for size in range(1, 5):
         for some in itertools.combinations(earlier, size):
-            assert carried_bound(target.view(ZeroOneProblem), some) <= optimum.objective * (1 + 1e-12)
+            assert transferred_bound(target.view(ZeroOneProblem), some) <= optimum.objective * (1 + 1e-12)
     warm = solved(target, earlier=earlier)
     assert warm.objective == pytest.approx(optimum.objective, rel=2e-6)
     assert warm.bound <= optimum.objective * (1 + 1e-12)
@@ -56,18 +56,18 @@ def test_no_carried_bound_exceeds_the_optimum(seed):
 def test_special_cases():
     X, y = clusters(24, seed=1)
     problems = {lam: known(X, y, lam, tol=1e-9) for lam in (1.0, 3.0)}
-    low, high = (Earlier.of(*problems[lam]) for lam in (1.0, 3.0))
+    low, high = (SolvedProblem.of(*problems[lam]) for lam in (1.0, 3.0))
     between = mo.ZeroOneSVM(X, y, lam=2.0).view(ZeroOneProblem)
     above, below = (mo.ZeroOneSVM(X, y, lam=lam).view(ZeroOneProblem) for lam in (10.0, 0.5))
     # concave between two, nondecreasing above, proportional below
-    assert carried_bound(between, [low, high]) >= 0.5 * (low.bound + high.bound) * (1 - 1e-7)
-    assert carried_bound(above, [low, high]) >= high.bound * (1 - 1e-12)
-    assert carried_bound(below, [low, high]) >= 0.5 * low.bound * (1 - 1e-12)
+    assert transferred_bound(between, [low, high]) >= 0.5 * (low.bound + high.bound) * (1 - 1e-7)
+    assert transferred_bound(above, [low, high]) >= high.bound * (1 - 1e-12)
+    assert transferred_bound(below, [low, high]) >= 0.5 * low.bound * (1 - 1e-12)
     # points added change nothing, one removed takes its λ at most
     more = mo.ZeroOneSVM(np.vstack([X, X[0] + np.array([0.0, 0.1, 0.1])]), np.append(y, y[0]), lam=3.0).view(ZeroOneProblem)
     fewer = mo.ZeroOneSVM(X[1:], y[1:], lam=3.0).view(ZeroOneProblem)
-    assert carried_bound(more, [high]) >= high.bound * (1 - 1e-12)
-    assert carried_bound(fewer, [high]) >= (high.bound - 3.0) * (1 - 1e-7)
+    assert transferred_bound(more, [high]) >= high.bound * (1 - 1e-12)
+    assert transferred_bound(fewer, [high]) >= (high.bound - 3.0) * (1 - 1e-7)
 
 
 def test_a_path_equals_cold_solves_and_ends_early():
@@ -121,5 +121,5 @@ def test_what_does_not_fit_is_refused(tmp_path):
     hinge = mo.HingeSVM(X, y, lam=1.0)
     with pytest.raises(InputError, match="ZeroOneSVM"):
         mo.solve(pair[0], "zero-one-bb", earlier=[(hinge, mo.solve(hinge))])
-    claimed = Earlier.of(pair[0], mo.solve(pair[0], "scip"))
+    claimed = SolvedProblem.of(pair[0], mo.solve(pair[0], "scip"))
     assert claimed.bound == 0.0 and claimed.w is not None  # a bound that is only claimed proves nothing

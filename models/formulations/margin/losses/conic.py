@@ -52,7 +52,7 @@ class Conic(Loss):
             raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
         """With γ decided, in Γ."""
         scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
         if self.gamma is None:

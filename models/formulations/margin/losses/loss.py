@@ -58,7 +58,7 @@ class Loss(Part):
         """Σ costs · loss."""
         return float(costs @ self.values(argument))
 
-    def most(self, costs: FloatArray, argument: FloatArray) -> float:
+    def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
         """Return an upper bound of the total: the total itself where it can be computed."""
         return self.total(costs, argument)
 
@@ -70,7 +70,7 @@ class Loss(Part):
     def cost_line(self) -> Line:
         """Its share of the objective in the variables that `add` makes."""
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
         """The loss on these data: with what it leaves to them decided, or refused.
 
         Parameters
@@ -90,7 +90,7 @@ class Loss(Part):
         """Return the parts of the closed-form dual; None where there is none."""
         return None
 
-    def branches(self) -> tuple[Branch, ...]:
+    def convex_pieces(self) -> tuple[Branch, ...]:
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()
 
@@ -121,10 +121,10 @@ class Loss(Part):
         return True
 
     @property
-    def counted(self) -> float | None:
+    def indicator_threshold(self) -> float | None:
         """t where the loss is 1{m < t}; None where it is another."""
         return None
 
-    def flat(self) -> float:
+    def saturation(self) -> float:
         """A t such that the loss is constant where |argument| ≥ t, on either side; infinite where it is not."""
         return float("inf")

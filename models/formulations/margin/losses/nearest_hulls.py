@@ -73,7 +73,7 @@ class NearestHulls(Loss):
     #: Points of class +1: known once the problem is stated.
     positive: BoolArray | None = field(default=None, repr=False, compare=False)
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> NearestHulls:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> NearestHulls:
         """With the classes."""
         if not all((weights[y == side] > 0).any() for side in (-1.0, 1.0)):
             raise InputError("the levels of both classes need a point of positive weight in each class")

@@ -168,14 +168,14 @@ class PiecewiseLinear(Loss):
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
 
-    def branches(self) -> tuple[Branch, ...]:
+    def convex_pieces(self) -> tuple[Branch, ...]:
         """The segments; none where it is convex."""
         if self.convex:
             return ()
         parts = zip(*self._segments(), strict=True)
         return tuple(Branch(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
-    def flat(self) -> float:
+    def saturation(self) -> float:
         """Return the ends of the level first and last segments, where these are level."""
         slopes, _, ends = self._segments()
         level = slopes.size > 1 and slopes[0] == 0 == slopes[-1]

@@ -90,7 +90,7 @@ class Ramp(Loss):
             Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
         )
 
-    def branches(self) -> tuple[Branch, ...]:
+    def convex_pieces(self) -> tuple[Branch, ...]:
         """The hinge of slope h/d, and h, with b where that begins again."""
         slope = self.height / self.width
         again = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
@@ -106,6 +106,6 @@ class Ramp(Loss):
         xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - at.argument, 0.0)
         return {"z": given_up.astype(np.float64), "xi": xi if self.beyond < np.inf else np.minimum(xi, self.width)}
 
-    def flat(self) -> float:
+    def saturation(self) -> float:
         """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""
         return max(1.0, (self.beyond if self.beyond < np.inf else self.width) - 1.0)

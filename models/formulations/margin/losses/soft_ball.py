@@ -45,7 +45,7 @@ class SoftBall(Loss):
         """x'x - 2x'w."""
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> SoftBall:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> SoftBall:
         """Itself, where the weights come to 1 at least."""
         if weights.sum() < 1.0 - 1e-12:
             raise InputError(
@@ -136,7 +136,7 @@ class EnclosingBall(Loss):
         assert self.X is not None
         return np.concatenate([weights, np.zeros(self.X.shape[1])])
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> EnclosingBall:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> EnclosingBall:
         """With the points."""
         if not (weights > 0).any():
             raise InputError("a ball needs a point with a weight above 0")

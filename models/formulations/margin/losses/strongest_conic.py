@@ -41,7 +41,7 @@ class StrongestConic(Loss):
     #: D of the regulariser, or its diagonal: known once the problem is stated.
     curvature: FloatArray | None = field(default=None, repr=False, compare=False)
 
-    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
         """With the regulariser's curvature."""
         curved_where_seen(dense_signed_rows(X, y), curvature)
         return replace(self, curvature=curvature)
@@ -59,7 +59,7 @@ class StrongestConic(Loss):
             "or take Conic(gamma) for the loss at one gamma"
         )
 
-    def most(self, costs: FloatArray, argument: FloatArray) -> float:
+    def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
         """The 0-1 loss, which it bounds from below."""
         return float(costs[argument < 1.0].sum())
 

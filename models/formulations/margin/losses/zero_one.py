@@ -66,12 +66,12 @@ class ZeroOne(Loss):
             Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
         )
 
-    def branches(self) -> tuple[Branch, ...]:
+    def convex_pieces(self) -> tuple[Branch, ...]:
         """0 from t on, and 1."""
         return Branch(((0.0, 0.0),), low=self.threshold), Branch(((0.0, 1.0),))
 
     @property
-    def counted(self) -> float:
+    def indicator_threshold(self) -> float:
         """t."""
         return self.threshold
 
@@ -88,6 +88,6 @@ class ZeroOne(Loss):
         plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
-    def flat(self) -> float:
+    def saturation(self) -> float:
         """Zero from t on, one below it."""
         return self.threshold

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arrays import FloatArray, Points
 from ....kernels.kernels import Kernel
-from ....record import Data, FormulationInfo, Parameter
+from ....record import DataKind, FormulationInfo, Parameter
 from ..losses.epsilon_insensitive import EpsilonInsensitive
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -88,7 +88,7 @@ FORMULATIONS = (
         name="epsilon-svr",
         summary="support vector regression with a tube of width ε",
         reference="Smola, Schölkopf: A tutorial on support vector regression, 2004, (3)",
-        data=Data.ARRAYS,
+        data=DataKind.ARRAYS,
         arrays=("X", "target"),
         small=_small,
         objective=_objective,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....arrays import FloatArray
-from ....looks.explained import Explained
+from ....looks.explained import PointExplanation
 from ....model import Model
 from ....program.form import StandardForm
 from ....statement import Statement
@@ -61,7 +61,7 @@ class NamedComposition(Model):
         """The composition's scores."""
         return self.composed.decision_function(values, X)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """The composition's points."""
         return self.composed.explain_points(values, multipliers)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arrays import FloatArray, Points, as_points
 from ....kernels.kernels import Kernel
-from ....record import Data, FormulationInfo, Parameter, always
+from ....record import DataKind, FormulationInfo, Parameter, always
 from ..losses.nu import NuHinge
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -81,7 +81,7 @@ FORMULATIONS = (
         name="nu",
         summary="nu-SVM: the share of margin errors in place of their price",
         reference="Schölkopf, Smola, Williamson, Bartlett: New support vector algorithms, 2000, (3)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         objective=_objective,
         parameters=(
             Parameter("nu", "ν, share of points within the margin", float, 0.5),

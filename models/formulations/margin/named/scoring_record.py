@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ....record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from .scoring_system import ScoringSystem
 
 __all__ = ["FORMULATIONS"]
@@ -42,7 +42,7 @@ FORMULATIONS = (
         name="scoring-system",
         summary="SLIM: points to add up, few features, fewest errors",
         reference="Ustun, Rudin: Supersparse linear integer models for optimized medical scoring systems, 2015, (4)",
-        data=Data.TWO_CLASSES,
+        data=DataKind.TWO_CLASSES,
         small=_small,
         build=_build,
         objective=_objective,

@@ -15,7 +15,7 @@ from ....arrays import FloatArray, Points, as_labels, as_points, as_positive, as
 from ....program.form import StandardForm
 from ....statement import Line, Statement
 from ...linear import first_column_is_one
-from ..composing import silently_composed
+from ..composing import unchecked_margin
 from ..domains import Integers
 from ..losses.zero_one import ZeroOne
 from ..model import Margin
@@ -183,7 +183,7 @@ class ScoringSystem(NamedComposition):
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
-        return silently_composed(
+        return unchecked_margin(
             self.X, self.y, ZeroOne(self.threshold), "free", self.weights, regulariser=regulariser, domain=domain
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from ....arrays import FloatArray, Points, as_points, as_share
 from ....kernels.centring import Place, placed
 from ....kernels.kernels import Kernel, Linear
-from ....record import Data, FormulationInfo, Parameter
+from ....record import DataKind, FormulationInfo, Parameter
 from ..losses.soft_ball import SoftBall
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -107,7 +107,7 @@ FORMULATIONS = (
         name="svdd",
         summary="the smallest ball with slack: support vector data description",
         reference="Tax, Duin: Support vector data description, 2004, (3)",
-        data=Data.POINTS,
+        data=DataKind.POINTS,
         objective=_objective,
         parameters=(Parameter("nu", "ν, share of points outside", float, 0.3),),
     ),

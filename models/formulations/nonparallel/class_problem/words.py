@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ....arrays import FloatArray
-from ....looks.explained import ON, ZERO, Explained, PointRow
+from ....looks.explained import ON, ZERO, PointExplanation, PointRow
 from ....statement import Line, Statement
 from ..pair_losses import DISSIMILARITY, HINGE, SIMILARITY
 from .problem import ClassProblem
@@ -17,7 +17,7 @@ __all__ = ["class_statement", "explained_points"]
 
 def explained_points(
     model: ClassProblem, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
-) -> Explained:
+) -> PointExplanation:
     """f of every point; the class's own are to be near 0, the others beyond s."""
     f = model.features.rows @ values["u"]
     others = np.flatnonzero(~model.inside)
@@ -38,7 +38,7 @@ def explained_points(
         return model.features.project(values["u"][:, None], grid)[:, 0]
 
     drawn = None if model.kernel.of_rows else surface
-    return Explained(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
+    return PointExplanation(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
 
 
 def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:

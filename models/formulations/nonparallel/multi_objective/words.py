@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....arrays import FloatArray, IntArray
-from ....looks.explained import Explained, PointRow
+from ....looks.explained import PointExplanation, PointRow
 from ....statement import Line, Statement
 from .problem import ChebyshevProblem
 
@@ -22,7 +22,7 @@ def explained_scores(
     number: IntArray,
     scores: FloatArray,
     surface: Callable[[FloatArray], FloatArray] | None,
-) -> Explained:
+) -> PointExplanation:
     """Score of the own class (``number``), and by how much it beats the best of the others; ``surface`` draws the classes."""
     turn = 1.0 if model.orientation == "one" else -1.0  # the smallest score wins, or the largest
     own = scores[np.arange(number.size), number]
@@ -34,7 +34,7 @@ def explained_scores(
         kind = "misclassified" if m < 0 else "right class"
         rows.append(PointRow(i, str(labels[i]), float(own[i]), m, None, kind, m < 0))
     levels = tuple((k + 0.5, "solid") for k in range(model.K - 1))
-    return Explained(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
+    return PointExplanation(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
 
 
 def chebyshev_statement(model: ChebyshevProblem) -> Statement:

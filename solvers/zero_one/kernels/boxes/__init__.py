@@ -26,17 +26,17 @@ from .records import (
     ROUNDS,
     VIOLATED,
     WIDEST,
-    Data,
-    Pool,
-    Room,
+    BoxData,
+    BoxPool,
+    BoxWorkspace,
     empty_node,
     empty_pairs,
     empty_relaxation,
-    empty_room,
+    empty_workspace,
 )
 
 __all__ = [
     "BUDGET", "CANDIDATE", "DONE", "FREE", "GROW", "KEPT", "LEAF", "NOW", "PAGE", "RESERVE", "ROUNDS", "VIOLATED", "WIDEST",
-    "Data", "Pool", "Room", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_room", "explore", "gather",
+    "BoxData", "BoxPool", "BoxWorkspace", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_workspace", "explore", "gather",
     "move", "newton", "pair_up", "spread",
 ]  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import inner
-from .records import FREE, Node
+from .records import FREE, BoxNode
 
 
 @inner
-def branch_coordinate(node: Node, m: int) -> int:
+def branch_coordinate(node: BoxNode, m: int) -> int:
     """Return the coordinate along which the margin of some free point has the widest range."""
     lo, hi, z, G = node.lo, node.hi, node.z, node.G
     best, widest = 0, -1.0
@@ -24,7 +24,7 @@ def branch_coordinate(node: Node, m: int) -> int:
 
 
 @inner
-def branch_point(node: Node, m: int, c: Any) -> int:
+def branch_point(node: BoxNode, m: int, c: Any) -> int:
     """Return the free point with the largest product of the two children's gains."""
     z, lam, norm, G, al = node.z, node.lam, node.norm, node.G, node.alpha
     best, best_score = -1, -1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import inner
-from .records import WIDEST, Data, Node, Pairs, Relaxation
+from .records import WIDEST, BoxData, BoxNode, Pairs, Relaxation
 
 SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
 
@@ -46,7 +46,7 @@ def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def one_side(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, which: int) -> tuple[int, int]:
+def one_side(data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs, which: int) -> tuple[int, int]:
     """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
 
     The range of ``P.side[which]`` has at most `WIDEST` points, those with margins nearest to 1.

@@ -24,13 +24,13 @@ from .records import (
     RESERVE,
     ROUNDS,
     VIOLATED,
-    Data,
+    BoxData,
+    BoxNode,
+    BoxPool,
+    BoxWorkspace,
     Log,
-    Node,
     Pairs,
-    Pool,
     Relaxation,
-    Room,
 )
 from .tightening import tighten
 
@@ -41,7 +41,7 @@ ASIDE = 0.2
 
 
 @inner
-def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[float, float]:
+def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: Pairs) -> tuple[float, float]:
     """Return (objective, t) of the best multiple t w, by trying every crossing of a margin."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
@@ -71,7 +71,7 @@ def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[fl
 
 
 @inner
-def _remove_decided(data: Data, node: Node, m: int, base: float, R: Relaxation) -> tuple[float, int]:
+def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: Relaxation) -> tuple[float, int]:
     """Remove the points that the box decides: return (base, remaining points), or (∞, 0) if a kept point cannot be kept."""
     lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
     p, rows = lo.size, data.rows
@@ -108,7 +108,7 @@ def _remove_decided(data: Data, node: Node, m: int, base: float, R: Relaxation) 
 
 
 @inner
-def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
+def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) -> None:
     """Write the states of all points of a leaf to ``leaf`` and its centre to ``found``."""
     lo, hi, idx, z = node.lo, node.hi, node.idx, node.z
     p = lo.size
@@ -132,7 +132,7 @@ def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
 
 
 @entry
-def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: int, total: float) -> int:
+def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
     """Explore at most ``nodes`` nodes with bounds below ``cut`` and return the reason for stopping.
 
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is

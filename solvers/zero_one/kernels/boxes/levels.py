@@ -16,7 +16,7 @@ from typing import Any
 
 from ..compiled import EPS, inner
 from .newton import newton, rounding
-from .records import FREE, Data, Node, Relaxation
+from .records import FREE, BoxData, BoxNode, Relaxation
 
 #: Initial smoothing of the hinge in every round.
 SMOOTHING = 0.1
@@ -25,7 +25,7 @@ THETA = 8.0
 
 
 @inner
-def relax(data: Data, node: Node, k: int, R: Relaxation, const: float, cut: float, theta: float, now: Any) -> float:
+def relax(data: BoxData, node: BoxNode, k: int, R: Relaxation, const: float, cut: float, theta: float, now: Any) -> float:
     """Solve the relaxation of the k rows with losses times θ and return a proved lower bound; α, s and c remain in ``R``.
 
     The smoothing decreases until the gap of the smoothed problem decides whether the bound reaches the cutoff.
@@ -60,7 +60,7 @@ def relax(data: Data, node: Node, k: int, R: Relaxation, const: float, cut: floa
 
 @inner
 def beyond_levels(
-    data: Data, node: Node, k: int, R: Relaxation, sure: float, other: float, D: float, cut: float, now: Any
+    data: BoxData, node: BoxNode, k: int, R: Relaxation, sure: float, other: float, D: float, cut: float, now: Any
 ) -> bool:
     """Return True if the levels of the losses exclude every solution below the cutoff from the box.
 

@@ -10,7 +10,7 @@ from ..compiled import EPS, inner
 from .edges import by_falling, edges, one_side
 from .matching import match
 from .newton import margins
-from .records import FREE, KEPT, VIOLATED, Data, Node, Pairs, Relaxation
+from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode, Pairs, Relaxation
 
 SINGLE = 2.0**-24
 #: Number of matchings, each on the residual weights.
@@ -55,7 +55,7 @@ def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> t
 
 
 @inner
-def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
+def pair_up(data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both; return (a lower bound of their cost, number of pairs).
 
     The return value for two kept points that exclude each other is (∞, 1).

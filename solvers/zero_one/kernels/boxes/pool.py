@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import entry, inner
-from .records import PAGE, Node, Pool
+from .records import PAGE, BoxNode, BoxPool
 
 
 @inner
@@ -47,7 +47,7 @@ def pop(heap: Any, size: int, key: Any) -> Any:
 
 
 @inner
-def load(pool: Pool, code: int, node: Node) -> tuple[float, int]:
+def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
     """Unpack an open node, release its record once both children are loaded, and return (base, number of points)."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     record, side = code >> 1, code & 1
@@ -82,7 +82,7 @@ def load(pool: Pool, code: int, node: Node) -> tuple[float, int]:
 
 
 @inner
-def store(pool: Pool, node: Node, m: int, base: float) -> int:
+def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
     """Store a node that is about to be branched as a record and return its index."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     now = pool.now
@@ -109,7 +109,7 @@ def store(pool: Pool, node: Node, m: int, base: float) -> int:
 
 
 @entry
-def move(node: Node, source: Pool, target: Pool, count: int) -> None:
+def move(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
     """Move the last ``count`` open nodes of one heap to another pool with sufficient capacity; ``node`` is a buffer."""
     for _ in range(count):
         source.now.waiting -= 1
@@ -125,7 +125,7 @@ def move(node: Node, source: Pool, target: Pool, count: int) -> None:
 
 
 @entry
-def gather(pool: Pool, records: Any, point: Any, state: Any, lower: Any) -> None:
+def gather(pool: BoxPool, records: Any, point: Any, state: Any, lower: Any) -> None:
     """Copy the points of these records from the pages, with their states and lower ends, into contiguous arrays."""
     points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
     position = 0
@@ -140,7 +140,7 @@ def gather(pool: Pool, records: Any, point: Any, state: Any, lower: Any) -> None
 
 
 @entry
-def spread(pool: Pool, counts: Any, point: Any, state: Any, lower: Any) -> None:
+def spread(pool: BoxPool, counts: Any, point: Any, state: Any, lower: Any) -> None:
     """Copy contiguous points, ``counts`` of them per record, into the first pages of the pool."""
     points, states, lowers = pool.point, pool.state, pool.lower
     position, page = 0, -1

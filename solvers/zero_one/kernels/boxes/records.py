@@ -28,7 +28,7 @@ NOW = integers_and_floats(
 
 
 @by_reference
-class Data(NamedTuple):
+class BoxData(NamedTuple):
     """The reduced problem as arrays for the kernels."""
 
     rows: Any  #: (n, p) relaxed rows g_i
@@ -41,7 +41,7 @@ class Data(NamedTuple):
 
 
 @by_reference
-class Pool(NamedTuple):
+class BoxPool(NamedTuple):
     """All arrays of the search: open nodes by record and page, so that a run can stop and resume anywhere.
 
     A *record* is a branched node: its box, its branching, and its undecided points in linked pages of `PAGE` points. The code of
@@ -73,7 +73,7 @@ class Pool(NamedTuple):
 
 
 @by_reference
-class Node(NamedTuple):
+class BoxNode(NamedTuple):
     """The current node: its box and the points that the box leaves undecided."""
 
     lo: Any  #: (p,)
@@ -133,10 +133,10 @@ def empty_relaxation(n: int, p: int) -> Relaxation:
     )  # fmt: skip
 
 
-def empty_node(n: int, p: int) -> Node:
+def empty_node(n: int, p: int) -> BoxNode:
     """Return the arrays of a node for n points in p coordinates."""
     i = np.int64
-    return Node(
+    return BoxNode(
         np.empty(p),
         np.empty(p),
         np.empty(p),
@@ -188,18 +188,18 @@ def empty_pairs(n: int, p: int) -> Pairs:
 
 
 @by_reference
-class Room(NamedTuple):
+class BoxWorkspace(NamedTuple):
     """The workspace of the processing of nodes."""
 
-    node: Node
+    node: BoxNode
     relaxation: Relaxation
     pairs: Pairs
     margin: Any  #: (2n,)
 
 
-def empty_room(n: int, p: int) -> Room:
+def empty_workspace(n: int, p: int) -> BoxWorkspace:
     """Return the workspace for n points in p coordinates."""
-    return Room(empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
+    return BoxWorkspace(empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
 
 
 class Log(NamedTuple):

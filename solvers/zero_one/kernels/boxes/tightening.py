@@ -12,11 +12,11 @@ from .levels import THETA, beyond_levels, relax
 from .newton import margins, ranges
 from .pairing import pair_up
 from .proof_events import log_multipliers, log_pairs, log_scale
-from .records import FREE, KEPT, ROUNDS, VIOLATED, Data, Log, Node, Pairs, Relaxation
+from .records import FREE, KEPT, ROUNDS, VIOLATED, BoxData, BoxNode, Log, Pairs, Relaxation
 
 
 @inner
-def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
+def reduced_cost_tightening(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
     """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
 
     Return False if the box is empty.
@@ -55,7 +55,7 @@ def _cannot_fix(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
 
 
 @inner
-def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
+def fix_points(node: BoxNode, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
     """Decide points by the ball and the box: return the amount of change, or -1 if the node is empty.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
@@ -113,7 +113,9 @@ def _scatter_multipliers(R: Relaxation, k: int, al: Any) -> None:
 
 
 @inner
-def tighten(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int) -> float:
+def tighten(
+    data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
+) -> float:
     """Alternate relaxation and bound tightening, and return a proved lower bound of the node (∞ if it is empty)."""
     now = log.now
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
@@ -166,7 +168,7 @@ def tighten(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float
         for j in range(p):
             ec += R.ds[j]
         ec += 1e-15 * math.sqrt(cut)
-        if not shrink_box(lo, hi, R.c, R.s, R.ds, cut - bound, ec):
+        if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, cut - bound, ec):
             return np.inf
         change = fix_points(node, m, R, bound, cut, ec)
         if change < 0.0:

@@ -14,12 +14,49 @@ from __future__ import annotations
 
 from .active_set import active_set, certified_norm
 from .proving import BOOK, CUT, OPEN_LEAF, PROVED, Book, prove
-from .records import CONFLICT, DELETED, FREE, KEPT, OPTIMUM, Active, Room, Rows, Scratch, empty_room, empty_scratch, no_active
+from .records import (
+    CONFLICT,
+    DELETED,
+    FREE,
+    KEPT,
+    OPTIMUM,
+    Active,
+    ConflictWorkspace,
+    Rows,
+    Scratch,
+    empty_scratch,
+    empty_workspace,
+    no_active,
+)
 from .search import BUDGET, CANDIDATE, DONE, search
 from .stack import LACKS, NOW, Stack
 
 __all__ = [
-    "BOOK", "BUDGET", "CANDIDATE", "CONFLICT", "CUT", "DELETED", "DONE", "FREE", "KEPT", "LACKS", "NOW", "OPEN_LEAF", "OPTIMUM",
-    "PROVED", "Active", "Book", "Room", "Rows", "Scratch", "Stack", "active_set", "certified_norm",
-    "empty_room", "empty_scratch", "no_active", "prove", "search",
+    "BOOK",
+    "BUDGET",
+    "CANDIDATE",
+    "CONFLICT",
+    "CUT",
+    "DELETED",
+    "DONE",
+    "FREE",
+    "KEPT",
+    "LACKS",
+    "NOW",
+    "OPEN_LEAF",
+    "OPTIMUM",
+    "PROVED",
+    "Active",
+    "Book",
+    "ConflictWorkspace",
+    "Rows",
+    "Scratch",
+    "Stack",
+    "active_set",
+    "certified_norm",
+    "empty_scratch",
+    "empty_workspace",
+    "no_active",
+    "prove",
+    "search",
 ]  # fmt: skip

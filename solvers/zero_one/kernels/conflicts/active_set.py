@@ -14,7 +14,7 @@ from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch,
 
 
 @inner
-def asked(second: int) -> float:
+def reached_target(second: int) -> float:
     """Return the right side of a constraint of an S-pair: 1 for g'w ≥ 1, -1 for a point that is to be violated."""
     return -1.0 if second == VIOLATE else 1.0
 
@@ -30,7 +30,7 @@ def certified(active: Active, q: int, reach: float) -> float:
     total = gain = size = 0.0
     for k in range(q):
         total += active.u[k]
-        gain += active.u[k] * asked(active.pair[k, 1])
+        gain += active.u[k] * reached_target(active.pair[k, 1])
         norm = 0.0
         for j in range(p):
             norm += active.g[k, j] * active.g[k, j]
@@ -114,7 +114,7 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
             for a in range(q):
                 if r[a] > 1e-12 and u[a] < t1 * r[a]:
                     t1, dropped = u[a] / r[a], a
-            violation = asked(second) - dot(g[q], w)
+            violation = reached_target(second) - dot(g[q], w)
             independent = rest_norm > 1e-12 * size and q < p
             t2 = max(violation, 0.0) / (rest_norm * rest_norm) if independent else np.inf
             if t1 == np.inf and t2 == np.inf:
@@ -130,10 +130,10 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
             if independent:
                 for j in range(p):
                     w[j] += step * z[j]
-            total = step_up * asked(second)
+            total = step_up * reached_target(second)
             for a in range(q):
                 u[a] = max(u[a] - step * r[a], 0.0)
-                total += u[a] * asked(pair[a, 1])
+                total += u[a] * reached_target(pair[a, 1])
             u[q] = step_up
             norm = dot(w, w)
             if rows.reach > 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled import EPS, inner
 from .active_set import active_set, certified
-from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Room, Rows, copy_active
+from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, ConflictWorkspace, Rows, copy_active
 from .stack import Stack, free_points, inherit, pack_listed
 
 #: Packings per node: one from the parent's conflicts, then at least one new packing, more while they improve.
@@ -67,7 +67,7 @@ def expand(
     stack: Stack,
     level: int,
     cut: float,
-    room_for: Room,
+    workspace: ConflictWorkspace,
 ) -> int:
     """Process the current node: return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
 
@@ -76,9 +76,9 @@ def expand(
     n = weights.size
     now, state = stack.now, stack.state
     active, kept, pairs, ok, priority, residual, mark, points = (
-        room_for.active, room_for.kept, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.mark, room_for.points,
+        workspace.active, workspace.kept, workspace.pairs, workspace.ok, workspace.promising, workspace.left, workspace.mark, workspace.points,
     )  # fmt: skip
-    scratch = room_for.scratch
+    scratch = workspace.scratch
     violated_priority = -KEEN_AWAY if rows.strict else 0.0
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
@@ -96,7 +96,7 @@ def expand(
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
             ok[i] = state[i] != FREE
-        _set_priorities(stack, first, last, violated_priority, room_for.met, priority)
+        _set_priorities(stack, first, last, violated_priority, workspace.met, priority)
         extra = stack.extra[level]
         budget = cut - spent + pad
         if budget - extra <= 0.0:
@@ -137,7 +137,7 @@ def expand(
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     now.solves += 1
-                    status, N = active_set(exact, ok, priority, T, pairs, room_for.exact)
+                    status, N = active_set(exact, ok, priority, T, pairs, workspace.exact)
                 if status != CONFLICT:
                     if offset > 0.0:
                         break

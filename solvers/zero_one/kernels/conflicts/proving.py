@@ -12,7 +12,7 @@ from ....records.named_scalars import integers_and_floats
 from ..compiled import entry, inner
 from .active_set import active_set, certified
 from .pricing import threshold
-from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, Room, Rows, Scratch, copy_active, dot
+from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, ConflictWorkspace, Rows, Scratch, copy_active, dot
 
 #: Fields of `Book.now`: numbers of conflicts, of those in the last packing, of steps, of entries.
 BOOK = integers_and_floats("booked packed steps entries", "")
@@ -112,7 +112,7 @@ def prove(
     weights: Any,
     order: Any,
     activity: Any,
-    room_for: Room,
+    workspace: ConflictWorkspace,
     state: Any,
     extra: Any,
     kept: Active,
@@ -129,9 +129,9 @@ def prove(
     counted = budget < np.inf
     cost_factor, violated_priority = (0.0, 0.0) if counted else (1.0, -KEEN_AWAY)
     active, pairs, ok, priority, residual, points = (
-        room_for.active, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.points,
+        workspace.active, workspace.pairs, workspace.ok, workspace.promising, workspace.left, workspace.points,
     )  # fmt: skip
-    scratch = room_for.scratch
+    scratch = workspace.scratch
     exact_thresholds = True
     for i in range(n):
         exact_thresholds = exact_thresholds and abs(rows.tau[i] - 1.0) < 1e-11
@@ -186,7 +186,7 @@ def prove(
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    if active_set(exact, ok, priority, T, pairs, room_for.exact)[0] == CONFLICT:
+                    if active_set(exact, ok, priority, T, pairs, workspace.exact)[0] == CONFLICT:
                         number = _record_conflict(exact, pairs, T, exact_thresholds, book, scratch)
                 if number < 0:
                     break

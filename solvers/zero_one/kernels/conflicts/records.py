@@ -122,7 +122,7 @@ def dot(x: Any, y: Any) -> float:
 
 
 @by_reference
-class Room(NamedTuple):
+class ConflictWorkspace(NamedTuple):
     """The workspace of the processing of a node."""
 
     active: Active  #: S-pair of the conflict in progress
@@ -131,7 +131,7 @@ class Room(NamedTuple):
     scratch: Scratch
     exact: Scratch  #: work arrays without the coordinate of the stretched intercept
     ok: Any  #: (n,) points whose constraints apply
-    keen: Any  #: (n,) priorities of the points
+    promising: Any  #: (n,) priorities of the points
     left: Any  #: (n,) residual weights of a packing
     mark: Any  #: (n,) marks of visited points
     met: Any  #: (n,) number of listed conflicts of each point
@@ -140,9 +140,9 @@ class Room(NamedTuple):
     promise: Any  #: (PROBED,) their scores
 
 
-def empty_room(n: int, p: int, exact: int) -> Room:
+def empty_workspace(n: int, p: int, exact: int) -> ConflictWorkspace:
     """Return the workspace for n points in p coordinates, ``exact`` of them without the stretched intercept's."""
-    return Room(
+    return ConflictWorkspace(
         no_active(p), no_active(p), no_active(exact), empty_scratch(n, p), empty_scratch(n, exact), np.zeros(n, np.bool_),
         np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(2 * p + 6, np.int64),
         np.empty(PROBED, np.int64), np.empty(PROBED),

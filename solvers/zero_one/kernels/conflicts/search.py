@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compiled import entry, inner
 from .expansion import expand
-from .records import DELETED, FREE, KEPT, Room, Rows, dot
+from .records import DELETED, FREE, KEPT, ConflictWorkspace, Rows, dot
 from .stack import Stack
 
 # Return codes of `search`: the reason for stopping.
@@ -61,7 +61,9 @@ def _best_candidates(rows: Rows, stack: Stack, level: int, order: Any, points: A
 
 
 @inner
-def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, workspace: Room, cut: float) -> int:
+def _probed_point(
+    rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, workspace: ConflictWorkspace, cut: float
+) -> int:
     """Return the best branching point by strong branching on the candidates with the highest scores; -1 without free points.
 
     Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
@@ -140,7 +142,9 @@ def _count_below(stack: Stack, level: int) -> None:
 
 
 @entry
-def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: Room, cut: float, nodes: int) -> int:
+def search(
+    rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: ConflictWorkspace, cut: float, nodes: int
+) -> int:
     """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the reason for stopping.
 
     A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is

@@ -88,7 +88,7 @@ class RampSVC(SearchedClassifier):
 
     def _asked(self) -> Any:
         """Boxes within a budget have no need to refuse features."""
-        return MarginBB(most=2**31) if self.solver == "margin-bb" else self.solver
+        return MarginBB(max_coefficients=2**31) if self.solver == "margin-bb" else self.solver
 
 
 ESTIMATORS = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, svg_of
 from ...relaxations.report.pictures.losses import loss_functions
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import CONIC
 from ..record import PaperFigure, Results, Run
 from .protocol import SYNTHETIC
@@ -25,7 +25,7 @@ def _losses(results: Results) -> Picture:
     return Picture(loss_functions(), "conic-figure-1", "Losses", caption)
 
 
-def _needs(effort: Effort) -> Sequence[Run]:
+def _needs(effort: ProtocolSize) -> Sequence[Run]:
     return [run for method in _METHODS for run in synthetic_runs(effort, 0.2, "clustered", method)]
 
 

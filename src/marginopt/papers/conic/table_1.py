@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import CONIC
 from ..judge import mean_of
 from ..published import published
@@ -20,7 +20,7 @@ _SHARE = (
 )
 
 
-def synthetic_runs(effort: Effort, sigma: float, outliers: str, method: str) -> tuple[Run, ...]:
+def synthetic_runs(effort: ProtocolSize, sigma: float, outliers: str, method: str) -> tuple[Run, ...]:
     """All n, p and repetitions of one cell; the Bayes rule has no path."""
     values = 0 if method == "bayes" else effort.grid(*VALUES)
     share = 0.05 if outliers == "clustered" else 0.1
@@ -30,7 +30,7 @@ def synthetic_runs(effort: Effort, sigma: float, outliers: str, method: str) -> 
     )
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     sigmas = effort.rows(("0.2", "0.5", "1.0"), ("0.2",))
     return [
         Entry(

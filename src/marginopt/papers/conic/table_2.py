@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import CONIC
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run, Value
@@ -23,7 +23,7 @@ def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
     return Value(float(found.mean()), float(found.std(ddof=1)) if found.size > 1 else None, found.size)
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     sigmas = effort.rows((0.2, 0.5, 1.0), (0.2,))
     runs = {
         m: [r for sigma, kind in product(sigmas, ("none", "clustered", "spread")) for r in synthetic_runs(effort, sigma, kind, m)]

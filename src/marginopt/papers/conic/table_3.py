@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import CONIC
 from ..judge import mean_of
 from ..published import published
@@ -41,7 +41,7 @@ _FEATURES = "The paper counts 6 features; the published file has 7."
 _GERMAN = "The printed error of the conic loss is about that of the majority rule (30%)."
 
 
-def _runs(effort: Effort, sets: Sequence[str], method: str, tau: str) -> tuple[Run, ...]:
+def _runs(effort: ProtocolSize, sets: Sequence[str], method: str, tau: str) -> tuple[Run, ...]:
     return tuple(
         Run.of(REAL, dataset=_SETS[name], tau=float(tau), method=method, seed=seed, values=effort.grid(*VALUES))
         for name, seed in product(sets, effort.repetitions(20))
@@ -75,7 +75,7 @@ def _notes(name: str, method: str) -> tuple[str, ...]:
     return {"Breast cancer": (_BREAST,), "Immunotherapy": (_FEATURES,)}.get(name, ())
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = effort.rows((*_SETS, "Average"), _QUICK)
     found = []
     for r in published("conic_table3_real"):
@@ -96,7 +96,7 @@ def _entries(effort: Effort) -> Sequence[Entry]:
     return [*found, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
 
 
-def _four(effort: Effort, method: str, tau: str) -> Entry:
+def _four(effort: ProtocolSize, method: str, tau: str) -> Entry:
     """The average row over the sets that are the paper's."""
     labels = ("Average of the four", method, f"τ = {tau}")
     runs = _runs(effort, _COMMON, method, tau)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import CONIC
 from ..judge import mean_of
 from ..published import published
@@ -32,7 +32,7 @@ _HALF = "As if each label were drawn at random with probability τ. Not judged: 
 _LEAST = "The least error of all parameters on the test points themselves: no selection can be better. Not judged."
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     found = []
     for choice, (field, share) in _CHOICES.items():
         for r in published("conic_table4_label_noise"):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import FRANK_WOLFE
 from ..published import published
 from ..record import Cells, PaperFigure, Results, Run
@@ -31,8 +31,8 @@ _COSTS = tuple(2.0**k for k in range(0, 13, 2))
 Means: TypeAlias = dict[tuple[str, str], tuple[float, float]]
 
 
-def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[Effort], Sequence[Run]]:
-    def needs(effort: Effort) -> Sequence[Run]:
+def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[ProtocolSize], Sequence[Run]]:
+    def needs(effort: ProtocolSize) -> Sequence[Run]:
         return [run for name in effort.rows(sets, quick) for a in ALGORITHMS for run in training_runs(effort, name, a)]
 
     return needs
@@ -107,8 +107,8 @@ def _mark(ax: Any, points: Sequence[tuple[float, float | None]], k: int, label: 
     ax.plot(x, y, style, marker=marker_of(k), color=colour_of(k), mfc=face, ms=5, lw=0.8, label=label)
 
 
-def _swept(name: str) -> Callable[[Effort], Sequence[Run]]:
-    def needs(effort: Effort) -> Sequence[Run]:
+def _swept(name: str) -> Callable[[ProtocolSize], Sequence[Run]]:
+    def needs(effort: ProtocolSize) -> Sequence[Run]:
         return [
             training_runs(effort, data, algorithm, C=C)[0]
             for data in effort.rows(_SWEPT[name], ())

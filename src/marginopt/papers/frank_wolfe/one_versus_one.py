@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.l2_svm import L2SVMDual
 from ...models.kernels.kernels import Kernel
 from ...solvers.records.options import Options
-from ...solvers.unjudged import unjudged
+from ...solvers.unjudged import solve_raw
 
 __all__ = ["ALGORITHMS", "OneVersusOne", "paper_options"]
 
@@ -48,7 +48,7 @@ class OneVersusOne:
         """Solve every problem; certificates cost a scan of all points and are not a part of what is timed."""
         for model in self.models:
             begin = time.process_time()
-            answer = unjudged(solver, model, options)
+            answer = solve_raw(solver, model, options)
             self.seconds += time.process_time() - begin
             assert answer.values is not None
             self.values.append({"a": answer.values["a"]})

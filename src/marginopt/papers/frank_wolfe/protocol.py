@@ -15,12 +15,12 @@ import numpy as np
 
 from ...models.formulations.l2_svm import L2SVMDual
 from ...models.kernels.kernels import RBF
-from ...solvers.unjudged import unjudged
-from ..effort import Effort
+from ...solvers.unjudged import solve_raw
+from ..effort import ProtocolSize
 from ..record import Experiment, Run
 from .data import SOURCES, Parts, parts
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options
-from .selection import WIDTH, Chosen, chosen, cross_validated, kernel_of
+from .selection import WIDTH, ChosenParameters, choose_parameters, cross_validated, kernel_of
 
 __all__ = ["ALGORITHMS", "TRAINING", "training_runs"]
 
@@ -28,7 +28,9 @@ __all__ = ["ALGORITHMS", "TRAINING", "training_runs"]
 _STEPS = 200_000
 
 
-def training_runs(effort: Effort, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None) -> tuple[Run, ...]:
+def training_runs(
+    effort: ProtocolSize, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None
+) -> tuple[Run, ...]:
     """The five repetitions of a cell; C by validation where none is given."""
     width = {"width": WIDTH} if kernel == "rbf" and not cross_validated(name) else {}  # a part of what a stored run is of
     return tuple(
@@ -42,7 +44,11 @@ def training_runs(effort: Effort, name: str, algorithm: str, kernel: str = "rbf"
 def _training(run: Mapping[str, Any]) -> dict[str, Any]:
     """Choose σ² and C, train all binary problems, test by votes and by DDAG where there is a test part."""
     found = parts(run["dataset"])
-    picked = Chosen(None, run["C"]) if run["C"] is not None else chosen(run["dataset"], run["kernel"], run["thin"])
+    picked = (
+        ChosenParameters(None, run["C"])
+        if run["C"] is not None
+        else choose_parameters(run["dataset"], run["kernel"], run["thin"])
+    )
     kernel = kernel_of(run["kernel"], found.X, picked.gamma)
     solver = ALGORITHMS[run["algorithm"]][0]
     _compiled(run["algorithm"])
@@ -76,7 +82,7 @@ def _compiled(algorithm: str) -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(80) % 2 == 0, 1.0, -1.0)
     options = paper_options(algorithm, RBF(1.0), 0, 50)
-    unjudged(ALGORITHMS[algorithm][0], L2SVMDual(rng.normal(size=(80, 2)) + y[:, None], y, 1.0, RBF(1.0)), options)
+    solve_raw(ALGORITHMS[algorithm][0], L2SVMDual(rng.normal(size=(80, 2)) + y[:, None], y, 1.0, RBF(1.0)), options)
 
 
 def _sets(run: Mapping[str, Any]) -> Sequence[str]:

@@ -23,7 +23,7 @@ from ...solvers.records.options import Options
 from .data import Parts, parts
 from .one_versus_one import OneVersusOne, paper_options
 
-__all__ = ["WIDTH", "Chosen", "chosen", "cross_validated", "kernel_of"]
+__all__ = ["WIDTH", "ChosenParameters", "choose_parameters", "cross_validated", "kernel_of"]
 
 #: The width of the sets that are not cross-validated, and its γ over that of the printed kernel with σ² = m.
 WIDTH, _NARROWER = "LibCVM", 4.0
@@ -41,7 +41,7 @@ _A_CLASS = (0, 1000)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenParameters:
     """γ of the Gaussian kernel, None where it is the paper's rule; C."""
 
     gamma: float | None
@@ -63,7 +63,7 @@ def cross_validated(name: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def chosen(name: str, kind: str, thin: bool) -> Chosen:
+def choose_parameters(name: str, kind: str, thin: bool) -> ChosenParameters:
     """Return the choice on the training part of a set; of equals the first: the smallest C, then the widest kernel."""
     found = parts(name)
     order = np.random.default_rng(0).permutation(len(found.y))
@@ -75,10 +75,10 @@ def chosen(name: str, kind: str, thin: bool) -> Chosen:
     kept, held = (kept[:most], held[:most]) if most else (kept, held)
     kernel = kernel_of(kind, found.X)
     costs = [2.0**power for power in _POWERS[int(thin)]]
-    return Chosen(None, costs[int(np.argmax([_right(found, kernel, C, kept, held) for C in costs]))])
+    return ChosenParameters(None, costs[int(np.argmax([_right(found, kernel, C, kept, held) for C in costs]))])
 
 
-def _cross_validated(found: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> Chosen:
+def _cross_validated(found: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:
     from sklearn.model_selection import StratifiedKFold
 
     folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(points, found.y[points]))
@@ -88,7 +88,7 @@ def _cross_validated(found: Parts, points: np.ndarray, widths: Sequence[int], co
         np.mean([_right(found, kernel_of("rbf", found.X, gamma), C, points[a], points[b]) for a, b in folds])
         for gamma, C in candidates
     ]
-    return Chosen(*candidates[int(np.argmax(scores))])
+    return ChosenParameters(*candidates[int(np.argmax(scores))])
 
 
 def _right(found: Parts, kernel: Kernel, C: float, kept: np.ndarray, held: np.ndarray) -> float:

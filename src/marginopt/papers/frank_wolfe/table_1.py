@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import FRANK_WOLFE
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run, Value
@@ -56,7 +56,7 @@ def _count(column: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], V
 SIZES = Experiment("frank-wolfe sizes", _sizes, lambda run: [name for name in SOURCES[run["dataset"]] if name], layout=2)
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     return [
         Entry(
             (name_of(r["dataset"]), column),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
@@ -52,7 +52,7 @@ def _note(name: str) -> str:
     return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS, "Letter": _LETTER}.get(name, _TUNING)
 
 
-def _rows(effort: Effort) -> Iterator[tuple[Mapping[str, str], str, str, tuple[Run, ...]]]:
+def _rows(effort: ProtocolSize) -> Iterator[tuple[Mapping[str, str], str, str, tuple[Run, ...]]]:
     """The published rows that are run: the row, its data set and algorithm, and its runs."""
     for row in published("frank_wolfe_tables2_3"):
         name, algorithm = row["dataset"], row["algorithm"]
@@ -60,7 +60,7 @@ def _rows(effort: Effort) -> Iterator[tuple[Mapping[str, str], str, str, tuple[R
             yield row, name, algorithm, training_runs(effort, name, algorithm)
 
 
-def _accuracies(effort: Effort) -> Sequence[Entry]:
+def _accuracies(effort: ProtocolSize) -> Sequence[Entry]:
     found = []
     for r, name, algorithm, runs in _rows(effort):
         judged = published_test(name)
@@ -72,7 +72,7 @@ def _accuracies(effort: Effort) -> Sequence[Entry]:
     return found
 
 
-def _seconds(effort: Effort) -> Sequence[Entry]:
+def _seconds(effort: ProtocolSize) -> Sequence[Entry]:
     found = []
     for r, name, algorithm, runs in _rows(effort):
         there = Published.of(r["train_seconds"], r["seconds_std"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
@@ -104,7 +104,7 @@ def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], 
     return summary
 
 
-def _rows(effort: Effort, what: str) -> Sequence[Entry]:
+def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
     """Statistics or p values: recomputed, beside the printed ones; and from our own runs, not judged."""
     runs = [run for name in SOURCES for algorithm in ALGORITHMS for run in training_runs(effort, name, algorithm)]
     found = []
@@ -130,7 +130,7 @@ def _rows(effort: Effort, what: str) -> Sequence[Entry]:
     return found
 
 
-def _conclusions(effort: Effort) -> Sequence[Entry]:
+def _conclusions(effort: ProtocolSize) -> Sequence[Entry]:
     return [
         Entry(
             (measure, {"less": "smaller", "two-sided": "different", "greater": "larger"}[alternative], pair),

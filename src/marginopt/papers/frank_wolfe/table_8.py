@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
@@ -19,7 +19,7 @@ __all__ = ["TABLES"]
 _MAJORITY = "97% of the points are in one class: accuracies near 97 are the majority rule's."
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = effort.rows(tuple(r["dataset"] for r in published("frank_wolfe_table8_polynomial")), ("Web w1a",))
     found = []
     for r in published("frank_wolfe_table8_polynomial"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import MAX_MIN
 from ..record import PaperFigure, Results, Run
 from .protocol import ACCURACY, SETS, accuracy_runs
@@ -16,7 +16,7 @@ __all__ = ["FIGURES"]
 _KEYS = ("PAR", "HEA", "GER", "MUS", "BRE")
 
 
-def _needs(effort: Effort) -> Sequence[Run]:
+def _needs(effort: ProtocolSize) -> Sequence[Run]:
     keys = effort.rows(_KEYS, ("BRE",))
     return [accuracy_runs(effort, key, "MaxMin-SVC")[0] for key in keys]
 

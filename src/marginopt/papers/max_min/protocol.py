@@ -18,7 +18,7 @@ from ...models.kernels.functions.distances import squared_distances
 from ...models.kernels.kernels import RBF
 from ...selection import Bat, CrossValidation, Fisher, LikelihoodDensity, MaxMinSelector, Selector, select
 from ...solvers import solve
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..inputs import data_set, dense
 from ..record import Experiment, Run
 from .hinge import HingeTrainer, hinge_scores
@@ -49,7 +49,7 @@ RELEASED = "MaxMin-SVC, released code"
 VARIANTS = ("MaxMin-SVC, printed rate", RELEASED)
 
 
-def accuracy_runs(effort: Effort, key: str, method: str) -> tuple[Run, ...]:
+def accuracy_runs(effort: ProtocolSize, key: str, method: str) -> tuple[Run, ...]:
     """The repetitions of one cell."""
     seeds = effort.repetitions(5 if key in _LARGE else 30)
     return tuple(Run.of(ACCURACY, dataset=SETS[key], method=method, seed=seed) for seed in seeds)

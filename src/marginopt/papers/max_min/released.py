@@ -15,11 +15,11 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 
-__all__ = ["Released", "train_released"]
+__all__ = ["SignedWeightsResult", "train_released"]
 
 
 @dataclass(frozen=True)
-class Released:
+class SignedWeightsResult:
     """The result of the variant: γ, weights (possibly negative), offset, models trained."""
 
     gamma: float
@@ -33,7 +33,7 @@ class Released:
         return np.where(scores >= 0, 1.0, -1.0)
 
 
-def train_released(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float = 0.004) -> Released:
+def train_released(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float = 0.004) -> SignedWeightsResult:
     """Run the variant on squared distances D and labels y."""
     a = _uniform(y)
     gamma, eta = gamma0, 1.0
@@ -51,7 +51,7 @@ def train_released(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float =
             break
     scores = np.exp(-gamma * D) @ (a * y)
     edges = [scores[(y == side) & (a != 0)].mean() for side in (1.0, -1.0)]
-    return Released(gamma, a, 0.5 * sum(edges), update + 1)
+    return SignedWeightsResult(gamma, a, 0.5 * sum(edges), update + 1)
 
 
 def _uniform(y: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import MAX_MIN
 from ..inputs import data_set, dense
 from ..judge import mean_of
@@ -29,7 +29,7 @@ def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
 SIZES = Experiment("sizes", _sizes, lambda run: (run["dataset"],), layout=2)
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = [r for r in published("maxmin_table2_datasets") if r["key"] in effort.rows(tuple(SETS), ("BRE",))]
     return [
         Entry(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import MAX_MIN
 from ..judge import mean_of
 from ..published import published
@@ -66,11 +66,11 @@ def _notes(dataset: str, method: str) -> tuple[str, ...]:
     return {"Bat-SVC": (_BATS,), "Fisher-SVC": (_COSTS,), "LD-SVC": (_COSTS,), "MaxMin-SVC": (_MAXIMISER,)}.get(method, ())
 
 
-def _keys(effort: Effort) -> Sequence[str]:
+def _keys(effort: ProtocolSize) -> Sequence[str]:
     return effort.rows(tuple(SETS), ("BRE",))
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     found = [
         Entry(
             (r["dataset"], r["method"]),
@@ -119,7 +119,7 @@ def _test(wins: int, sets: int) -> dict[str, float]:
     return {"wins": wins, "p": float(binom.sf(wins - 1, sets, _CHANCE)), "beyond": float(binom.sf(wins, sets, _CHANCE))}
 
 
-def _binomial(effort: Effort) -> Sequence[Entry]:
+def _binomial(effort: ProtocolSize) -> Sequence[Entry]:
     """The paper's count and test from its own table, then from what is measured."""
     printed = (Run.of(PRINTED),)
     every = tuple(run for key in _keys(effort) for method in METHODS for run in accuracy_runs(effort, key, method))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import MAX_MIN
 from ..judge import mean_of
 from ..published import published
@@ -20,7 +20,7 @@ _TEN = (
 )
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     keys = effort.rows(tuple(SETS), ("BRE",))
     return [
         Entry(

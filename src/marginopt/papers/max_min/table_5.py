@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...selection import MaxMinSelector, select
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import MAX_MIN
 from ..judge import mean_of
 from ..published import published
@@ -53,7 +53,7 @@ def _at(run: Mapping[str, Any]) -> dict[str, Any]:
 AT = Experiment("max-min at a given gamma", _at, lambda run: (run["dataset"],))
 
 
-def _runs(effort: Effort, gamma: str) -> tuple[Run, ...]:
+def _runs(effort: ProtocolSize, gamma: str) -> tuple[Run, ...]:
     return tuple(Run.of(AT, dataset=SETS["PAR"], gamma=float(gamma), seed=seed) for seed in effort.repetitions(30))
 
 
@@ -66,7 +66,7 @@ def _judged_by(there: Published | None, method: str) -> Published | None:
     return None if there is None else replace(there, deviation=float(row["std"]))
 
 
-def _table_5(effort: Effort) -> Sequence[Entry]:
+def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
     found = []
     for r in published("maxmin_tables5_6_parkinsons"):
         method = r["selector"]
@@ -90,7 +90,7 @@ def _table_5(effort: Effort) -> Sequence[Entry]:
     return found
 
 
-def _table_6(effort: Effort) -> Sequence[Entry]:
+def _table_6(effort: ProtocolSize) -> Sequence[Entry]:
     (r,) = (r for r in published("maxmin_tables5_6_parkinsons") if r["selector"] == "MaxMin-SVC")
     runs = accuracy_runs(effort, "PAR", "MaxMin-SVC")
     hinge = _judged_by(Published.of(r["test_acc_pct"]), "CV-SVC")

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, svg_of
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import NPSVC
 from ..record import Experiment, PaperFigure, Results, Run
 from .table_3 import network, parts_of
@@ -52,7 +52,7 @@ def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
 EVOLUTION = Experiment("npsvc deep evolution", _trained, lambda run: (run["dataset"],))
 
 
-def _runs(effort: Effort, dataset: str, labels: Sequence[str]) -> list[Run]:
+def _runs(effort: ProtocolSize, dataset: str, labels: Sequence[str]) -> list[Run]:
     return [
         Run.of(
             EVOLUTION, dataset=dataset, objective=_TRAINED[k][0], hypothesis=_TRAINED[k][1], epochs=effort.grid(*_EPOCHS), seed=0
@@ -112,7 +112,7 @@ class _Evolution:
     title: str
     caption: str  #: with {dataset}
 
-    def needs(self, effort: Effort) -> Sequence[Run]:
+    def needs(self, effort: ProtocolSize) -> Sequence[Run]:
         """Every label on the sets that the effort has."""
         sets = effort.rows((self.dataset, _AT_HAND), (_AT_HAND,))
         return [run for dataset in sets for run in _runs(effort, dataset, self.shown)]

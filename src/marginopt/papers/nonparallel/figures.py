@@ -14,7 +14,7 @@ from ...estimators.npsvc import KernelNPSVC
 from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
 from ...pictures.nonparallel import draw_training
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import NPSVC
 from ..record import Experiment, PaperFigure, Results, Run
 from .protocol import points_of, split_of
@@ -74,7 +74,7 @@ SWEEP = Experiment("npsvc sensitivity", _sweep, lambda run: (run["dataset"],))
 EVOLUTION = Experiment("npsvc evolution", _evolution, lambda run: (run["dataset"],))
 
 
-def _evolved(effort: Effort) -> Sequence[Run]:
+def _evolved(effort: ProtocolSize) -> Sequence[Run]:
     name = effort.rows(("binalpha",), ("digits",))[0]
     return [Run.of(EVOLUTION, dataset=name, seed=0, points=effort.grid(0, 1000))]
 
@@ -83,8 +83,8 @@ def _evolved(effort: Effort) -> Sequence[Run]:
 _SWEEPS = {"npsvc-figure-a2": ("binalpha",), "npsvc-figure-a3": ("flowers102", "digits")}
 
 
-def _swept(name: str) -> Callable[[Effort], Sequence[Run]]:
-    def needs(effort: Effort) -> Sequence[Run]:
+def _swept(name: str) -> Callable[[ProtocolSize], Sequence[Run]]:
+    def needs(effort: ProtocolSize) -> Sequence[Run]:
         splits = range(1) if effort.thin else effort.repetitions(3)
         return [
             Run.of(SWEEP, dataset=dataset, seed=seed, points=effort.grid(0, 600), parameter=parameter, value=value)

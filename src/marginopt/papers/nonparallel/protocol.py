@@ -20,7 +20,7 @@ from ...estimators.npsvc import KernelNPSVC
 from ...models.arrays import FloatArray
 from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..inputs import data_set, dense
 from ..record import Experiment, Run
 
@@ -77,7 +77,7 @@ def maker(method: str) -> Maker:
     return partial(_shared, "one" if method == PRINTED else "rest")
 
 
-def accuracy_runs(effort: Effort, name: str, method: str, whole: bool = False) -> tuple[Run, ...]:
+def accuracy_runs(effort: ProtocolSize, name: str, method: str, whole: bool = False) -> tuple[Run, ...]:
     """The splits of one cell; a thinned effort takes at most 2,000 points unless it is of the ``whole`` set."""
     points = 0 if whole else effort.grid(0, 2000)
     more = {"classes": _CLASSES[method]} if method in _CLASSES else {}

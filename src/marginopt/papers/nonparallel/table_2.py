@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import NPSVC
 from ..judge import mean_of
 from ..published import published
@@ -87,11 +87,11 @@ _NOBODY = {
 _LARGE = ("20News", "Pendigits", "USPS")
 
 
-def _rows(effort: Effort) -> Sequence[str]:
+def _rows(effort: ProtocolSize) -> Sequence[str]:
     return effort.rows(tuple(SETS), ("Pendigits",))
 
 
-def _notes(effort: Effort, name: str, method: str, one: str) -> tuple[str, ...]:
+def _notes(effort: ProtocolSize, name: str, method: str, one: str) -> tuple[str, ...]:
     """Return notes on a method's cell, in its orientation ``one``."""
     own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
     if _partly(effort, name, one):
@@ -99,17 +99,17 @@ def _notes(effort: Effort, name: str, method: str, one: str) -> tuple[str, ...]:
     return (*own, _OWN[name, one]) if (name, one) in _OWN else own
 
 
-def _whole(effort: Effort, name: str, method: str) -> bool:
+def _whole(effort: ProtocolSize, name: str, method: str) -> bool:
     """Return whether a thinned effort takes all points of a large set: for what is judged, the quick one for the SVM alone."""
     return name in _LARGE and method in METHODS and (method == "SVM" or not effort.one_row)
 
 
-def _partly(effort: Effort, name: str, method: str) -> bool:
+def _partly(effort: ProtocolSize, name: str, method: str) -> bool:
     """Return whether a cell is of fewer points than published."""
     return effort.thin and name in _LARGE and not _whole(effort, name, method)
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     found = []
     for r in published("npsvcpp_table2_accuracy"):
         name, method = r["dataset"], r["method"]
@@ -144,13 +144,13 @@ def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
     return Value(float(ttest_rel(first, second).pvalue), None, len(pairs))
 
 
-def _both(effort: Effort, name: str, rival: str) -> tuple[Run, ...]:
+def _both(effort: ProtocolSize, name: str, rival: str) -> tuple[Run, ...]:
     """The splits of K-NPSVC++ and of a rival, of as many points."""
     whole = _whole(effort, name, rival) and _whole(effort, name, _OURS)
     return (*accuracy_runs(effort, name, _OURS, whole), *accuracy_runs(effort, name, rival, whole))
 
 
-def _tests(effort: Effort) -> Sequence[Entry]:
+def _tests(effort: ProtocolSize) -> Sequence[Entry]:
     return [
         Entry(
             (r["dataset"], r["method"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import NPSVC
 from ..judge import mean_of
 from ..published import published
@@ -16,7 +16,7 @@ __all__ = ["TABLES"]
 _COLUMNS = ("n_train", "n_test", "features", "classes")
 
 
-def _entries(effort: Effort) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = [r for r in published("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
     return [
         Entry(

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...models.arrays import FloatArray
-from ..effort import Effort
+from ..effort import ProtocolSize
 from ..four import NPSVC
 from ..inputs import data_set, dense
 from ..judge import mean_of
@@ -100,14 +100,14 @@ def _on_one_thread() -> None:
 DEEP = Experiment("npsvc deep", _deep, lambda run: (run["dataset"],))
 
 
-def _runs(effort: Effort, name: str, criterion: str) -> tuple[Run, ...]:
+def _runs(effort: ProtocolSize, name: str, criterion: str) -> tuple[Run, ...]:
     epochs, points = effort.grid((_EPOCHS[0], 0), (_EPOCHS[1], 2000))
     return tuple(
         Run.of(DEEP, dataset=name, criterion=criterion, seed=seed, epochs=epochs, points=points) for seed in effort.repetitions(3)
     )
 
 
-def _entries(effort: Effort, facts: str, field: str, scale: float, compared: bool) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, compared: bool) -> Sequence[Entry]:
     found = []
     for r in published(facts):
         criterion = r["criterion"]

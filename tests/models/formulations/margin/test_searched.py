@@ -34,7 +34,7 @@ def composed(loss: Any = "ramp", regulariser: Any = "l2", n: int = 6, **parts: A
 
 def read(model: mo.Margin) -> MarginProblem:
     view = model.view(MarginProblem)
-    assert view is not None, model.unviewed
+    assert view is not None, model.no_view_reason
     return view
 
 
@@ -132,7 +132,7 @@ def test_points_of_a_norm_are_its_atoms() -> None:
     assert view.free
     flat = composed("ramp", margin.KernelWeightsL1(points[:1], 0.5), intercept="free")
     assert flat.view(MarginProblem) is None
-    assert "KernelWeightsL1" in flat.unviewed
+    assert "KernelWeightsL1" in flat.no_view_reason
 
 
 def test_domains_become_bounds_rows_and_whole_coefficients() -> None:
@@ -280,7 +280,7 @@ def test_what_stands_in_the_way_is_said(parts: dict[str, Any], words: str) -> No
     model = composed(**parts)
     assert model.view(MarginProblem) is None
     with pytest.raises(mo.UnsupportedModelError, match=words):
-        raise mo.UnsupportedModelError(model.unviewed)
+        raise mo.UnsupportedModelError(model.no_view_reason)
 
 
 def test_a_free_intercept_needs_no_bound() -> None:
@@ -297,7 +297,7 @@ def test_more_atoms_than_a_norm_is_written_by() -> None:
     for regulariser in (margin.L1(), margin.L0L1(0.0, 1.0)):
         model = mo.Margin(X, [1.0, -1.0], "ramp", regulariser)
         assert model.view(MarginProblem) is None
-        assert type(regulariser).__name__ in model.unviewed
+        assert type(regulariser).__name__ in model.no_view_reason
 
 
 def test_bad_indices_are_refused_by_the_view_as_by_the_form() -> None:
@@ -317,7 +317,7 @@ def test_rows_in_blocks_have_no_view() -> None:
     X, y = clouds(0, 6, 2, 0.5, order="turns", first=-1.0)
     model = mo.Margin(MemoryRows(X), y, "hinge")
     assert model.view(MarginProblem) is None and model.view(LinearProblem) is not None
-    assert "rows in blocks" in model.unviewed
+    assert "rows in blocks" in model.no_view_reason
 
 
 def test_every_nonconvex_pair_of_a_loss_and_a_regulariser_is_read_within_a_box() -> None:
