@@ -32,7 +32,7 @@ from marginopt.relaxations import relax
 from marginopt.solvers.api import solve
 from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof
-from marginopt.warming import warm_up
+from marginopt.warm_up import warm_up
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
 PUBLISHED = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import formulations
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
-from .importing.doors import from_cvxpy, from_gurobi, from_highs, from_pyomo
+from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap

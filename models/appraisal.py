@@ -28,8 +28,8 @@ class Bound:
 class Appraisal:
     """The value of a point, recomputed by the model itself where it has no standard form, or one too large to build.
 
-    The fields are those of a certificate (`solvers.judging.certificate`), in the minimisation sense; ``stationarity`` is the
-    relative residual of the first-order conditions, None where it is not known.
+    The fields are those of a certificate (`solvers.certification.certificate`), in the minimisation sense; ``stationarity`` is
+    the relative residual of the first-order conditions, None where it is not known.
     """
 
     objective: float

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 from ..display import Display
 from .appraisal import Appraisal, Bound, CountedCost
 from .arrays import FloatArray
-from .handing_over import ExportMethods
-from .looks.explanation import Explanation, Solution, explain
+from .export_methods import ExportMethods
+from .inspection.explanation import Explanation, Solution, explain
 from .stated import FormulationBase
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Model(FormulationBase, ExportMethods):
         """Return the explanation of a result: the meaning of its multipliers, active constraints, support vectors, misclassified
         points.
 
-        Printable; ``.picture()`` draws it where the data have two features (`models.looks.explanation`).
+        Printable; ``.picture()`` draws it where the data have two features (`models.inspection.explanation`).
         """
         return explain(self, result)
 
@@ -141,8 +141,8 @@ class Model(FormulationBase, ExportMethods):
         Returns
         -------
         Model
-            A `models.changes.changed.Changed`: labels, scores, summary and explanations are the model's. Solvers that read a
-            structural view of the model do not read it; those that read its form do.
+            A `models.changes.changed_model.Changed`: labels, scores, summary and explanations are the model's. Solvers that read
+            a structural view of the model do not read it; those that read its form do.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Model(FormulationBase, ExportMethods):
         UnsupportedModelError
             Not convex by CVXPY's rules (DCP), other cones than a form holds, or a model without a standard form.
         """
-        from .changes.changed import with_constraint
+        from .changes.changed_model import with_constraint
 
         return with_constraint(self, stated)
 
@@ -171,7 +171,7 @@ class Model(FormulationBase, ExportMethods):
         InputError, UnsupportedModelError
             As `with_constraint`; neither variables nor a cost.
         """
-        from .changes.changed import with_variables
+        from .changes.changed_model import with_variables
 
         return with_variables(self, variables, cost)
 
@@ -190,7 +190,7 @@ class Model(FormulationBase, ExportMethods):
         UnsupportedModelError
             The model has no standard form.
         """
-        from .changes.changed import with_fixed
+        from .changes.changed_model import with_fixed
 
         return with_fixed(self, values)
 
@@ -202,7 +202,7 @@ class Model(FormulationBase, ExportMethods):
         UnsupportedModelError
             The model has no standard form.
         """
-        from .changes.changed import relaxed
+        from .changes.changed_model import relaxed
 
         return relaxed(self)
 

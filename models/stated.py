@@ -14,7 +14,7 @@ from ..display import Displayed
 from ..errors import UnsupportedModelError
 from .appraisal import Appraisal, Bound
 from .arrays import FloatArray
-from .looks.explained import PointExplanation
+from .inspection.point_explanation import PointExplanation
 from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian
@@ -103,7 +103,7 @@ class FormulationBase(Displayed, ABC):
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
 
-        A solver stops beside such an optimum; the point itself is judged then (`solvers.judging.zero_optimum`).
+        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.zero_optimum`).
         """
         form = self.form
         inside = (form.lower <= 0.0).all() and (form.upper >= 0.0).all() and form.r == 0.0
@@ -150,7 +150,7 @@ class FormulationBase(Displayed, ABC):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
-        Two classes separated by f(x) are told by `models.looks.explained.two_classes`.
+        Two classes separated by f(x) are told by `models.inspection.point_explanation.two_classes`.
         """
         return PointExplanation()
 

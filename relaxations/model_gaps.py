@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import InputError
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from ..solvers.asked import SolverLike
 from ..solvers.records.options import Options
+from ..solvers.solver_spec import SolverLike
 from .reduction import Reduction
 from .registry import get_relaxation
 from .report.report import GapReport

@@ -3,9 +3,12 @@
 import sys
 import types
 
-from ..models.looks.conflict import Conflict
+from ..models.inspection.conflict import Conflict
 from .api import compare, solve
-from .asked import SolverLike
+from .certification.certificate import Certificate
+from .certification.result import Claim, Result
+from .certification.result_file import load_result, save_result
+from .certification.separability import Separability, separability
 from .checks.conflict import conflict
 from .checks.point import certify
 from .checks.verify import Verification
@@ -13,10 +16,6 @@ from .compare import Comparison
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
 from .interface.solver import Gives, Solver, SolverInfo
-from .judging.certificate import Certificate
-from .judging.result import Claim, Result
-from .judging.result_file import load_result, save_result
-from .judging.separability import Separability, separability
 from .path import SolutionPath, path
 from .read_solution import read_solution
 from .records.answer import Answer
@@ -25,6 +24,7 @@ from .records.options import Options
 from .records.status import Status
 from .records.trace import Trace, TraceRow, relative_gap
 from .registry import SolverTable, all_solvers, get_solver, solvers
+from .solver_spec import SolverLike
 
 __all__ = [
     "Algorithm",

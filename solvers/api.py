@@ -9,13 +9,13 @@ from ..errors import InputError, MarginoptError
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import SolverLike, SolverSpec, resolve_all
+from .certification.result import Result
 from .compare import Comparison, ComparisonRow
 from .interface.native_options import near_misses
-from .judging.result import Result
 from .parallel import Cluster, choose_executor
 from .records.options import COMMON, Options
 from .solve import solve_problem
+from .solver_spec import SolverLike, SolverSpec, resolve_all
 
 __all__ = ["compare", "solve"]
 

@@ -13,8 +13,8 @@ from ..display import Display, Displayed, Tabular
 from ..drawing import colour_of, dash_of, new_axes
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .judging.result import Result
-from .judging.result_file import load_results, save_results
+from .certification.result import Result
+from .certification.result_file import load_results, save_results
 
 __all__ = ["Comparison", "ComparisonRow"]
 

@@ -14,11 +14,10 @@ from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import SolverLike, SolverSpec, resolve
 from .auto import choose
+from .certification.result import Result
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
-from .judging.result import Result
 from .parallel import Cluster, Executor, choose_executor
 from .records.answer import Update, UpdateKind
 from .records.options import Options
@@ -26,6 +25,7 @@ from .records.status import Status
 from .registry import get_solver
 from .solution_path import FIXED, SolutionPath, stated_at, was_updated
 from .solve import solve_problem
+from .solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["SolutionPath", "path"]
 

@@ -22,7 +22,7 @@ from ..models.model import Model
 from ..models.program.cones import Feature
 from ..models.program.form import StandardForm
 from .backends.clarabel import Clarabel
-from .judging.certificate import Certificate, certify
+from .certification.certificate import Certificate, certify
 from .records.answer import Answer
 from .records.options import Options
 from .records.status import Status

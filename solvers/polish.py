@@ -18,7 +18,7 @@ from ..models.program.cones import Nonnegative, Zero
 from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
-from .judging.certificate import certify
+from .certification.certificate import certify
 from .records.options import Options
 
 __all__ = ["Polished", "fix_integers", "polish", "polished"]

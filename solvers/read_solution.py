@@ -10,9 +10,9 @@ from ..models.bare_form import as_model
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .certification.result import Result
 from .interface.kept_model import Kept
 from .interface.solver import Solver, SolverInfo
-from .judging.result import Result
 from .records.answer import Answer
 from .records.licence import OPEN
 from .records.options import Options

@@ -20,7 +20,7 @@ from .. import extensions
 from ..display import Display, Displayed, Tabular
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.model import Model
-from .interface.deferred import loaded
+from .interface.deferred_import import loaded
 from .interface.solver import Solver
 from .interface.versions import installed_version
 from .records.licence import Licence, LicenceState

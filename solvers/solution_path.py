@@ -14,8 +14,8 @@ from ..models.arrays import FloatArray
 from ..models.changes.change import FixedVariables
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .judging.result import Result
-from .judging.result_file import load_results, save_results
+from .certification.result import Result
+from .certification.result_file import load_results, save_results
 from .records.answer import UpdateKind
 
 __all__ = ["FIXED", "SolutionPath", "stated_at", "was_updated"]

@@ -26,24 +26,23 @@ from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
 from ..models.program.equations import solved_until
 from ..models.program.form import StandardForm
-from .asked import SolverLike, SolverSpec, resolve
 from .auto import choose
+from .certification.answer_validation import validate_answer
+from .certification.certificate import Certificate, certify
+from .certification.complete_claim import CompletedClaim, complete_claim, unbounded_integer_ray, with_multipliers
+from .certification.import_checks import compare_with_sources
+from .certification.model_certificate import certify_by_model
+from .certification.newton_refinement import NOTE as SHARPENED, refine_by_newton
+from .certification.rays import Ray
+from .certification.result import Result
+from .certification.separability import separability
+from .certification.verdict import Verdict, below_solver_tolerance, big_m_exceeds_tolerance, exceeds_cutoff, verdict
+from .certification.zero_optimum import NOTE, Values, nearby_zero_objective_point
 from .interface.kept_model import Kept
 from .interface.linear_rows import unused_start
 from .interface.solver import Gives, Solver
+from .interface.subprocess_limit import time_limit_remark
 from .interface.versions import version_of
-from .interface.watched import time_limit_remark
-from .judging.appraised import certify_by_model
-from .judging.certificate import Certificate, certify
-from .judging.imported import compare_with_sources
-from .judging.rays import Ray
-from .judging.result import Result
-from .judging.separability import separability
-from .judging.sharpened import NOTE as SHARPENED, refine_by_newton
-from .judging.supplied import CompletedClaim, complete_claim, unbounded_integer_ray, with_multipliers
-from .judging.verdict import Verdict, below_solver_tolerance, big_m_exceeds_tolerance, exceeds_cutoff, verdict
-from .judging.well_formed import validate_answer
-from .judging.zero_optimum import NOTE, Values, nearby_zero_objective_point
 from .point_search import refuted, unresolved
 from .polish import polished
 from .records.answer import Answer
@@ -51,6 +50,7 @@ from .records.licence import Licence
 from .records.options import Options
 from .records.status import Status
 from .registry import get_solver, readers, require
+from .solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["judge", "solve_problem"]
 

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from marginopt.conformance.kkt import broken_conditions
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.result import Result
 
 # A shell that starts the suite in the background has it ignore SIGINT, and so would every process it starts: the tests of Ctrl-C
 # need the default.

@@ -18,7 +18,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.relaxations import heuristic
 from marginopt.solvers.api import solve
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.result import Result
 
 SHIFTS = (10.0, 0.1)
 

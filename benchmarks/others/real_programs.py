@@ -21,8 +21,8 @@ from marginopt.instances import StoredProgram
 from marginopt.instances.programs import MAROS_MESZAROS
 from marginopt.models import StandardForm
 from marginopt.solvers.api import solve
-from marginopt.solvers.judging.rays import farkas_proves
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.rays import farkas_proves
+from marginopt.solvers.certification.result import Result
 
 #: Solvers of each collection; SCIP and Gurobi are there for whole numbers elsewhere.
 SOLVERS = {

@@ -27,7 +27,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models.arrays import FloatArray
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.margin.algorithm import MarginBB
-from marginopt.warming import warm_up
+from marginopt.warm_up import warm_up
 
 GENERAL = {"gurobi": ("Gurobi", COLOURS[1]), "scip": ("SCIP", COLOURS[2]), "highs": ("HiGHS", COLOURS[3])}
 OURS = COLOURS[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.models.kernels.kernels import RBF
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.result import Result
 
 STYLES = {"fw": ("FW", "#D55E00"), "mfw": ("MFW", "#0072B2"), "smo": ("SMO, second order", "#009E73")}
 

@@ -30,7 +30,7 @@ from marginopt.papers.reproduce import reproduce
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
 from marginopt.selection import select
-from marginopt.solvers.parallel.team import AsynchronousExecutor
+from marginopt.solvers.parallel.executor import AsynchronousExecutor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 

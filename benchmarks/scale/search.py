@@ -11,7 +11,7 @@ costs, and the log of slices where the workers waited, and which share of their 
 checkpoint, and has the one proof log of all legs checked to its end, on the cluster and by one process.
 
 ``... simulate`` records the tree of the same problem (nodes, children, work of each) and drives the coordinator's own rule for
-handing out slices (`solvers.zero_one.subtrees.engine`) by a simulated clock for 2 to 1,024 workers.
+handing out slices (`solvers.zero_one.distributed.engine`) by a simulated clock for 2 to 1,024 workers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from trees import Costs, recorded, simulate
 
 import marginopt as mo
 from marginopt.models.memory import most_held
-from marginopt.solvers.zero_one.subtrees import engine as rule, shares
+from marginopt.solvers.zero_one.distributed import batch_size, engine as rule
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
@@ -136,7 +136,7 @@ def killed(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    shares.LONG = 0.2  # seconds of a slice: a search of seconds shall have many
+    batch_size.LONG = 0.2  # seconds of a slice: a search of seconds shall have many
     begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.take_in
 
     def told(text: str) -> None:
@@ -177,7 +177,7 @@ def continued(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    shares.LONG, shares.SHORT, shares.FEW = 0.2, 0.05, 32  # a search of seconds shall have many slices
+    batch_size.LONG, batch_size.SHORT, batch_size.FEW = 0.2, 0.05, 32  # a search of seconds shall have many slices
     take_in, arrived = rule.SubtreeEngine.take_in, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...rows import Rows, SparseBlock
 from ..arrays import FloatArray
-from .stored import Buffer, StoredArray
+from .stored_rows import Buffer, StoredArray
 
 __all__ = ["DenseRows", "SparseRows"]
 

@@ -17,8 +17,8 @@ from ..arrays import FloatArray, Label, encode_labels
 from ..formats.compressed import as_path, stem, suffix
 from ..formats.readers import LIBSVM_SUFFIXES
 from .files import DenseRows, SparseRows
-from .stored import StoredArray, stored_in_npz, stored_npy
-from .unpacked import ArrayFolder, unpacked_libsvm, unpacked_member, unpacked_parquet
+from .stored_rows import StoredArray, stored_in_npz, stored_npy
+from .unpacked_arrays import ArrayFolder, unpacked_libsvm, unpacked_member, unpacked_parquet
 
 __all__ = ["OpenedRows", "open_rows"]
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
+from ..inspection.point_explanation import ON, PointExplanation, PointRow, positive
 from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..looks.explained import ON, PointExplanation, PointRow, positive
 from ..record import DataKind, FormulationInfo
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP

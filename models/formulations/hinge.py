@@ -24,17 +24,17 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
+from ..inspection.point_explanation import PointExplanation, priced, two_classes
 from ..linear_view import LinearProblem
-from ..looks.explained import PointExplanation, priced, two_classes
 from ..model import Bound, CountedCost, Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus
 from .linear import linear_summary, price_words, priced_sum, warn_about_features
-from .margin.composing import unchecked_margin
 from .margin.losses.hinge import Hinge
 from .margin.model import Margin
+from .margin.unchecked import unchecked_margin
 
 __all__ = ["HingeSVM"]
 

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
+from ..inspection.point_explanation import PointExplanation, two_classes, weighed
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..looks.explained import PointExplanation, two_classes, weighed
 from ..model import Model
 
 __all__ = ["KernelSVMDual"]

@@ -10,9 +10,9 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, row_norms_squared
 from ..rounding import gamma as gamma_n
+from .functions.callable_kernel import CallableKernel, Precomputed
 from .functions.distances import cross_products, squared_distances
 from .functions.gamma import GammaRule, check_gamma, gamma_by_rule, gamma_number, shown_gamma
-from .functions.given import CallableKernel, Precomputed
 from .functions.kernel import DistanceKernel, Kernel, NormalisedKernel, ParameterRange, RadialKernel
 
 __all__ = [

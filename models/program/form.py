@@ -20,9 +20,9 @@ import numpy as np
 from ...display import Display, Displayed
 from ...drawing import Picture
 from ..arrays import FloatArray
-from ..handing_over import ExportMethods
-from ..looks.inspection import FormReport, inspect_form
-from ..looks.spy import spy
+from ..export_methods import ExportMethods
+from ..inspection.inspection import FormReport, inspect_form
+from ..inspection.spy import spy
 from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData
@@ -86,11 +86,11 @@ class StandardForm(Displayed, FormData, ExportMethods):
         return Display(lines[0], text="\n".join(lines[1:]))
 
     def inspect(self) -> FormReport:
-        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.looks.inspection`)."""
+        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.inspection.inspection`)."""
         return inspect_form(self)
 
     def spy(self) -> Picture:
-        """A picture of the structure: where the non-zeros are, by block and constraint (`models.looks.spy`)."""
+        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspection.spy`)."""
         return spy(self)
 
     def replace(self, **changes: Any) -> StandardForm:

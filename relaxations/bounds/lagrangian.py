@@ -34,7 +34,7 @@ from ...solvers.solve import solve_problem
 from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, restated
 from ..relaxation import Relaxation
-from .priced import LagrangianRelaxation
+from .priced_points import LagrangianRelaxation
 
 __all__ = ["Lagrangian", "LagrangianRelaxation"]
 

@@ -12,7 +12,7 @@ from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.model import Margin
 from ...models.program.form import StandardForm
 from .hulls import PointHulls
-from .lifted import LiftedHulls
+from .lifted_program import LiftedHulls
 from .reductions import ComposedReduction, bounded_by_reach
 from .single import SingleHulls
 

@@ -17,7 +17,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..reduction import LiftedDual, Reduction, without_warnings
-from .carried import with_changed_rows
+from .changed_rows import with_changed_rows
 from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 
 __all__ = ["ComposedReduction", "PartsReduction"]

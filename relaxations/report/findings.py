@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...solvers.judging.kinds import Kind
+from ...solvers.certification.kinds import Kind
 from .data import ReportData, ReportRow
 from .gaps import EXACT, Interval
 from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean

@@ -11,12 +11,12 @@ from ...errors import DataError, InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
-from ...solvers.asked import SolverLike, SolverSpec, resolve
 from ...solvers.records.options import Options
+from ...solvers.solver_spec import SolverLike, SolverSpec, resolve
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations
-from .asked import (
+from .arguments import (
     Problem,
     parse_encodings,
     parse_exact,
@@ -30,12 +30,12 @@ from .asked import (
 from .cells.exact import ExactTask
 from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
+from .cells.model_facts import StatedExactTask, StatedTask
 from .cells.record import InstanceData
 from .cells.relaxation import RelaxationTask
-from .cells.stated import StatedExactTask, StatedTask
 from .cells.subject import InstanceAt, Stated
 from .cells.task import Task
-from .m_words import constants
+from .parse_big_m import constants
 from .store import CellStore, digest
 
 __all__ = ["Plan"]

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ...solvers.asked import SolverLike
 from ...solvers.interface.solver import Solver
 from ...solvers.interface.versions import version_of
 from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
+from ...solvers.solver_spec import SolverLike
 from ..reduction import Reduction
-from .asked import Problem, parse_limits
+from .arguments import Problem, parse_limits
 from .cells.exact import ExactCell
 from .cells.heuristic import HeuristicTask, InstanceCell
 from .cells.kappa import KappaCell
+from .cells.model_facts import StatedTask
 from .cells.relaxation import RelaxationCell
-from .cells.stated import StatedTask
 from .cells.task import Task
 from .machine import blas, machine
 from .plan import Plan

@@ -11,8 +11,8 @@ from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...solvers.asked import SolverLike, SolverSpec
 from ...solvers.records.options import Options
+from ...solvers.solver_spec import SolverLike, SolverSpec
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
 from ..reduction import PENALISED, Reduction, require, restated

@@ -20,7 +20,7 @@ from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import forked_with, run_with_timeout
+from ..interface.subprocess_limit import forked_with, run_with_timeout
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose

@@ -17,15 +17,15 @@ from ...models.export.shared.quadratic_cones import quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..cuts.asked import CUTS, cuts_of, with_cuts
+from ..certification.evidence.newton_polish import newton_polish
 from ..cuts.gurobi import GurobiCuts
+from ..cuts.options import CUTS, cuts_of, with_cuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.linear_rows import unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
-from ..judging.evidence.newton_polish import newton_polish
 from ..records.answer import Answer
 from ..records.licence import Licence
 from ..records.options import Options

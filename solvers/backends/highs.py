@@ -19,7 +19,7 @@ from ..interface.linear_rows import by_label, not_taken, unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import beyond_fork, forked_with
+from ..interface.subprocess_limit import beyond_fork, forked_with
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.program.form import StandardForm
+from ..certification.rays import ray_residual
 from ..interface.recorder import Recorder
-from ..interface.watched import LEFT, CallTimeout, ended, timeout_at
-from ..judging.rays import ray_residual
+from ..interface.subprocess_limit import LEFT, CallTimeout, ended, timeout_at
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status

@@ -17,7 +17,7 @@ from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import run_with_timeout
+from ..interface.subprocess_limit import run_with_timeout
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ..certification.rays import farkas_residual, ray_residual
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.linear_rows import LinearRows, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
-from ..judging.rays import farkas_residual, ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -35,7 +35,7 @@ _STATUS = {
     "PIQP_INVALID_SETTINGS": Status.FAILED,
 }
 
-#: Largest residual (`solvers.judging.rays`) of a ray that counts: a claim without one is not passed on.
+#: Largest residual (`solvers.certification.rays`) of a ray that counts: a claim without one is not passed on.
 _RAY = 1e-5
 #: PIQP's own tolerance for its rays, before its scaling is undone: its 1e-4 ends before they are proofs by our measure.
 _CLAIM = 1e-2 * _RAY

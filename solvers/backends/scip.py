@@ -13,19 +13,19 @@ from ...models.export.native.scip import change_scip, extend_point, to_scip
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..cuts.asked import CUTS, cuts_of, with_cuts
+from ..cuts.options import CUTS, cuts_of, with_cuts
 from ..cuts.scip import include_cuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import polling
+from ..interface.subprocess_limit import polling
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..records.status import Status
-from .scip_words import unheard
+from .scip_output import unheard
 
 __all__ = ["SOLVERS", "Scip"]
 

@@ -1,10 +1,10 @@
 """``conflict``: why a form has no point: an irreducible set of its rows and bounds that no x satisfies together.
 
 A deletion filter on certificates. Every round solves the feasibility problem of what is left; Farkas multipliers that are
-checked (`solvers.judging.rays`) name a smaller set at once, the rows that they price; and a row without which a point exists
-stays for good. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and only if
-the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the proof is
-exact. Otherwise the claim is that of certificates and solvers in floating point, and says so.
+checked (`solvers.certification.rays`) name a smaller set at once, the rows that they price; and a row without which a point
+exists stays for good. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
+only if the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the
+proof is exact. Otherwise the claim is that of certificates and solvers in floating point, and says so.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...models.arrays import BoolArray
 from ...models.bare_form import as_model
-from ...models.handing_over import CONFLICT, ExportMethods
-from ...models.looks.conflict import Conflict
+from ...models.export_methods import CONFLICT, ExportMethods
+from ...models.inspection.conflict import Conflict
 from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
-from ..asked import SolverLike, SolverSpec, resolve
-from ..judging.result import Result
+from ..certification.result import Result
 from ..rational.form import null_vector
 from ..records.options import Options
 from ..records.status import Status
 from ..solve import solve_problem
+from ..solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["conflict"]
 

@@ -15,10 +15,10 @@ from ...errors import InputError
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ..asked import SolverLike
-from ..judging.result import Result
+from ..certification.result import Result
 from ..records.options import Options
 from ..solve import solve_problem
+from ..solver_spec import SolverLike
 
 __all__ = ["DualCheck", "DualRow", "check_duals"]
 

@@ -12,9 +12,9 @@ from ...models.bare_form import as_model
 from ...models.fingerprint import describe, fingerprint
 from ...models.model import Model
 from ...models.program.form import StandardForm
+from ..certification.result import Result
 from ..interface.kept_model import Kept
 from ..interface.solver import Solver, SolverInfo
-from ..judging.result import Result
 from ..rational.form import RationalForm
 from ..records.answer import Answer
 from ..records.licence import OPEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..interface.solver import Solver
-from .factored import ConicFactored
+from .factored_cones import ConicFactored
 from .ipm import ConicIPM
 from .path import ConicPathPoint, conic_path
 

@@ -34,7 +34,7 @@ from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
-from .priced import price_of
+from .priced_cuts import price_of
 from .separator import Cut, Separator
 
 __all__ = ["ConflictCuts"]
@@ -99,7 +99,7 @@ class ConflictCuts(Separator):
 
         ``known`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
         """
-        from ..zero_one.kernels.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from ..zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         if not self.reduced.rows.size:
             return []

@@ -38,7 +38,7 @@ from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..conic.ipm import ConicIPM
 from ..records.options import Options
-from .priced import price_of
+from .priced_cuts import price_of
 from .separator import Cut, Separator
 
 __all__ = ["PerspectiveCuts"]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
 from .exact import Found, beside, count, depth_of, independent, ray
-from .whole import Least, least_count, whole_numbers
+from .integer_points import Least, least_count, whole_numbers
 
 __all__ = ["HalfspaceDepth", "halfspace_depth"]
 

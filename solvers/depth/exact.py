@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import TooLargeError
 from ..rational.form import Vector, solve_linear
-from .whole import least_count, whole_numbers
+from .integer_points import least_count, whole_numbers
 
 __all__ = ["Found", "beside", "count", "depth_of", "independent", "ray"]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from ..interface.by_reference import by_reference
-from ..interface.compiled import Loops
+from ..interface.numba_flags import Loops
 
 __all__ = ["CROWDED", "DONE", "LARGE", "Flats", "next_flat"]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from ..interface.compiled import Loops
+from ..interface.numba_flags import Loops
 
 __all__ = ["Notes", "sweep"]
 

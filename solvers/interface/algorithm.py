@@ -30,7 +30,7 @@ from .recorder import Measure, Recorder, interrupt_flag
 from .solver import Solver, SolverInfo
 
 if TYPE_CHECKING:
-    from .compiling import CompileClock
+    from .compile_times import CompileClock
 
 __all__ = ["Algorithm", "Measure", "Outcome"]
 
@@ -146,7 +146,7 @@ class Algorithm(Solver, Generic[V, S]):
         with pooled(options.threads) if self.pooled else nullcontext():
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
-            from .compiling import compile_clock
+            from .compile_times import compile_clock
 
             with compile_clock(self.info.name, options.progress, self.compiling) as clock:
                 return solver._drive(model, options, clock)

@@ -17,8 +17,8 @@ from ..records.options import Options
 from .bridge_chain import BridgeChain, bringing, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
+from .subprocess_limit import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .versions import version_of
-from .watched import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 
 __all__ = ["Backend"]
 

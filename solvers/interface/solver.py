@@ -2,7 +2,7 @@
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.judging.certificate`).
+answer's certificate is recomputed outside (`solvers.certification.certificate`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..judging.result import Result
+from ..certification.result import Result
 from ..records.answer import Answer
 from ..records.licence import OPEN, Licence
 from ..records.options import Options
@@ -85,7 +85,8 @@ class SolverInfo:
     reference : str
         Where the method is described.
     implementation : str
-        "package.module:Class" of what carries it out, where the record stands apart from it (`solvers.interface.deferred`).
+        "package.module:Class" of what carries it out, where the record stands apart from it
+        (`solvers.interface.deferred_import`).
     """
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..interface.compiled import entry
+from ..interface.numba_flags import entry
 
 __all__ = ["add_squares", "slope", "weigh"]
 

@@ -43,7 +43,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     coefficients that are not 0 regularise; domains, rows, kept points and budgets of errors restrict. A node is a box of w. Two
     points whose margins sum to little there cost at least what their losses cannot both avoid: a matching of such pairs is paid
     first. What it leaves has convex envelopes, constants and hinges, so the rest is a small convex problem whose dual values
-    bound the node and shrink its box (`solvers.margin.kernels`). Budgets have a price in every other round. Integers, rows and
+    bound the node and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
     points that must be kept narrow boxes; where zeros count, a node is split by whether a coefficient is 0.
 
     Parameters
@@ -117,11 +117,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def init(self, view: MarginProblem, options: Options, rng: np.random.Generator) -> MarginState:
         """Rotate, find an incumbent, and plant the root box."""
-        from . import kernels  # Numba comes with it
+        from . import loops  # Numba comes with it
 
         axes = rotated(view)
         tol = options.tolerance(self.info.tolerance)
-        tree = kernels.tree_for(view.A.shape[1], _ROOM, 0.25 * tol)
+        tree = loops.tree_for(view.A.shape[1], _ROOM, 0.25 * tol)
         state = MarginState(view, axes, options, tree)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.into(w) for w in starts], rng)
@@ -141,36 +141,36 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def _ready(self, state: MarginState) -> None:
         """The problem and a node as the loops have them, from here on."""
-        from . import kernels
+        from . import loops
 
         axes = state.rotated
-        state.loops = kernels.problem_of(axes.problem, axes.off(state.value))
-        state.node = kernels.node_for(state.loops)
+        state.loops = loops.problem_of(axes.problem, axes.off(state.value))
+        state.node = loops.node_for(state.loops)
 
     def _begin_log(self, state: MarginState, path: str) -> None:
         """The log, and room for what its nodes say until they are written."""
-        from . import kernels
+        from . import loops
 
         node = state.node
         state.log = ProofLog(path, state.problem, state.rotated.V, self._cut(state), state.loops)
-        most = kernels.most_of_a_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * kernels.ROUNDS)
+        most = loops.most_of_a_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * most + _HELD))
 
     def _search(self, state: MarginState, starts: list[FloatArray], rng: np.random.Generator) -> None:
         """The convex-concave procedure from the given points, and from solutions with random weights of the points."""
-        from . import kernels
+        from . import loops
 
         axes, at = state.rotated, state.rotated.problem
         n, p = at.A.shape
-        problem = kernels.problem_of(at)
-        node = kernels.node_for(problem)
+        problem = loops.problem_of(at)
+        node = loops.node_for(problem)
         most = reference(at, problem, node, starts)
         low, high = axes.reach(most)
         state.descents = Descents(problem, node, low, high, most, state.tree)
         for w in starts:
             state.descents.descend(w)
-        wide = kernels.problem_of(replace(at, loss=convex_of(at.loss)))
-        first = Descents(wide, kernels.node_for(wide), low, high, most)
+        wide = loops.problem_of(replace(at, loss=convex_of(at.loss)))
+        first = Descents(wide, loops.node_for(wide), low, high, most)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)
             wide.costs[:n] = at.costs * rng.random(n)
@@ -178,7 +178,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def advance(self, state: MarginState, seconds: float) -> Outcome:
         """Nodes, as many as the clock allows."""
-        from . import kernels
+        from . import loops
 
         end = time.perf_counter() + seconds
         if state.known and state.value <= 0.0:
@@ -191,7 +191,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else FIRST
             nodes = int(min(left, timely, state.batch))
             begin, before = time.perf_counter(), int(state.tree.count[1])
-            code = kernels.explore(state.loops, state.node, state.tree, nodes)
+            code = loops.explore(state.loops, state.node, state.tree, nodes)
             state.rate = max(1.0, (int(state.tree.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
             state.batch = 2 * nodes
             if state.log is not None:
@@ -199,11 +199,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                 state.tree.count[2] = 0
                 if state.log.fault is not None:
                     return Outcome.UNWRITTEN
-            if code == kernels.DONE:
+            if code == loops.DONE:
                 return self._end(state)
             if state.loops.restricted:
                 self._descend(state)
-            if code == kernels.FULL and not self._grown(state):
+            if code == loops.FULL and not self._grown(state):
                 return Outcome.MEMORY_LIMIT
             if time.perf_counter() >= end:
                 return Outcome.RUNNING

@@ -20,7 +20,7 @@ from ..zero_one.proof.log_file import LogFile
 from .check.statement import FORMAT, LoggedMarginProblem
 
 if TYPE_CHECKING:
-    from . import kernels
+    from . import loops
 
 __all__ = ["ProofLog"]
 
@@ -46,7 +46,7 @@ class ProofLog:
         The problem as the loops have it: terms, and prices of budgets.
     """
 
-    def __init__(self, path: str, problem: MarginProblem, V: FloatArray, cut: float, loops: kernels.LoopProblem) -> None:
+    def __init__(self, path: str, problem: MarginProblem, V: FloatArray, cut: float, loops: loops.LoopProblem) -> None:
         self._file, self._V, self._problem = LogFile(path), V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]

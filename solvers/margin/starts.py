@@ -10,10 +10,10 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.margin_view import Corners, MarginProblem
-from ..interface.watched import beyond_fork
+from ..interface.subprocess_limit import beyond_fork
 
 if TYPE_CHECKING:
-    from . import kernels
+    from . import loops
 
 #: Coefficients that nothing bounds are sought up to so many times what makes a margin of 1 of a row of the median length.
 _FAR = 1e4
@@ -85,11 +85,11 @@ def most_of_the_domain(view: MarginProblem) -> float:
     return 2.0 * float(view.curvature @ far**2 + norm + view.price.sum() + losses) + 1.0
 
 
-def reference(view: MarginProblem, problem: kernels.LoopProblem, node: kernels.LoopNode, starts: list[FloatArray]) -> float:
+def reference(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
     """The least objective of the starting points that are the problem's, or what points of the domain do not exceed."""
-    from . import kernels
+    from . import loops
 
-    return min([most_of_the_domain(view), *(kernels.objective(problem, node, w) for w in starts)])
+    return min([most_of_the_domain(view), *(loops.objective(problem, node, w) for w in starts)])
 
 
 def convex_of(loss: Corners) -> Corners:
@@ -117,8 +117,8 @@ class Descents:
 
     def __init__(
         self,
-        problem: kernels.LoopProblem,
-        node: kernels.LoopNode,
+        problem: loops.LoopProblem,
+        node: loops.LoopNode,
         low: FloatArray,
         high: FloatArray,
         most: float,
@@ -142,15 +142,15 @@ class Descents:
 
     def _to(self, w: FloatArray, gone: FloatArray) -> FloatArray:
         """A descent with some coefficients held at 0; w is changed."""
-        from . import kernels
+        from . import loops
 
         node = self.node
         node.lo[:], node.hi[:], node.marks[:] = np.where(gone, 0.0, self._low), np.where(gone, 0.0, self._high), 0.0
         np.clip(w, node.lo, node.hi, out=w)
-        value = kernels.descend(self.problem, node, w, self._most)
+        value = loops.descend(self.problem, node, w, self._most)
         if value < _NOTHING * self._most:  # an optimum of 0, where margins should not be short in their last digits
             for other in (np.array([float(f"{x:.10g}") for x in w.tolist()]), np.clip(w * (1.0 + 1e-9), node.lo, node.hi)):
-                found = kernels.objective(self.problem, node, other)
+                found = loops.objective(self.problem, node, other)
                 value, w = (found, other) if found <= value else (value, w)
         if self._tree is not None and value < self._tree.state[0]:
             self._tree.state[0], self._tree.state[3], self._tree.found[:] = value, 1.0, w

@@ -12,7 +12,7 @@ from .proof import ProofLog
 from .rotated import Rotated
 
 if TYPE_CHECKING:
-    from . import kernels
+    from . import loops
 
 __all__ = ["FIRST", "MarginState"]
 
@@ -28,7 +28,7 @@ class MarginState:
     problem: MarginProblem
     rotated: Rotated
     options: Options
-    tree: kernels.Tree
+    tree: loops.Tree
     descents: Any = None  #: `Descents`, and the problem and a node as the loops have them
     loops: Any = None
     node: Any = None

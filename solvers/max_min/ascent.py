@@ -13,13 +13,13 @@ from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
-from ..asked import SolverLike, SolverSpec, resolve
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..simplex.answer import simplex_multipliers
+from ..solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 

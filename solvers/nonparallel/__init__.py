@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..interface.deferred import deferred, implementations
+from ..interface.deferred_import import deferred, implementations
 from ..interface.solver import Solver
 from .records import RECORDS
 

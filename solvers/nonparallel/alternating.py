@@ -15,7 +15,6 @@ from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradient
 from ...models.formulations.stiefel import polar
 from ...models.views import StiefelProblem
-from ..asked import SolverLike
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
@@ -24,8 +23,9 @@ from ..records.options import Options
 from ..records.trace import relative_gap
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
+from ..solve_raw import solve_raw
+from ..solver_spec import SolverLike
 from ..stiefel.ascent import orthonormal_start
-from ..unjudged import solve_raw
 from . import records
 from .state import NPSVCState, NPSVCStep
 

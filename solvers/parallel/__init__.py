@@ -1,6 +1,6 @@
 """Executors of independent tasks: this process, joblib's workers, a Dask or a Ray cluster, by one mechanism."""
 
-from .team import Executor, SerialExecutor
-from .teams import Cluster, choose_executor
+from .choose_executor import Cluster, choose_executor
+from .executor import Executor, SerialExecutor
 
 __all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor"]

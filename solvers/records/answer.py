@@ -70,7 +70,7 @@ class Answer:
     root_bound : float, optional
         The bound of a tree search before its first branching.
     farkas : mapping of label to array, optional
-        Multipliers by constraint that prove infeasibility (`solvers.judging.rays`).
+        Multipliers by constraint that prove infeasibility (`solvers.certification.rays`).
     ray : mapping of label to array, optional
         Direction by block that proves unboundedness.
     stationarity : float, optional

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..interface.compiled import Loops
+from ..interface.numba_flags import Loops
 
 __all__ = ["entry", "inner"]
 

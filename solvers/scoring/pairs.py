@@ -10,7 +10,7 @@ import numpy as np
 from .box_program import BoxProgram, Relaxed
 from .multipliers import Box, NodeBound, Scores
 from .reduced import ReducedScoringProblem
-from .violated import Violated
+from .violation_count import Violated
 
 __all__ = ["PairProgram"]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..interface.deferred import deferred, implementations
+from ..interface.deferred_import import deferred, implementations
 from ..interface.solver import Solver
 from .records import RECORDS
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when 
     from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
     from .projected_gradient.accelerated import AcceleratedProjection
     from .projected_gradient.pga import ProjectedGradient
+    from .smo.auto_simplex import AutoSimplex
     from .smo.box import BoxSMO
-    from .smo.choose import AutoSimplex
     from .smo.simplex import SMO
 
 __all__ = [

@@ -16,7 +16,7 @@ _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-W
 
 AUTO_SIMPLEX = SolverInfo(
     name="auto-simplex",
-    implementation="marginopt.solvers.simplex.smo.choose:AutoSimplex",
+    implementation="marginopt.solvers.simplex.smo.auto_simplex:AutoSimplex",
     rank={Purpose.STRUCTURE: 4},
     summary="smo, its precision, cache and start chosen by size, gap and memory",
     views=(SimplexQP,),

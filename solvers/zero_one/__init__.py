@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..interface.solver import Solver
 from .algorithm import ZeroOneBB
-from .transfer import SolvedProblem
+from .reuse import SolvedProblem
 
 __all__ = ["SOLVERS", "SolvedProblem", "ZeroOneBB"]
 

@@ -23,24 +23,24 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
 from ..interface.solver import Gives, SolverInfo
 from ..parallel import Cluster
-from ..parallel.teams import cluster_executor
+from ..parallel.choose_executor import cluster_executor
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from ..records.rank import Purpose
 from .engines.engine import Limits, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .pieces import check_pieces, checkpoint_of, resume_search, write_checkpoint
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import for_boxes, reduce_problem
-from .smallest import smallest_problem
+from .resume import check_pieces, checkpoint_of, resume_search, write_checkpoint
+from .reuse import SolvedProblem, as_solved_problem, ends_first
+from .schedule import EngineName, engine_at_checkpoint, first_engine, heuristic_is_due
 from .state import ZeroOneState
-from .transfer import SolvedProblem, as_solved_problem, ends_first
-from .turns import EngineName, engine_at_checkpoint, first_engine, heuristic_is_due
+from .warm_up_instance import smallest_problem
 
 if TYPE_CHECKING:
     from ...models.model import Model
-    from ..judging.result import Result
+    from ..certification.result import Result
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -64,7 +64,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points. Their solutions are tried as incumbents, and
-        their proved bounds yield a lower bound (`solvers.zero_one.transfer`), so that a run may end before the search.
+        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search.
     cluster : distributed.Client or str, optional
         Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
         session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
@@ -238,8 +238,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def answer(self, state: ZeroOneState) -> Answer:
         """Return the incumbent with exactly satisfied margins, and the proved bound."""
+        from .distributed.engine import SubtreeEngine
         from .engines.boxes import BoxEngine
-        from .subtrees.engine import SubtreeEngine
 
         shared, engine = state.shared, state.engine
         write_error = write_checkpoint(state)

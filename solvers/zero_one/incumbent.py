@@ -59,7 +59,7 @@ class Polish:
 
         None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
         """
-        from .kernels.conflicts import OPTIMUM, active_set, empty_scratch, no_active
+        from .loops.conflicts import OPTIMUM, active_set, empty_scratch, no_active
 
         rows, reduced = self.rows, self.reduced
         n, p = rows.a.shape
@@ -100,7 +100,7 @@ class Polish:
 
 def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
     """Return `kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
-    from .kernels.conflicts import Rows
+    from .loops.conflicts import Rows
 
     n = len(reduced.weights)
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
@@ -111,7 +111,7 @@ def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
 
 def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
     """Return the same rows with the intercept as a coordinate whose square, a small share of ``upper``, stays in the norm."""
-    from .kernels.conflicts import Rows
+    from .loops.conflicts import Rows
 
     if not reduced.free:
         exact = penalised_rows(reduced, tau)
@@ -158,7 +158,7 @@ def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> Fl
 
     Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.
     """
-    from .kernels.boxes import empty_relaxation, newton
+    from .loops.boxes import empty_relaxation, newton
 
     n, p = reduced.rows.shape
     width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial, 1e-300)))

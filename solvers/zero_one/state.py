@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
-from ..parallel.team import AsynchronousExecutor
+from ..parallel.executor import AsynchronousExecutor
 from ..records.options import Options
 from .engines.engine import Engine, SharedState
 from .heuristic import Heuristic
@@ -19,8 +19,8 @@ from .proof.box_writer import ProofWriter
 from .proof.conflict_recorder import ConflictRecorder
 
 if TYPE_CHECKING:
-    from .subtrees.checkpoint import Checkpoint, StoppedSearch
-from .transfer import SolvedProblem, transferred_bound
+    from .distributed.checkpoint import Checkpoint, StoppedSearch
+from .reuse import SolvedProblem, transferred_bound
 
 __all__ = ["ZeroOneState"]
 

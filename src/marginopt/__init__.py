@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from .verbs import LateMethod
+from .late_method import LateMethod
 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.read_solution import read_solution
     from .solvers.vipr.certificate import ViprCertificate, write_vipr
     from .unpickling import load_estimator
-    from .warming import warm_up
+    from .warm_up import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
@@ -128,7 +128,7 @@ _HOMES = {
     ".relaxations": ("GapReport", "gap_report"),
     ".selection": ("Selection", "select"),
     ".unpickling": ("load_estimator",),
-    ".warming": ("warm_up",),
+    ".warm_up": ("warm_up",),
     ".solvers": (
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",

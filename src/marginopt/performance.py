@@ -13,8 +13,8 @@ from .drawing import colour_of, dash_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray
 from .relaxations.report.means import FLOOR, fraction_within, performance_ratios
+from .solvers.certification.result import Result
 from .solvers.compare import Comparison
-from .solvers.judging.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from sklearn.svm import SVC, NuSVC
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.solvers.parallel.team import Done
-from marginopt.solvers.zero_one.subtrees.outcomes import check_numbers, check_state
+from marginopt.solvers.parallel.executor import Done
+from marginopt.solvers.zero_one.distributed.reply_checks import check_numbers, check_state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

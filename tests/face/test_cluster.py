@@ -28,7 +28,7 @@ from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
 from marginopt.selection import select
 from marginopt.solvers.parallel import choose_executor
-from marginopt.solvers.parallel.team import AsynchronousExecutor
+from marginopt.solvers.parallel.executor import AsynchronousExecutor
 
 pytest.importorskip("distributed")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sources import PARTS, ROOT, imports_of, module_files
 
-from marginopt.verbs import LateMethod
+from marginopt.late_method import LateMethod
 
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
@@ -156,7 +156,7 @@ def test_library_code_does_not_print() -> None:
 
 
 #: A form shows itself (`form.inspect`, `form.spy`) by a room above it; docs/design.md names it.
-DOORS = {("models/program", "models/looks")}
+DOORS = {("models/program", "models/inspection")}
 
 
 def rooms_that(part: str) -> dict[str, set[str]]:
@@ -194,7 +194,8 @@ def test_rooms_have_an_order(part: str) -> None:
 
 
 def test_every_verb_has_a_home_that_does_it() -> None:
-    """What a room offers and cannot do (`marginopt.verbs`): the package names who does it, and there the function is given."""
+    """What a room offers and cannot do (`marginopt.late_method`): the package names who does it, and there the function is
+    given."""
     texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
     stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: Verb\[.*\] = Verb\("(\w+)"\)', text, re.MULTILINE)}
     assert stated == set(LateMethod.homes)
@@ -206,7 +207,7 @@ def test_every_verb_has_a_home_that_does_it() -> None:
 
 
 def test_a_verb_that_its_home_does_not_do_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LateMethod.homes, "nothing", "marginopt.verbs")
+    monkeypatch.setitem(LateMethod.homes, "nothing", "marginopt.late_method")
     verb: LateMethod[[], None] = LateMethod("nothing")
     with pytest.raises(RuntimeError, match="does not do 'nothing'"):
         verb()

@@ -16,7 +16,7 @@ from marginopt.models.model import Model
 READERS = (
     "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "src/marginopt/papers/",
     "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py",
-    "solvers/judging/result_file.py",
+    "solvers/certification/result_file.py",
 )  # fmt: skip
 
 #: Where a text is taken apart, and whose text it is.
@@ -24,16 +24,16 @@ TEXTS = {
     "src/marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
     "src/marginopt/deep/samples.py": "a user's 'name:part' of a data set",
     "src/marginopt/display.py": "signs in names that a screen obeys and does not show",
-    "models/changes/added.py": "labels of a user's form, and CVXPY's printed rows",
-    "models/changes/changed.py": "a name that has the change's words already is not given them twice",
-    "models/formulations/margin/checked.py": "the module of an object that is no part, which may be CVXPY's",
+    "models/changes/added_parts.py": "labels of a user's form, and CVXPY's printed rows",
+    "models/changes/changed_model.py": "a name that has the change's words already is not given them twice",
+    "models/formulations/margin/argument_checks.py": "the module of an object that is no part, which may be CVXPY's",
     "models/formulations/max_min_kernels.py": "a user's 'log-gamma'",
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
-    "models/looks/picture.py": "a title in a message",
+    "models/inspection/picture.py": "a title in a message",
     "models/memory.py": "Linux's table of what a process holds",
     "models/statement.py": "numbers in a statement, as LaTeX shows them",
     "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
-    "relaxations/report/m_words.py": "a user's '100x zero'",
+    "relaxations/report/parse_big_m.py": "a user's '100x zero'",
     "relaxations/report/cells/heuristic.py": "a cell stored before instances had families has them in its name alone",
     "relaxations/report/cells/relaxation.py": "a cell stored before its field has its relaxation's name and nothing else",
     "solvers/backends/clarabel.py": "attributes of Clarabel's settings",
@@ -47,7 +47,7 @@ TEXTS = {
     "solvers/backends/qpsolvers_interfaces.py": "the message of a native solver",
     "solvers/interface/native_options.py": "an option that a user misspelt",
     "solvers/records/answer.py": "an update in a file of results",
-    "solvers/interface/deferred.py": "a path to a class, as entry points write it",
+    "solvers/interface/deferred_import.py": "a path to a class, as entry points write it",
 }
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {

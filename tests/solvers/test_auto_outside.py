@@ -15,11 +15,11 @@ from marginopt.models import L2SVMDual
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers import SolverInfo, auto
-from marginopt.solvers.asked import resolve
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.records.rank import Purpose
 from marginopt.solvers.registry import EXTENSIONS
 from marginopt.solvers.simplex import SMO
+from marginopt.solvers.solver_spec import resolve
 
 
 def ranked(purpose: Purpose, rank: int, name: str = "mine") -> Clarabel:

@@ -17,7 +17,7 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.polish import fix_integers, polish
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN

@@ -20,7 +20,7 @@ from marginopt.models.formulations.stiefel import StiefelQP
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
-from marginopt.solvers.interface.watched import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
+from marginopt.solvers.interface.subprocess_limit import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
 from marginopt.solvers.records.answer import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...kernels.kernels import Kernel, as_kernel, expansion
-from ...looks.explained import PointExplanation, priced, two_classes
 from ...model import Appraisal, Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -21,13 +21,13 @@ from ...program.svec import svec, svec_size
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
-from ..margin.composing import without_checks
 from ..margin.losses.strongest_conic import StrongestConic
 from ..margin.model import Margin
 from ..margin.regularisers.kernel_norm import KernelNorm
 from ..margin.regularisers.regulariser import Regulariser
 from ..margin.regularisers.squared_norm import SquaredNorm
 from ..margin.restrictions.counts import ViolationBudget
+from ..margin.unchecked import without_checks
 from .appraisal import appraise_point
 
 __all__ = ["ConicSVM"]

@@ -19,17 +19,17 @@ from ...margin_view import MarginProblem
 from ...model import Bound, Model
 from ..linear import dense_signed_rows
 from .assembly import Assembly
-from .counted import ExactCount
 from .domains import Domain, Reals
+from .exact_count import ExactCount
 from .features import Features, Images, Plain
 from .losses.hinge import Hinge
 from .losses.loss import Loss
+from .margin_problem import MarginProblemView, margin_problem_of
 from .part import Classifier, Setting
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
 from .scoring_problem import ScoringProblem, composed_problem
-from .searched import MarginProblemView, margin_problem_of
 
 __all__ = ["Composition"]
 

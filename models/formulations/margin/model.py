@@ -13,18 +13,18 @@ import numpy as np
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...arrays import FloatArray, as_labels, as_positive, as_rows, as_vector, entries, in_memory
+from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...kernels.kernels import as_kernel
-from ...looks.explained import PointExplanation, priced, two_classes
 from ...program.form import StandardForm
 from ...statement import Statement
 from ..linear import first_column_is_one, warn_about_features
+from .activity_bounds import ActivityBounds
+from .argument_checks import checked_parts
 from .assembly import Assembly
-from .checked import checked_parts
 from .composition import Composition
 from .dual import dual_statement, dual_value
 from .losses.conjugate import Conjugate
 from .part import Part, Setting
-from .reach import ActivityBounds
 from .statement import margin_statement, margin_summary, unread_parts
 
 __all__ = ["Margin"]

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
+from ...inspection.point_explanation import PointExplanation, PointRow
 from ...kernels.kernels import Kernel, as_kernel
-from ...looks.explained import PointExplanation, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always

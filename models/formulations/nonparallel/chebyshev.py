@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
+from ...inspection.point_explanation import PointExplanation
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import PointExplanation
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
 from ...statement import Statement
@@ -22,10 +22,10 @@ from ..stiefel import as_orthonormal
 from .chebyshev_steps import ChebyshevPieces
 from .class_labels import as_classes
 from .hinge_quadratic import HingeQuadratic
+from .multi_objective.appraisal import appraised, class_objectives, projection_gradients, weighted_bound
 from .multi_objective.form import chebyshev_form, chebyshev_multipliers
 from .multi_objective.memory import check_memory
-from .multi_objective.words import chebyshev_statement, explained_scores
-from .multi_objective.worth import appraised, class_objectives, projection_gradients, weighted_bound
+from .multi_objective.statement import chebyshev_statement, explained_scores
 
 __all__ = ["ChebyshevNPSVC", "Orientation"]
 

@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...inspection.point_explanation import PointExplanation
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import PointExplanation
 from ...model import Bound, Model
 from ...program.form import StandardForm
 from ...statement import Statement
 from ...views import BoxQP
 from .class_labels import as_classes
 from .class_problem.programs import convex_program, majorant_program, rows_of_all, stated_objective
-from .class_problem.words import class_statement, explained_points
+from .class_problem.statement import class_statement, explained_points
 from .evaluation import Base, Ridge
 from .hinge_factor import HingeFactor, KernelRows, SharedRows, SignedFactor
 from .hinge_quadratic import HingeQuadratic

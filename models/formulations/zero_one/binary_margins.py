@@ -12,12 +12,12 @@ import numpy as np
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector
-from ...looks.explained import PointExplanation, priced, two_classes
+from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...model import Bound, Model
 from ...record import Parameter
 from ...statement import Line
 from ..linear import first_column_is_one
-from .reach import BigMConstants, Spending
+from .big_m import BigMConstants, Spending
 
 __all__ = ["BinaryMargins", "as_prices", "margin_parameters"]
 

@@ -15,10 +15,10 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
-from ..margin.composing import unchecked_margin
 from ..margin.losses.zero_one import ZeroOne
+from ..margin.unchecked import unchecked_margin
+from .big_m import BigMConstants
 from .cost import Cost
-from .reach import BigMConstants
 from .strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines
 
 __all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened", "checked_gamma"]

@@ -16,10 +16,10 @@ from ...program.form import StandardForm
 from ...statement import Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
-from ..margin.composing import unchecked_margin
 from ..margin.features import Images, images_of
 from ..margin.losses.zero_one import ZeroOne
 from ..margin.model import Margin
+from ..margin.unchecked import unchecked_margin
 from .binary_margins import BinaryMargins, as_prices
 from .budget import ZeroOneBudget, as_share, budget_of
 from .cost import Budget, Cost, Prices

@@ -13,13 +13,13 @@ from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
-from ....solvers.asked import SolverSpec
+from ....solvers.certification.result import Result
 from ....solvers.interface.solver import Gives, Solver
-from ....solvers.judging.result import Result
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ....solvers.records.trace import Trace
 from ....solvers.solve import solve_problem
+from ....solvers.solver_spec import SolverSpec
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....solvers.asked import SolverSpec
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
+from ....solvers.solver_spec import SolverSpec
 from ...reduction import Reduction
 from ...relax import relax
 from .record import Cell, withhold_bound

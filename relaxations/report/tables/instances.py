@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....solvers.judging.kinds import Kind
+from ....solvers.certification.kinds import Kind
 from ..cells.heuristic import InstanceCell
 from ..data import ReportData
 from .column import Column

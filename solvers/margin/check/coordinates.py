@@ -12,7 +12,7 @@ from ....models.arrays import BoolArray, IntArray
 from ....models.margin_view import Corners
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...zero_one.check.box_problem import least_curvature, rotate
-from .pieces import LinearPieces
+from .linear_pieces import LinearPieces
 from .statement import LoggedMarginProblem
 
 __all__ = ["RotatedProblem", "in_coordinates"]

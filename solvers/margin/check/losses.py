@@ -15,7 +15,7 @@ from ....models.arrays import BoolArray, IntArray
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from .boxes import CheckedBox, margins, off_by
 from .coordinates import RotatedProblem
-from .pieces import LinearPieces
+from .linear_pieces import LinearPieces
 
 __all__ = ["Loss", "least_of_two", "losses", "lowest", "pay"]
 

@@ -14,7 +14,7 @@ from .iteration import Iteration, measured_gap, objective
 from .stop_rule import StopRule
 
 if TYPE_CHECKING:
-    from .sampled import Sampled
+    from .sampled_steps import Sampled
 
 __all__ = ["FrankWolfeState", "confirm", "met", "refresh"]
 

@@ -28,8 +28,8 @@ from .exact import Finish
 from .expansion import EACH, FEWEST, expansion, rows_within
 from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
 from .lowrank import LowRank
-from .pace import CAREFUL, FIRST, TRUSTED
 from .triangle import Triangle
+from .trust_schedule import CAREFUL, FIRST, TRUSTED
 
 __all__ = ["LOW_RANK_FROM", "START_BYTES", "lowrank_applies", "lowrank_start"]
 

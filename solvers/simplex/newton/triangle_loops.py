@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...interface.compiled import entry
+from ...interface.numba_flags import entry
 
 __all__ = ["WIDTH", "symmetric_counts", "symmetric_rows"]
 

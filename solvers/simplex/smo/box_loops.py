@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.compiled import entry, inlined, inner
+from ...interface.numba_flags import entry, inlined, inner
 
 __all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "add_columns", "mark", "removable", "run", "swap_columns"]
 

@@ -124,7 +124,7 @@ class BudgetSearch:
 
     def _process(self, node: _Node) -> list[_Node]:
         """Return the children of a node; no children if it holds no solution below the cutoff."""
-        from ..kernels.conflicts import PROVED
+        from ..loops.conflicts import PROVED
 
         self.nodes += 1
         if self.nodes % _DECAY_PERIOD == 0:
@@ -147,7 +147,7 @@ class BudgetSearch:
         return self._children(state, point, float(extra[0]), bound, start)
 
     def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
-        from ..kernels.conflicts import prove
+        from ..loops.conflicts import prove
 
         finder = self._finder
         clear(self._book.now)
@@ -160,7 +160,7 @@ class BudgetSearch:
 
     def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
-        from ..kernels.conflicts import PROVED
+        from ..loops.conflicts import PROVED
 
         if not math.isfinite(self.cut):
             return bound

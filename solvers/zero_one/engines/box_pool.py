@@ -8,7 +8,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray
 from ...records.named_scalars import named_scalars
-from ..kernels import boxes as k
+from ..loops import boxes as k
 
 __all__ = ["empty_pool", "grown", "plant_root"]
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
-from ..kernels import boxes as k
+from ..loops import boxes as k
 from ..reduced import ReducedZeroOneProblem
 from .box_pool import empty_pool, grown, plant_root
 from .engine import Engine, SharedState
-from .ground import SearchData
 from .open_nodes import OpenNodes
+from .search_data import SearchData
 
 __all__ = ["COUNTS", "BoxEngine", "BoxLog", "ResumedBoxes"]
 
@@ -62,7 +62,7 @@ class ResumedBoxes:
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zero_one.kernels.boxes` and ``docs/zero-one-bb.md``.
+    """Branch and bound over boxes; see `solvers.zero_one.loops.boxes` and ``docs/zero-one-bb.md``.
 
     With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
     the round's start, and their candidates are handled in order. So the run does not depend on timing.
@@ -310,7 +310,7 @@ class BoxEngine(Engine):
         The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
         offer either the cutoff or the leaf's bound closes the leaf.
         """
-        from ..kernels.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from ..loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         shared, data = self._shared, self._data
         kept = state == k.KEPT

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...records.named_scalars import named_scalars
-from ..kernels import conflicts as k
+from ..loops import conflicts as k
 from .engine import SharedState
 
 __all__ = ["Dive", "offer_kept"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ..incumbent import stretched_rows
-from ..kernels import conflicts as k
+from ..loops import conflicts as k
 from .dive import Dive, offer_kept
 from .engine import NodeRate, SharedState
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray, IntArray
-from ..kernels import boxes as k
+from ..loops import boxes as k
 from .box_pool import empty_pool, plant_root
 
 __all__ = ["OpenNodes"]

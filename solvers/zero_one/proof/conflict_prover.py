@@ -102,7 +102,7 @@ class ConflictProver:
         return "".join(lines)
 
     def _process(self, node: ProofNode) -> list[str]:
-        from ..kernels.conflicts import OPEN_LEAF, PROVED, prove
+        from ..loops.conflicts import OPEN_LEAF, PROVED, prove
 
         clear(self._book.now)
         wanted, finder = self._wanted, self._finder
@@ -135,7 +135,7 @@ class ConflictProver:
 
     def _steps(self) -> tuple[list[Any], list[str]]:
         """A node's steps, and the lines of the conflicts that they use."""
-        from ..kernels.conflicts import CUT
+        from ..loops.conflicts import CUT
 
         book, steps = self._book, []
         entries = int(book.now.entries)
@@ -174,7 +174,7 @@ class ConflictProver:
 
 def empty_book(n: int, p: int) -> Any:
     """`kernels.conflicts.Book` for n points in p coordinates."""
-    from ..kernels.conflicts import BOOK, Book
+    from ..loops.conflicts import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
     return Book(

@@ -14,13 +14,13 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
-from ...parallel.team import AsynchronousExecutor
+from ...parallel.executor import AsynchronousExecutor
 from ..reduced import ReducedZeroOneProblem
 from .conflict_prover import ConflictProver, ProofGoal
 from .log_file import LogFile
 
 if TYPE_CHECKING:
-    from ..subtrees.conflict_proof import ProofParts
+    from ..distributed.conflict_proof import ProofParts
 
 __all__ = ["ConflictRecorder"]
 
@@ -83,7 +83,7 @@ class ConflictRecorder:
             self._prover = ConflictProver(wanted, numbered=team is not None)
             self._prover.plant()
             if team is not None:
-                from ..subtrees.conflict_proof import ProofParts
+                from ..distributed.conflict_proof import ProofParts
 
                 self._parts = ProofParts(wanted, self._prover, team)
 

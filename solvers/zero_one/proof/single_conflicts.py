@@ -53,7 +53,7 @@ class ConflictFinder:
     """
 
     def __init__(self, reduced: ReducedZeroOneProblem, upper: float) -> None:
-        from ..kernels.conflicts import empty_workspace
+        from ..loops.conflicts import empty_workspace
 
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
@@ -64,7 +64,7 @@ class ConflictFinder:
 
     def start(self) -> Any:
         """The S-pair of no points."""
-        from ..kernels.conflicts import no_active
+        from ..loops.conflicts import no_active
 
         return no_active(self.rows.a.shape[1])
 
@@ -73,7 +73,7 @@ class ConflictFinder:
 
         ``exact`` also looks without the intercept's stretched column (pairs of points), where the first attempt finds none.
         """
-        from ..kernels.conflicts import CONFLICT, OPTIMUM, active_set, no_active
+        from ..loops.conflicts import CONFLICT, OPTIMUM, active_set, no_active
 
         self._keen[:] = np.where(kept, _KEEN, 1.0)
         active = _copied(start)
@@ -92,7 +92,7 @@ class ConflictFinder:
 
     def norm_of(self, active: Any) -> float:
         """The norm that an S-pair certifies."""
-        from ..kernels.conflicts import certified_norm
+        from ..loops.conflicts import certified_norm
 
         return float(certified_norm(active, self.rows.reach))
 

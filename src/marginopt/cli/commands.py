@@ -26,9 +26,9 @@ from ..solvers import (
     conflict,
     solve as run_solve,
 )
-from ..warming import warm_up as compile_ahead
+from ..warm_up import warm_up as compile_ahead
+from .data_options import named_instance, stated
 from .screen import print_table, print_text
-from .stating import named_instance, stated
 
 __all__ = [
     "answer", "compare", "data", "inspect", "json_text", "native_options", "result_record", "show_comparison", "solve", "warm_up",

@@ -19,9 +19,9 @@ from ..models.program.cones import Feature
 from ..solvers import solve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
+from .data_options import problems
 from .folders import folder_of
 from .screen import print_table, print_text
-from .stating import problems
 
 __all__ = ["export"]
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
+from .messages import at_the_prompt, say, show_warning
 from .parsing import Command, Top
-from .words import at_the_prompt, say, show_warning
 
 __all__ = ["COMMANDS", "main", "parser"]
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser("".join(words[at : at + 1]), words[at + 1 :]).parse_args(words)
     if argv is not None:
         return _run(arguments)
-    from .quiet import own_words_only
+    from .quiet_output import own_words_only
 
     warnings.showwarning = show_warning
     with own_words_only():

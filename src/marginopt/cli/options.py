@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import commands, export as exporting, proofs, report as reporting, reproduce as reproducing, runs, stating, tables
+from . import commands, data_options, export as exporting, proofs, report as reporting, reproduce as reproducing, runs, tables
 from .parsing import Command
 
 __all__ = [
@@ -32,13 +32,13 @@ def estimators(command: Command) -> None:
 def data(command: Command) -> None:
     """The catalogue."""
     command.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
-    stating.add_data_options(command)
+    data_options.add_data_options(command)
     command.set_defaults(run=commands.data)
 
 
 def inspect(command: Command) -> None:
     """A formulation on data."""
-    stating.add_model_options(command, or_file=True)
+    data_options.add_model_options(command, or_file=True)
     command.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
     command.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
     command.set_defaults(run=commands.inspect)
@@ -46,7 +46,7 @@ def inspect(command: Command) -> None:
 
 def solve(command: Command) -> None:
     """One model, one solver."""
-    stating.add_model_options(command)
+    data_options.add_model_options(command)
     _limits(command)
     command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
     command.add_argument(
@@ -63,7 +63,7 @@ def solve(command: Command) -> None:
 
 def compare(command: Command) -> None:
     """One model, several solvers."""
-    stating.add_model_options(command)
+    data_options.add_model_options(command)
     _limits(command)
     command.add_argument("--solvers", required=True, metavar="NAME,..", help="names separated by commas")
     command.set_defaults(run=commands.compare)
@@ -90,7 +90,7 @@ def export(command: Command) -> None:
 
 def report(command: Command) -> None:
     """A gap report."""
-    stating.add_data_options(command)
+    data_options.add_data_options(command)
     reporting.add_options(command)
     command.set_defaults(run=reporting.report)
 
@@ -123,7 +123,7 @@ def check_proof(command: Command) -> None:
     command.add_argument("file", help="proof log written by solve --proof")
     command.add_argument("--jobs", type=int, help="parts of a tree of boxes at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers check the parts")
-    stating.add_proof_options(command)
+    data_options.add_proof_options(command)
     command.set_defaults(run=proofs.check_proof)
 
 
@@ -133,8 +133,8 @@ def _many(command: Command) -> None:
         "set", metavar="SET", help="catalogue names or files separated by commas; built-in: the five sets of a gap report"
     )
     command.add_argument("--formulations", default="zero-one", metavar="NAME,..", help="stated on each set (default zero-one)")
-    stating.add_data_options(command)
-    stating.add_parameters(command)
+    data_options.add_data_options(command)
+    data_options.add_parameters(command)
 
 
 def _limits(command: Command) -> None:

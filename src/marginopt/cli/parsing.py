@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from .words import say
+from .messages import say
 
 __all__ = ["Command", "Top", "nearest"]
 

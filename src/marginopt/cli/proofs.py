@@ -12,7 +12,7 @@ from ..reading import read_form
 from ..solvers import load_result, read_solution
 from ..solvers.checks.verify import certified_anew
 from .commands import NOT_SOLVED, SOLVED, answer, result_record
-from .stating import stated
+from .data_options import stated
 
 __all__ = ["certify", "check_proof", "prove"]
 

@@ -21,9 +21,9 @@ from ..relaxations import CellStore, GapReport, default_report_instances, gap_re
 from ..relaxations.report.cells.subject import Stated
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
+from .data_options import named_instance, prepared, two_classes
+from .messages import say
 from .parsing import Command
-from .stating import named_instance, prepared, two_classes
-from .words import say
 
 __all__ = ["add_options", "report"]
 

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from ..errors import InputError
-from ..papers.effort import EFFORTS, protocol_size
+from ..papers.catalogue import PAPERS
 from ..papers.finding import asked, figures, tables
-from ..papers.four import PAPERS
-from ..papers.kept import read_kept, updated
 from ..papers.page import write_index, write_pages
+from ..papers.previous_run import read_kept, updated
+from ..papers.protocol_size import EFFORTS, protocol_size
 from ..papers.record import PaperFigure, PaperTable
 from ..papers.reproduce import Reproduction, reproduce as run_papers
 from .commands import SOLVED, json_text

@@ -13,13 +13,13 @@ from ..files import write_texts
 from ..performance import PerformanceProfile, performance_profile
 from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare
-from ..solvers.asked import resolve
 from ..solvers.compare import Comparison
+from ..solvers.solver_spec import resolve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
+from .data_options import problems
 from .folders import folder_of
 from .screen import print_table, print_tables, print_text
-from .stating import problems
 
 __all__ = ["benchmark"]
 

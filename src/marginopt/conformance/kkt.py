@@ -15,7 +15,7 @@ from ..models.arrays import FloatArray
 from ..models.program.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..models.program.form import Constraint, StandardForm
 from ..models.program.svec import smat
-from ..solvers.judging.result import Result
+from ..solvers.certification.result import Result
 
 __all__ = ["broken_conditions", "outside"]
 

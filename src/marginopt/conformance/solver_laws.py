@@ -13,8 +13,8 @@ from ..models.model import Model
 from ..models.program.form import Quadratic
 from ..models.record import DataKind
 from ..solvers import load_result, solve
+from ..solvers.certification.result import Result
 from ..solvers.interface.solver import Gives
-from ..solvers.judging.result import Result
 from ..solvers.records.status import Status
 from .cases import Case
 from .kkt import broken_conditions

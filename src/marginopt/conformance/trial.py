@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from ..solvers import solve
+from ..solvers.certification.result import Result
 from ..solvers.interface.solver import Gives, Solver
-from ..solvers.judging.result import Result
 from ..solvers.registry import installed
 from .cases import Case
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
-from ..estimators.stored import Estimator
+from ..estimators.base import Estimator
 from ..models.arrays import FloatArray
 from ..models.formulations.nonparallel.class_labels import as_classes
 from .checkpoint import Checkpoint, fingerprint, plain

@@ -7,9 +7,9 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.pareto import ParetoQP
-from ..solvers.asked import SolverLike
 from ..solvers.records.options import Options
-from ..solvers.unjudged import solve_raw
+from ..solvers.solve_raw import solve_raw
+from ..solvers.solver_spec import SolverLike
 
 __all__ = ["common_weights", "stationarity"]
 

@@ -14,12 +14,12 @@ from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
+from .argument_refusals import refuse
+from .base import Estimator
 from .multiclass import Pair
 from .record import EstimatorInfo
-from .refusing import refuse
-from .solving import solve_checked
 from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
-from .stored import Estimator
+from .training import solve_checked
 from .training_set import Sample, Scaling
 
 __all__ = ["MEBOneClass"]

@@ -18,16 +18,16 @@ from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
-from ..solvers.asked import resolve
-from ..solvers.judging.result import Result
+from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
+from ..solvers.solver_spec import resolve
+from .argument_refusals import refuse
+from .base import Estimator
 from .multiclass import Pair, binary_problems, class_scores
-from .refusing import refuse
-from .solving import Outcome, one_or_all, solved_task, warn_of_one_class
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
-from .stored import Estimator
+from .training import Outcome, one_or_all, solved_task, warn_of_one_class
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = [

@@ -12,8 +12,8 @@ from ..models.formulations.conic.model import ConicSVM
 from ..models.kernels.kernels import Kernel, Linear, Precomputed
 from ..models.model import Model
 from ..models.views import ConicProblem
+from ..solvers.certification.result import Result
 from ..solvers.conic.path import conic_path
-from ..solvers.judging.result import Result
 from .classifier import Stage
 from .cross_validated import CrossValidated, PathClassifier, as_values
 from .multiclass import Pair

@@ -16,8 +16,8 @@ from ..models.model import Model
 from ..solvers.parallel import choose_executor
 from .classifier import ModelClassifier, Stage, decide
 from .multiclass import Pair
-from .solving import solved
 from .spaces import Predictor, Solution, Space
+from .training import solved
 
 __all__ = ["CrossValidated", "PathClassifier", "as_values"]
 

@@ -14,12 +14,12 @@ from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.formulations.max_min import MaxMinSVM
 from ..models.kernels.kernels import RBF
 from ..models.model import Model
-from ..solvers.judging.result import Result
+from ..solvers.certification.result import Result
 from ..solvers.records.options import Options
 from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
 from .record import EstimatorInfo
-from .solving import Outcome, one_or_all, solve_checked, solved
 from .spaces import KernelSpace, Solution, Space
+from .training import Outcome, one_or_all, solve_checked, solved
 from .training_set import Sample
 
 __all__ = ["NCHSVC", "MaxMinSVC"]

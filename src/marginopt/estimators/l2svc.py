@@ -11,7 +11,7 @@ from ..errors import SolverError
 from ..models.arrays import FloatArray, Points
 from ..models.formulations.l2_svm import L2SVMDual
 from ..models.model import Model
-from ..solvers.judging.result import Result
+from ..solvers.certification.result import Result
 from .classifier import KernelClassifier, Stage, WeightedClassifier
 from .multiclass import Pair
 from .record import EstimatorInfo

@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Sequence
 
 from ..errors import InputError
-from .four import PAPERS
+from .catalogue import PAPERS
 from .record import PaperFigure, PaperTable
 
 __all__ = ["asked", "figures", "tables"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .judge import ComparedCell
+from .comparison import ComparedCell
 from .reproduce import TableResult
 
 __all__ = ["Grid", "grid_of"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..files import write_text
 from ..relaxations.report.formats.markdown import escaped
-from .judge import NOT_RUN, ComparedCell, Verdict
-from .kept import identified
+from .comparison import NOT_RUN, ComparedCell, Verdict
 from .layout import grid_of
+from .previous_run import identified
 from .record import Published, Value
 from .reproduce import Reproduction, TableResult
 

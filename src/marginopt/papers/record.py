@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..drawing import Picture
-from .effort import ProtocolSize
+from .protocol_size import ProtocolSize
 
 __all__ = ["Cells", "Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
 

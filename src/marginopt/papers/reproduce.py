@@ -15,10 +15,10 @@ from ..errors import InputError
 from ..relaxations.report.machine import blas, machine
 from ..relaxations.report.store import CellStore
 from ..solvers.parallel import Cluster, choose_executor
-from .effort import ProtocolSize, protocol_size
+from .catalogue import PAPERS
+from .comparison import ComparedCell, Verdict, compare_cell
 from .finding import asked
-from .four import PAPERS
-from .judge import ComparedCell, Verdict, compare_cell
+from .protocol_size import ProtocolSize, protocol_size
 from .record import Paper, PaperFigure, PaperTable, Results, Run
 from .task import measure_all, stored
 

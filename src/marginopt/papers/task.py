@@ -12,8 +12,8 @@ from ..relaxations.report.progress import Progress
 from ..relaxations.report.runner import Runner
 from ..relaxations.report.store import CellStore, digest
 from ..solvers.parallel import Executor
+from .comparison import NOT_RUN
 from .inputs import data_identity, data_set
-from .judge import NOT_RUN
 from .record import Results, Run
 
 __all__ = ["measure_all", "stored"]

@@ -15,8 +15,8 @@ from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.functions.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
-from ..solvers.asked import SolverLike
 from ..solvers.parallel import Executor, SerialExecutor
+from ..solvers.solver_spec import SolverLike
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 

@@ -27,7 +27,7 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 from marginopt.models.bare_form import as_model
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.judging.verdict import ZERO
+from marginopt.solvers.certification.verdict import ZERO
 from marginopt.solvers.rational.form import RationalForm, solve_linear
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options

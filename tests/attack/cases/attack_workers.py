@@ -20,9 +20,9 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.solvers.parallel.team import AsynchronousExecutor, Done, Job
+from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
 from marginopt.solvers.zero_one import algorithm
-from marginopt.solvers.zero_one.subtrees import conflict_engine, conflict_proof, engine, shares
+from marginopt.solvers.zero_one.distributed import batch_size, conflict_engine, conflict_proof, engine
 
 #: Anything, in place of a field of an outcome.
 ODD: tuple[Any, ...] = (
@@ -156,7 +156,7 @@ def _small_slices(team: LyingTeam) -> Iterator[None]:
     """Slices of a few nodes each, so that small trees go in many pieces."""
     changed = [
         (engine, "HEAD", 3), (engine, "EFFORT", 1.0), (conflict_engine, "HEAD", 1.0), (conflict_proof, "HEAD", 2),
-        (shares, "SHORT", 1e-3), (shares, "LONG", 1e-3),
+        (batch_size, "SHORT", 1e-3), (batch_size, "LONG", 1e-3),
         (algorithm, "cluster_team", lambda cluster: team),
     ]  # fmt: skip
     kept = [getattr(where, name) for where, name, _ in changed]

@@ -19,8 +19,8 @@ from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.cli.messages import at_the_prompt, show_warning
 from marginopt.cli.screen import print_tables, print_text
-from marginopt.cli.words import at_the_prompt, show_warning
 from marginopt.terminal import StatusLine
 
 
@@ -223,7 +223,7 @@ def test_a_program_s_warning_shows_no_code(tmp_path: Path) -> None:
 def test_nothing_but_our_own_words_reaches_the_screen() -> None:
     """Compiled code writes past Python; here `os.write` stands for it."""
     script = (
-        "import os, sys\nfrom marginopt.cli.quiet import own_words_only\n"
+        "import os, sys\nfrom marginopt.cli.quiet_output import own_words_only\n"
         "with own_words_only():\n"
         "    os.write(1, b'stray'); os.write(2, b'stray')\n    print('ours'); print('also', file=sys.stderr)\n"
         "os.write(1, b'after')\n"

@@ -6,8 +6,8 @@ import pytest
 
 from marginopt.papers.conic.protocol import FLIPPED, REAL, SYNTHETIC
 from marginopt.papers.conic.table_3 import _average
-from marginopt.papers.effort import EFFORTS, protocol_size
 from marginopt.papers.finding import figures, tables
+from marginopt.papers.protocol_size import EFFORTS, protocol_size
 from marginopt.papers.record import Run
 
 SMALL = {"n": 100, "p": 3, "seed": 0, "values": 10}

@@ -17,16 +17,16 @@ import pytest
 
 from marginopt.cli.main import main
 from marginopt.errors import InputError
-from marginopt.papers.effort import EFFORTS, protocol_size
+from marginopt.papers.catalogue import CONIC
+from marginopt.papers.comparison import NOT_RUN, Verdict, compare_cell, mean_of
 from marginopt.papers.finding import asked, figures, tables
-from marginopt.papers.four import CONIC
-from marginopt.papers.judge import NOT_RUN, Verdict, compare_cell, mean_of
 from marginopt.papers.page import _slug, write_index, write_pages
+from marginopt.papers.protocol_size import EFFORTS, protocol_size
 from marginopt.papers.record import Entry, Experiment, PaperTable, Published, Run
 from marginopt.papers.reproduce import reproduce
 from marginopt.papers.task import measure_all, stored
 from marginopt.relaxations import CellStore
-from marginopt.solvers.parallel.team import SerialExecutor
+from marginopt.solvers.parallel.executor import SerialExecutor
 
 
 def measure(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.models import RBF
 from marginopt.papers import inputs
-from marginopt.papers.effort import EFFORTS, protocol_size
+from marginopt.papers.comparison import Verdict, compare_cell
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.frank_wolfe import data, selection
 from marginopt.papers.frank_wolfe.one_versus_one import ALGORITHMS, OneVersusOne
 from marginopt.papers.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.papers.frank_wolfe.rank_tests import holm, signed_ranks
 from marginopt.papers.frank_wolfe.selection import kernel_of
-from marginopt.papers.judge import Verdict, compare_cell
+from marginopt.papers.protocol_size import EFFORTS, protocol_size
 from marginopt.solvers.records.options import Options
 
 

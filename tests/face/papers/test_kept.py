@@ -15,11 +15,11 @@ import pytest
 from marginopt.cli.main import main
 from marginopt.drawing import Picture
 from marginopt.errors import DataError
-from marginopt.papers.effort import EFFORTS, ProtocolSize
-from marginopt.papers.four import CONIC
-from marginopt.papers.judge import Verdict, compare_cell, mean_of
-from marginopt.papers.kept import identified, read_kept, updated
+from marginopt.papers.catalogue import CONIC
+from marginopt.papers.comparison import Verdict, compare_cell, mean_of
 from marginopt.papers.page import write_pages
+from marginopt.papers.previous_run import identified, read_kept, updated
+from marginopt.papers.protocol_size import EFFORTS, ProtocolSize
 from marginopt.papers.record import Entry, Experiment, PaperFigure, PaperTable, Published, Run
 from marginopt.papers.reproduce import FigureResult, Reproduction, TableResult
 

@@ -10,14 +10,14 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.svm import SVC
 
 from marginopt.papers import inputs
-from marginopt.papers.effort import EFFORTS, protocol_size
+from marginopt.papers.comparison import compare_cell
 from marginopt.papers.finding import figures, tables
-from marginopt.papers.judge import compare_cell
 from marginopt.papers.max_min.hinge import hinge_scores
 from marginopt.papers.max_min.protocol import ACCURACY, SETS, accuracy_runs, parts
 from marginopt.papers.max_min.table_2 import SIZES
 from marginopt.papers.max_min.table_3 import PRINTED, _measured
 from marginopt.papers.max_min.table_5 import AT
+from marginopt.papers.protocol_size import EFFORTS, protocol_size
 from marginopt.papers.record import Run
 
 ONE = protocol_size("quick", 1)

@@ -14,16 +14,16 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from marginopt.errors import DataError
 from marginopt.instances import Instance
 from marginopt.papers import inputs
-from marginopt.papers.effort import protocol_size
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
 from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker, split_of
 from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
+from marginopt.papers.protocol_size import protocol_size
 from marginopt.papers.record import Run
 from marginopt.papers.task import RunTask, measure_all
-from marginopt.solvers.parallel.team import SerialExecutor
+from marginopt.solvers.parallel.executor import SerialExecutor
 
 
 @pytest.fixture

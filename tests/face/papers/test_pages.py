@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from marginopt.papers.effort import EFFORTS
+from marginopt.papers.catalogue import PAPERS
+from marginopt.papers.comparison import Verdict, compare_cell
 from marginopt.papers.finding import figures, tables
-from marginopt.papers.four import PAPERS
-from marginopt.papers.judge import Verdict, compare_cell
-from marginopt.papers.kept import read_kept
 from marginopt.papers.page import write_pages
+from marginopt.papers.previous_run import read_kept
+from marginopt.papers.protocol_size import EFFORTS
 from marginopt.papers.record import Paper, PaperTable
 from marginopt.papers.reproduce import FigureResult, Reproduction, TableResult
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.models.looks.inspection import Range
+from marginopt.models.inspection.inspection import Range
 
 _RNG = np.random.default_rng(5)
 _X = np.column_stack([np.ones(16), _RNG.normal(size=(16, 2))])

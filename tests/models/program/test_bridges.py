@@ -16,7 +16,7 @@ from marginopt.models.program.bridges import BoundsToRows, Bridge, DualPoint, Ep
 from marginopt.models.program.cones import Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 

@@ -34,7 +34,7 @@ from marginopt.models import (
 )
 from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
 from marginopt.models.program.dual import dual_form
-from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.certification.certificate import certify
 
 
 def _models() -> list[Model]:

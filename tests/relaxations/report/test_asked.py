@@ -18,10 +18,10 @@ from marginopt.models import StandardForm, ZeroOneSVM
 from marginopt.relaxations import BigM, Conic, GapReport, fix_variables, gap_report, strengthen
 from marginopt.relaxations.report.store import CellStore
 from marginopt.solvers import Answer, Options, SolverInfo
-from marginopt.solvers.asked import resolve
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.backends.scip import Scip
 from marginopt.solvers.registry import EXTENSIONS, all_solvers
+from marginopt.solvers.solver_spec import resolve
 
 CALLS: list[str] = []
 

@@ -10,7 +10,7 @@ import marginopt as mo
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.svec import smat, svec
 from marginopt.solvers.backends.scs import psd_order
-from marginopt.solvers.judging.rays import farkas_residual, ray_residual
+from marginopt.solvers.certification.rays import farkas_residual, ray_residual
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import get_solver
 

@@ -10,7 +10,7 @@ import pytest
 COMPILED = """
 from pathlib import Path
 
-from marginopt.solvers.interface.compiled import Loops
+from marginopt.solvers.interface.numba_flags import Loops
 
 loops = Loops({"contract"}, Path(__file__).parent)
 """

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from marginopt.solvers.interface import compiled, lean_compiler
+from marginopt.solvers.interface import lean_compiler, numba_flags
 from marginopt.solvers.interface.by_reference import by_reference
 from marginopt.solvers.records.named_scalars import integers_and_floats, named_scalars
 
@@ -37,7 +37,7 @@ def state(turned: bool) -> Outside:
 
 def loops() -> Any:
     """An entry over two functions, one of which is called twice and by the other."""
-    ours = compiled.Loops({"contract"})
+    ours = numba_flags.Loops({"contract"})
 
     @ours.inner
     def chosen(part: Inside, k: int) -> float:
@@ -77,8 +77,8 @@ def expected(given: Outside) -> tuple[Any, float]:
 def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a release of Numba that is not known it does all by itself, to the same end."""
     if not known:
-        monkeypatch.setattr(compiled, "LINKED", {"no_cpython_wrapper": True})
-        monkeypatch.setattr(compiled, "CALLED", {})
+        monkeypatch.setattr(numba_flags, "LINKED", {"no_cpython_wrapper": True})
+        monkeypatch.setattr(numba_flags, "CALLED", {})
     sweep = loops()
     for turned in (False, True):
         given, out = state(turned), np.zeros(5)
@@ -112,7 +112,7 @@ def test_other_types_compile_another_variant() -> None:
 def test_no_library_is_finished_for_what_python_never_calls() -> None:
     """With the release that is installed here; if this fails, look at `lean_compiler.KNOWN` and at what Numba has changed."""
     assert "pipeline_class" in lean_compiler.LINKED
-    ours = compiled.Loops({"contract"})
+    ours = numba_flags.Loops({"contract"})
 
     @ours.inner
     def twice(x: float) -> float:

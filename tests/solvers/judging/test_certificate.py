@@ -17,10 +17,10 @@ from marginopt.models.bare_form import BareForm
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.certification.certificate import certify
+from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
-from marginopt.solvers.judging.certificate import certify
-from marginopt.solvers.judging.result import Claim, Result
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status

@@ -26,7 +26,7 @@ from marginopt.models.program.cones import Nonnegative
 from marginopt.models.program.convexity import Evidence, matrix_convexity, on_equalities
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.records.status import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -15,9 +15,9 @@ from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.bare_form import BareForm
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.solvers.judging.evidence.conic import ConeRows
-from marginopt.solvers.judging.evidence.interior import interior
-from marginopt.solvers.judging.evidence.linear import Rows
+from marginopt.solvers.certification.evidence.conic import ConeRows
+from marginopt.solvers.certification.evidence.interior import interior
+from marginopt.solvers.certification.evidence.linear import Rows
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.registry import get_solver

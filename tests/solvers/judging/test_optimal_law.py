@@ -10,9 +10,9 @@ import pytest
 
 import marginopt as mo
 from marginopt import margin as M
-from marginopt.solvers.judging.certificate import Certificate, certify
-from marginopt.solvers.judging.result import Result
-from marginopt.solvers.judging.zero_optimum import NOTE, prove_zero_is_least
+from marginopt.solvers.certification.certificate import Certificate, certify
+from marginopt.solvers.certification.result import Result
+from marginopt.solvers.certification.zero_optimum import NOTE, prove_zero_is_least
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.records.trace import relative_gap

@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import DataError
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records.answer import Answer, Update, UpdateKind
 from marginopt.solvers.records.trace import Trace, TraceRow
 

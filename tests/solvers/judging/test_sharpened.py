@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.judging.sharpened import NOTE
+from marginopt.solvers.certification.newton_refinement import NOTE
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options

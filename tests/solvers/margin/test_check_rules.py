@@ -12,8 +12,8 @@ import pytest
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, narrow, root
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
+from marginopt.solvers.margin.check.linear_pieces import LinearPieces
 from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest
-from marginopt.solvers.margin.check.pieces import LinearPieces
 from marginopt.solvers.margin.check.rules import relaxed, stated_box
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 

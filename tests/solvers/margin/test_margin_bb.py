@@ -15,7 +15,7 @@ from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models.margin_view import Corners, MarginProblem
 from marginopt.solvers import Options, Status
-from marginopt.solvers.margin import MarginBB, kernels
+from marginopt.solvers.margin import MarginBB, loops
 from marginopt.solvers.margin.rotated import rotated
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -184,14 +184,14 @@ def test_descent_never_rises() -> None:
     X, y = points(11, 20, 3)
     A, loss, atoms = y[:, None] * X, Corners.ramp(2.0, 2.0, 2.5), np.vstack([np.eye(3), X[:9]])
     axes = rotated(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
-    problem = kernels.problem_of(axes.problem)
-    node = kernels.node_for(problem)
+    problem = loops.problem_of(axes.problem)
+    node = loops.node_for(problem)
     node.lo[:], node.hi[:] = axes.reach(30.0)
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = rng.normal(size=3)
         before = objective(axes.problem, w)
-        after = kernels.descend(problem, node, w, 30.0)
+        after = loops.descend(problem, node, w, 30.0)
         assert after <= before * (1.0 + 1e-12)
         assert after == pytest.approx(objective(axes.problem, w), rel=1e-12)
 
@@ -207,8 +207,8 @@ def test_a_cost_that_begins_again_elsewhere_does_not_end_a_descent(atoms: np.nda
         w = 0.1 * rng.normal(size=3)
         values = []
         for stated in (again, replace(again, loss=Corners.ramp(2.0, 2.0))):
-            problem = kernels.problem_of(stated)
-            node = kernels.node_for(problem)
+            problem = loops.problem_of(stated)
+            node = loops.node_for(problem)
             node.hi[:], node.lo[:] = 10.0, -10.0
-            values.append(kernels.descend(problem, node, w.copy(), 30.0))
+            values.append(loops.descend(problem, node, w.copy(), 30.0))
         assert values[0] == pytest.approx(values[1], rel=1e-6)

@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
-from marginopt.solvers.parallel import SerialExecutor, choose_executor, held as holding
-from marginopt.solvers.parallel.parcel import LARGE, Own, Packer, unpack
-from marginopt.solvers.parallel.places import Placement
+from marginopt.solvers.parallel import SerialExecutor, choose_executor, worker_cache as holding
+from marginopt.solvers.parallel.payload import LARGE, Own, Packer, unpack
+from marginopt.solvers.parallel.placement import Placement
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
 #: Whole numbers: sums are exact wherever an array lies in memory.

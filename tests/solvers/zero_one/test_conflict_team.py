@@ -14,8 +14,8 @@ from data import clouds
 
 import marginopt as mo
 from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.distributed import batch_size, conflict_engine, conflict_proof
 from marginopt.solvers.zero_one.engines import passes
-from marginopt.solvers.zero_one.subtrees import conflict_engine, conflict_proof, shares
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices of a few nodes, so that small trees go in many pieces."""
     monkeypatch.setattr(conflict_engine, "HEAD", 1e5)
     monkeypatch.setattr(conflict_proof, "HEAD", 5)
-    monkeypatch.setattr(shares, "LONG", 0.02)
-    monkeypatch.setattr(shares, "SHORT", 0.005)
+    monkeypatch.setattr(batch_size, "LONG", 0.02)
+    monkeypatch.setattr(batch_size, "SHORT", 0.005)
 
 
 @pytest.fixture(scope="module")

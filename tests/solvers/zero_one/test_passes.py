@@ -18,10 +18,10 @@ from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine
 from marginopt.solvers.zero_one.engines.dive import Dive
 from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
-from marginopt.solvers.zero_one.kernels import conflicts as k
-from marginopt.solvers.zero_one.kernels.compiled import entry
-from marginopt.solvers.zero_one.kernels.conflicts.factors import back_solve, exclude, extend, orthogonalise
-from marginopt.solvers.zero_one.kernels.conflicts.pricing import farthest, weigh
+from marginopt.solvers.zero_one.loops import conflicts as k
+from marginopt.solvers.zero_one.loops.compiled import entry
+from marginopt.solvers.zero_one.loops.conflicts.factors import back_solve, exclude, extend, orthogonalise
+from marginopt.solvers.zero_one.loops.conflicts.pricing import farthest, weigh
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 

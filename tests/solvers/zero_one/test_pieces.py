@@ -25,15 +25,15 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.parallel.team import AsynchronousExecutor, Done, Job
+from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.distributed import batch_size, checkpoint as files, engine as subtrees
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.box_pool import grown
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
 from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
-from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees, shares
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
@@ -65,8 +65,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretches and slices of a few nodes, so that small trees go in many pieces."""
     monkeypatch.setattr(stretches, "STRETCH", 2e5)
     monkeypatch.setattr(subtrees, "HEAD", 40)
-    monkeypatch.setattr(shares, "LONG", 0.02)
-    monkeypatch.setattr(shares, "SHORT", 0.005)
+    monkeypatch.setattr(batch_size, "LONG", 0.02)
+    monkeypatch.setattr(batch_size, "SHORT", 0.005)
 
 
 def _same(found: mo.Result, alone: mo.Result) -> None:
@@ -250,7 +250,7 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 import marginopt as mo
 from marginopt.solvers.zero_one.engines import engine
-from marginopt.solvers.zero_one.subtrees import checkpoint
+from marginopt.solvers.zero_one.distributed import checkpoint
 data = np.load(sys.argv[2])
 engine.STRETCH, checkpoint.INTERVAL = 2e5, 0.0
 stated = mo.ZeroOneSVM(data["X"], data["y"], 10.0, intercept="free")

@@ -8,7 +8,7 @@ import pytest
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.zero_one.transfer import SolvedProblem, transferred_bound
+from marginopt.solvers.zero_one.reuse import SolvedProblem, transferred_bound
 
 
 def clusters(n, p=2, sigma=0.5, seed=0):

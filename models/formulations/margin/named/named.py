@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....arrays import FloatArray
-from ....looks.explained import PointExplanation
+from ....inspection.point_explanation import PointExplanation
 from ....model import Model
 from ....program.form import StandardForm
 from ....statement import Statement

@@ -15,12 +15,12 @@ from ....arrays import FloatArray, Points, as_labels, as_points, as_positive, as
 from ....program.form import StandardForm
 from ....statement import Line, Statement
 from ...linear import first_column_is_one
-from ..composing import unchecked_margin
 from ..domains import Integers
 from ..losses.zero_one import ZeroOne
 from ..model import Margin
 from ..regularisers.l0_l1 import L0L1
 from ..scoring_problem import ScoringProblem, as_fraction
+from ..unchecked import unchecked_margin
 from .named import NamedComposition
 
 __all__ = ["ScoringSystem"]

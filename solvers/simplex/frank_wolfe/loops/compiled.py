@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ....interface.compiled import FAST, Loops
+from ....interface.numba_flags import FAST, Loops
 
 __all__ = ["entry", "inner"]
 

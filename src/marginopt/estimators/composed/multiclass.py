@@ -15,10 +15,10 @@ from ...models.arrays import FloatArray, Points, as_points, as_positive
 from ...models.formulations.multiclass.model import MulticlassSVM
 from ...solvers.records.options import Options
 from ...solvers.records.status import Status
+from ..base import Estimator
 from ..record import EstimatorInfo
-from ..solving import solve_checked, warn_of_one_class
 from ..spaces import LinearPredictor, LinearSpace
-from ..stored import Estimator
+from ..training import solve_checked, warn_of_one_class
 from ..training_set import Sample, Scaling, class_weights, sample_weights
 
 __all__ = ["MulticlassSVC"]

@@ -14,7 +14,7 @@ from ...models.arrays import FloatArray, Points, as_positive, to_dense
 from ...models.formulations.margin.named.scoring_system import ScoringSystem
 from ...models.formulations.margin.scoring_problem import as_fraction
 from ...models.model import Model
-from ...solvers.judging.result import Result
+from ...solvers.certification.result import Result
 from ..classifier import SearchedClassifier
 from ..record import EstimatorInfo
 from ..spaces import Solution, Space

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...models.arrays import FloatArray, Points, as_points
 from ...models.kernels.kernels import Kernel, Precomputed
-from ..refusing import refuse
+from ..argument_refusals import refuse
+from ..base import Estimator
 from ..spaces import is_precomputed, make_kernel
-from ..stored import Estimator
 from ..training_set import Scaling
 
 __all__ = ["HyperplaneClassifier"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, svg_of
 from ...relaxations.report.pictures.losses import loss_functions
-from ..effort import ProtocolSize
-from ..four import CONIC
+from ..catalogue import CONIC
+from ..protocol_size import ProtocolSize
 from ..record import PaperFigure, Results, Run
 from .protocol import SYNTHETIC
 from .table_1 import synthetic_runs

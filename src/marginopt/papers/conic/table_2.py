@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import ProtocolSize
-from ..four import CONIC
+from ..catalogue import CONIC
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run, Value
 from .table_1 import synthetic_runs

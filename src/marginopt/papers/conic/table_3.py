@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import ProtocolSize
-from ..four import CONIC
-from ..judge import mean_of
+from ..catalogue import CONIC
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run, Value
 from .protocol import REAL, VALUES

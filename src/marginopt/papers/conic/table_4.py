@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ..effort import ProtocolSize
-from ..four import CONIC
-from ..judge import mean_of
+from ..catalogue import CONIC
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run
 from .protocol import FLIPPED, GRID, VALUES

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
-from ..effort import ProtocolSize
-from ..four import FRANK_WOLFE
+from ..catalogue import FRANK_WOLFE
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Cells, PaperFigure, Results, Run
 from .data import SOURCES

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...models.formulations.l2_svm import L2SVMDual
 from ...models.kernels.kernels import RBF
-from ...solvers.unjudged import solve_raw
-from ..effort import ProtocolSize
+from ...solvers.solve_raw import solve_raw
+from ..protocol_size import ProtocolSize
 from ..record import Experiment, Run
 from .data import SOURCES, Parts, parts
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options

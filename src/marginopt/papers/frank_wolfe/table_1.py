@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..effort import ProtocolSize
-from ..four import FRANK_WOLFE
+from ..catalogue import FRANK_WOLFE
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run, Value
 from .data import SOURCES, parts, published_test

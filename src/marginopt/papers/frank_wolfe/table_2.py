@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..effort import ProtocolSize
-from ..four import FRANK_WOLFE
-from ..judge import mean_of
+from ..catalogue import FRANK_WOLFE
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run
 from .data import published_test, untested

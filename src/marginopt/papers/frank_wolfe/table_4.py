@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..effort import ProtocolSize
-from ..four import FRANK_WOLFE
-from ..judge import mean_of
+from ..catalogue import FRANK_WOLFE
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run, Value
 from .data import SOURCES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..effort import ProtocolSize
-from ..four import FRANK_WOLFE
-from ..judge import mean_of
+from ..catalogue import FRANK_WOLFE
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published
 from .data import published_test, untested

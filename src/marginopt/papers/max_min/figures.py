@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
-from ..effort import ProtocolSize
-from ..four import MAX_MIN
+from ..catalogue import MAX_MIN
+from ..protocol_size import ProtocolSize
 from ..record import PaperFigure, Results, Run
 from .protocol import ACCURACY, SETS, accuracy_runs
 

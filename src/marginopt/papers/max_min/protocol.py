@@ -18,11 +18,11 @@ from ...models.kernels.functions.distances import squared_distances
 from ...models.kernels.kernels import RBF
 from ...selection import Bat, CrossValidation, Fisher, LikelihoodDensity, MaxMinSelector, Selector, select
 from ...solvers import solve
-from ..effort import ProtocolSize
 from ..inputs import data_set, dense
+from ..protocol_size import ProtocolSize
 from ..record import Experiment, Run
 from .hinge import HingeTrainer, hinge_scores
-from .released import train_released
+from .signed_weights import train_released
 
 __all__ = ["ACCURACY", "METHODS", "SETS", "VARIANTS", "accuracy_runs"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import ProtocolSize
-from ..four import MAX_MIN
+from ..catalogue import MAX_MIN
+from ..comparison import mean_of
 from ..inputs import data_set, dense
-from ..judge import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run
 from .protocol import SETS

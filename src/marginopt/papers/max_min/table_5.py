@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...selection import MaxMinSelector, select
-from ..effort import ProtocolSize
-from ..four import MAX_MIN
-from ..judge import mean_of
+from ..catalogue import MAX_MIN
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run, Value
 from .protocol import SETS, accuracy_runs, hinge_accuracy, hulls_accuracy, parts

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, svg_of
-from ..effort import ProtocolSize
-from ..four import NPSVC
+from ..catalogue import NPSVC
+from ..protocol_size import ProtocolSize
 from ..record import Experiment, PaperFigure, Results, Run
 from .table_3 import network, parts_of
 

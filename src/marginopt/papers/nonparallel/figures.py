@@ -14,8 +14,8 @@ from ...estimators.npsvc import KernelNPSVC
 from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
 from ...pictures.nonparallel import draw_training
-from ..effort import ProtocolSize
-from ..four import NPSVC
+from ..catalogue import NPSVC
+from ..protocol_size import ProtocolSize
 from ..record import Experiment, PaperFigure, Results, Run
 from .protocol import points_of, split_of
 

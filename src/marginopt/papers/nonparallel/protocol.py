@@ -20,8 +20,8 @@ from ...estimators.npsvc import KernelNPSVC
 from ...models.arrays import FloatArray
 from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
-from ..effort import ProtocolSize
 from ..inputs import data_set, dense
+from ..protocol_size import ProtocolSize
 from ..record import Experiment, Run
 
 __all__ = ["ACCURACY", "METHODS", "PRINTED", "SETS", "SIZES", "accuracy_runs", "points_of", "size_run", "split_of"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..effort import ProtocolSize
-from ..four import NPSVC
-from ..judge import mean_of
+from ..catalogue import NPSVC
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run, Value
 from .protocol import METHODS, PRINTED, SETS, accuracy_runs

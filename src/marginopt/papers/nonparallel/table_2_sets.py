@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..effort import ProtocolSize
-from ..four import NPSVC
-from ..judge import mean_of
+from ..catalogue import NPSVC
+from ..comparison import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published
 from .protocol import METHODS, SETS, size_run

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import DataError
 from ...models.arrays import FloatArray
-from ..effort import ProtocolSize
-from ..four import NPSVC
+from ..catalogue import NPSVC
+from ..comparison import mean_of
 from ..inputs import data_set, dense
-from ..judge import mean_of
+from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run
 from .protocol import maker

@@ -12,9 +12,9 @@ import marginopt as mo
 from marginopt.models import PSD, Block, Cone, Constraint, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm, Zero
 from marginopt.models.bare_form import as_model
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.judging.evidence.conic import ConeRows
-from marginopt.solvers.judging.rays import Ray, ray_is_exact
-from marginopt.solvers.judging.result import Result
+from marginopt.solvers.certification.evidence.conic import ConeRows
+from marginopt.solvers.certification.rays import Ray, ray_is_exact
+from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import judge

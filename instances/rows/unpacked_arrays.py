@@ -1,0 +1,203 @@
+"""Data that cannot be read by rows where they are: LIBSVM text, Parquet and compressed npz, unpacked to plain arrays on disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError, MissingPackageError
+from ...files import READ_ERRORS, read_error
+from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
+from ..formats.tables import label_column
+from .stored_rows import StoredArray, stored_npy
+
+__all__ = ["ArrayFolder", "unpacked_libsvm", "unpacked_member", "unpacked_parquet"]
+
+#: Bytes of text that are parsed at once, and rows of Parquet.
+_CHUNK, _BATCH = 2**24, 2**15
+_OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+class ArrayFolder:
+    """The folder of unpacked arrays: the user's, or one that is deleted with the last rows that are read from it."""
+
+    def __init__(self, given: Path | None) -> None:
+        self._given = given
+
+    @cached_property
+    def path(self) -> Path:
+        """The folder, made when something is unpacked."""
+        if self._given is not None:
+            self._given.mkdir(parents=True, exist_ok=True)
+            return self._given
+        own = tempfile.mkdtemp(prefix="marginopt-rows-")
+        weakref.finalize(self, shutil.rmtree, own, ignore_errors=True)
+        return Path(own)
+
+
+@dataclass
+class _Column:
+    """An array that grows at its end."""
+
+    path: Path
+    handle: IO[bytes]
+    dtype: np.dtype[Any]
+    count: int = 0
+
+    def append(self, values: Any) -> None:
+        part = np.ascontiguousarray(values, dtype=self.dtype)
+        self.handle.write(part.data)
+        self.count += part.size
+
+    def stored(self, width: int | None = None) -> StoredArray:
+        shape = (self.count,) if width is None else (self.count // width, width)
+        return StoredArray(self.path, 0, shape, self.dtype)
+
+
+def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Column:
+    path = folder.path / name
+    return _Column(path, stack.enter_context(path.open("wb")), np.dtype(dtype))
+
+
+def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
+    """LIBSVM text in chunks to CSR: data, indices, indptr, number of columns, labels by pieces.
+
+    Indices count from 0 if one of them is 0, else from 1.
+
+    Raises
+    ------
+    DataError
+        A line that is not LIBSVM text; says which.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    labels: list[npt.NDArray[Any]] = []
+    lines, least, most = 0, MOST_COLUMNS, -1
+    with ExitStack() as stack:
+        data, indices = _column(stack, folder, "data", np.float64), _column(stack, folder, "indices", np.int32)
+        indptr = _column(stack, folder, "indptr", np.int64)
+        indptr.append([0])
+        for text in _chunks(path):
+            check_libsvm(path, text, lines)
+            try:
+                X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
+            except READ_ERRORS as error:
+                raise DataError(libsvm_fault(path, text, read_error(error), lines)) from None
+            if X.nnz:
+                least, most = min(least, int(X.indices.min())), max(most, int(X.indices.max()))
+            if most > MOST_COLUMNS:
+                raise DataError(libsvm_fault(path, text, f"it has {most:,} columns", lines))
+            indptr.append(data.count + X.indptr[1:].astype(np.int64))
+            data.append(X.data)
+            indices.append(X.indices)
+            labels.append(y)
+            lines += text.count(b"\n")
+    if most < 0:
+        raise DataError(f"{path} is not LIBSVM text: it has no 'index:value' anywhere")
+    first = 0 if least == 0 else 1
+    if first:
+        _shift(indices, first)
+    return data.stored(), indices.stored(), indptr.stored(), most + 1 - first, labels
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Whole lines, some at a time."""
+    opener = _OPENERS.get(path.suffix.lower())
+    try:
+        with path.open("rb") if opener is None else opener(path) as handle:
+            rest, first = b"", True
+            while text := handle.read(_CHUNK):
+                rest += text
+                whole = rest[:-1] if rest.endswith(b"\r") else rest  # half of a line end may follow
+                cut = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1
+                if cut:
+                    yield libsvm_lines(rest[:cut], first)
+                    rest, first = rest[cut:], False
+            if rest.strip():
+                yield libsvm_lines(rest, first)
+    except READ_ERRORS as error:
+        raise DataError(f"{path} cannot be read: {read_error(error)}") from None
+
+
+def _shift(indices: _Column, by: int) -> None:
+    """Indices that count from 1 to such that count from 0."""
+    stored = indices.stored()
+    with indices.path.open("r+b") as handle, stored.opened() as reader:
+        for start in range(0, indices.count, _CHUNK):
+            part = stored.read(reader, start, min(start + _CHUNK, indices.count))
+            handle.seek(start * indices.dtype.itemsize)
+            handle.write((part - indices.dtype.type(by)).data)
+
+
+def unpacked_parquet(
+    path: Path, folder: ArrayFolder, label: str | int | None
+) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
+    """Parquet by batches of rows to a dense array: the features, the labels by pieces, the features' names.
+
+    Raises
+    ------
+    DataError
+        A column that is no number, a value that is missing.
+    MissingPackageError
+        pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+    labels: list[npt.NDArray[Any]] = []
+    try:
+        with pq.ParquetFile(path) as file, ExitStack() as stack:
+            schema = file.schema_arrow
+            places = feature_places(schema)
+            names = [str(schema.names[j]) for j in places]
+            target = label_column(str(path), names, len(names), label)
+            features = [j for j in range(len(names)) if j != target]
+            single = all(schema.field(places[j]).type == pa.float32() for j in features)
+            rows = _column(stack, folder, "rows", np.float32 if single else np.float64)
+            for whole in file.iter_batches(batch_size=_BATCH):
+                batch = whole.select(places)
+                for j in range(len(names)):
+                    kind = batch.schema.field(j).type
+                    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+                    if j != target and not number:
+                        raise DataError(f"{path}, column {j} ({names[j]!r}) is {kind}; features must be numbers")
+                    if batch.column(j).null_count:
+                        raise DataError(f"{path}, column {j} ({names[j]!r}): a value is missing")
+                rows.append(np.column_stack([batch.column(j).to_numpy(zero_copy_only=False) for j in features]))
+                labels.append(batch.column(target).to_numpy(zero_copy_only=False))
+    except DataError:
+        raise
+    except (pa.ArrowException, *READ_ERRORS) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {read_error(error)}") from None
+    if not rows.count:
+        raise DataError(f"{path} holds no rows of data")
+    return rows.stored(len(features)), labels, [names[j] for j in features]
+
+
+def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
+    """One compressed array of an npz archive as a .npy file."""
+    target = folder.path / f"{name}.npy"
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as packed, target.open("wb") as out:
+            while part := packed.read(_CHUNK):
+                out.write(part)
+    except READ_ERRORS as error:
+        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {read_error(error)}") from None
+    return stored_npy(target)

@@ -1,0 +1,368 @@
+"""Points of a composition counted in exact arithmetic, and points beside them that cost what they are to cost.
+
+A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
+a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
+of a threshold are moved onto its cheaper side, and the parts are then counted of the numbers as they are stored. The move is as
+small as rounding asks: along a direction in which all of those margins grow. Where two of them oppose each other, both are met
+with equality, by coefficients on a grid that the equations map into itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import BoolArray, FloatArray, IntArray
+from ...margin_view import Budget
+from ...rounding import below, gamma
+from .domains import Domain
+from .losses.loss import Loss
+from .margin_problem import UnreadError, alone, as_bounds, linear_rows
+from .part import Setting
+from .regularisers.regulariser import Regulariser
+from .restrictions.restriction import Restriction
+
+__all__ = ["ExactCount", "exact_arguments", "moved_onto"]
+
+#: How far from a threshold, relative to a margin's terms, a margin may be that is moved onto it; the same for zeros.
+_NEAR = (1e-6, 1e-9)
+#: Violation of a linear row, relative to its terms, that is rounding.
+_ROUNDING = 1e-12
+#: By how much, relative to its terms, a margin grows along the direction of a move of length 1, at most and at least.
+_GROWTH, _NONE = 1e-2, 1e-6
+#: Doublings of the length of a move.
+_DOUBLINGS = 30
+#: Slack, relative to a row's terms, within which a move looks at it.
+_ACTIVE = 1e-5
+#: Entries of the matrix up to which all arguments are rational.
+_EXACT = 5000
+#: Bits of the grid of the coefficients that equations leave free, below the largest; shifts along it that are tried.
+_BITS, _SHIFTS = 44, 512
+
+Vector = list[Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactCount:
+    """The parts of w's cost that are counted: jumps of the loss, kept points, budgets, zeros; and the rows and bounds beside
+    them.
+
+    Parameters
+    ----------
+    A, c : ndarray (n, p), (n,)
+        Arguments of the loss are Aw + c.
+    jumps : tuple of (threshold, side)
+        Where the loss jumps: side 1 where it is less from the threshold on, -1 where it is less up to it.
+    kept : ndarray of bool (n,)
+        Arguments that must be ≥ 1.
+    budgets : tuple of Budget
+        Points of which at most so many may have an argument below 1.
+    priced, counted : ndarray of bool (p,)
+        Coefficients whose zeros are worth something; those of which at most ``most`` are not zero.
+    most : int
+    lower, upper : ndarray (p,)
+    whole : bool
+        Whether all coefficients are integers.
+    rows, least : ndarray (m, p), (m,)
+        rows w ≥ least, met to rounding.
+    """
+
+    A: FloatArray
+    c: FloatArray
+    jumps: tuple[tuple[float, float], ...]
+    kept: BoolArray
+    budgets: tuple[Budget, ...]
+    priced: BoolArray
+    counted: BoolArray
+    most: int
+    lower: FloatArray
+    upper: FloatArray
+    whole: bool
+    rows: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        regulariser: Regulariser,
+        domain: Domain,
+        restrictions: Sequence[Restriction],
+        at: Setting,
+        arguments: tuple[FloatArray, FloatArray],
+    ) -> ExactCount:
+        """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
+        p, n = at.penalised.size, arguments[1].size
+        sparsity = regulariser.sparsity
+        kept, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
+        most = [p] if sparsity is None or sparsity.most is None else [sparsity.most]
+        domain.add(to := alone(at.w), at.w)
+        rows = [linear_rows(domain, to)]
+        for rule in restrictions:
+            points, budget = rule.kept(n), rule.budget(at.y)
+            if rule.most is not None:
+                most.append(rule.most)
+            elif points is not None:
+                kept[points] = True
+            elif budget is not None:
+                if not rule.by_loss or loss.indicator_threshold == 1.0:
+                    budgets.append(budget)
+            elif not rule.reads_reach:
+                try:
+                    rule.add(to := alone(at.w), at, None, rule.name)
+                    rows.append(linear_rows(rule, to))
+                except UnreadError:
+                    continue
+        matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
+        matrix, least, lower, upper = as_bounds(matrix, least, *domain.bounds(p))
+        priced = at.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
+        counted = at.penalised & (min(most) < at.penalised.sum())
+        if domain.integer:
+            lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
+        return cls(
+            *arguments, loss.jumps, kept, tuple(budgets), priced, counted, min(most), lower, upper, domain.integer, matrix, least
+        )
+
+    @property
+    def decides(self) -> bool:
+        """Return whether a rounding of w can change what is counted."""
+        return bool(self.jumps or self.kept.any() or self.budgets or self.priced.any() or self.counted.any())
+
+    def arguments(self, w: FloatArray) -> FloatArray:
+        """Return the loss's arguments, on the right side of every threshold."""
+        sides = self.jumps if not (self.kept.any() or self.budgets) else (*self.jumps, (1.0, 1.0))
+        return exact_arguments(self.A, self.c, w, sides)
+
+    def excess(self, w: FloatArray) -> int:
+        """Count non-zero coefficients beyond their number, points that are not kept, and errors beyond a budget."""
+        short = self.arguments(w) < 1.0
+        errors = sum(max(int(short[budget.points].sum()) - budget.limit, 0) for budget in self.budgets)
+        zeros = max(int(np.count_nonzero(w[self.counted])) - self.most, 0) if self.counted.any() else 0
+        return int(short[self.kept].sum()) + errors + zeros
+
+    def miss(self, argument: FloatArray) -> float:
+        """Return by how much an argument misses a threshold that it is near, at most."""
+        sides = (*self.jumps, (1.0, 1.0)) if self.kept.any() or self.budgets else self.jumps
+        misses = [side * (t - argument) for t, side in sides]
+        near = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
+        return max((float(m.max(initial=0.0)) for m in near), default=0.0)
+
+    def rounding(self, w: FloatArray) -> FloatArray:
+        """Bound the rounding error of the arguments as float64 has them."""
+        return _rounding(self.A, self.c, w)
+
+    def beside(self, w: FloatArray) -> Iterator[FloatArray]:
+        """Yield points near w on the cheaper side of every threshold that w is near, and with zeros where it nearly has them."""
+        if (self.lower > self.upper).any():
+            return
+        for near in _NEAR:
+            v = np.rint(w) if self.whole else w.copy()
+            zeros = (self.priced | self.counted) & (np.abs(v) <= near * max(1.0, float(np.abs(v).max(initial=0.0))))
+            v[zeros] = 0.0
+            v = np.clip(v, self.lower, self.upper)
+            frozen = zeros | (self.lower == self.upper) | self.whole
+            placed = moved_onto(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
+            if placed is not None:
+                yield placed
+
+    def _thresholds(self, v: FloatArray, near: float) -> tuple[FloatArray, FloatArray]:
+        """H and h with Hw ≥ h: the sides of thresholds that v is near, and the points that must be kept."""
+        argument = self.A @ v + self.c
+        size = near * (1.0 + np.abs(self.A) @ np.abs(v) + np.abs(self.c))
+        chosen = [(np.abs(argument - t) <= size, t, side) for t, side in self.jumps]
+        limited = np.zeros(self.c.size, dtype=np.bool_)
+        for budget in self.budgets:
+            limited[budget.points] = True
+        chosen.append((self.kept | (limited & (np.abs(argument - 1.0) <= size)), 1.0, 1.0))
+        rows = [side * self.A[points] for points, _, side in chosen]
+        least = [side * (t - self.c[points]) for points, t, side in chosen]
+        return np.concatenate(rows), np.concatenate(least)
+
+
+def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence[tuple[float, float]]) -> FloatArray:
+    """Return Aw + c, in rational arithmetic where entries are few, or where float64 cannot tell one from a threshold.
+
+    An entry that is below a threshold of side 1 is below it as a double, and one that is above a threshold of side -1 above it.
+    """
+    argument = np.asarray(A @ w + c)
+    error = _rounding(A, c, w)
+    unsure = np.full(c.size, A.size <= _EXACT)
+    for t, _ in sides:
+        unsure |= np.abs(argument - t) <= error
+    over = [t for t, side in sides if side < 0.0]
+    for i in np.flatnonzero(unsure).tolist():
+        exact = _product(A[i].tolist(), w.tolist()) + Fraction(float(c[i]))
+        argument[i] = low = below(exact)
+        if low in over and Fraction(low) != exact:
+            argument[i] = math.nextafter(low, math.inf)
+    return argument
+
+
+def _rounding(A: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
+    return np.asarray(2.0 * gamma(w.size + 1) * (np.abs(A) @ np.abs(w) + np.abs(c)))
+
+
+def _product(a: list[float], w: list[float]) -> Fraction:
+    return sum((Fraction(x) * Fraction(v) for x, v in zip(a, w, strict=True) if x and v), Fraction(0))
+
+
+def moved_onto(
+    v: FloatArray,
+    H: FloatArray,
+    h: FloatArray,
+    soft: tuple[FloatArray, FloatArray],
+    bounds: tuple[FloatArray, FloatArray],
+    frozen: BoolArray,
+) -> FloatArray | None:
+    """Return a point beside v with Hw ≥ h to the last digit, soft rows to rounding; None where no such point is found.
+
+    Parameters
+    ----------
+    v : ndarray (p,)
+        Within the bounds.
+    H, h : ndarray (k, p), (k,)
+    soft : rows and sides
+        rows w ≥ least.
+    bounds : lower and upper (p,)
+    frozen : ndarray of bool (p,)
+        Coefficients that stay.
+    """
+    size = np.abs(H) @ np.maximum(np.abs(v), 1e-300) + np.abs(h) + 1e-300
+    slack = H @ v - h
+    if _met(H, h, v):
+        return v
+    free = np.flatnonzero(~frozen)
+    active = (slack <= _ACTIVE * size) & H[:, free].any(axis=1)
+    if not active.any() or (slack < -_ACTIVE * size).any():
+        return None
+    G, g, largest = H[active], h[active], np.abs(H[active][:, free]).max(axis=1)
+    direction = _direction(v, G[:, free] / largest[:, None], soft, bounds, free)
+    if direction is None:
+        return None
+    d, growth = direction
+    grid = _Grid.of(G[growth <= _NONE], g[growth <= _NONE], v, free)
+    if grid is None:
+        return None
+    least = float(growth[growth > _NONE].min(initial=_GROWTH))
+    short = float(((g - G @ v) / largest).max(initial=0.0))
+    step = (max(short, 0.0) + 2.0**-52 * float(np.abs(v).max(initial=1e-300))) / least
+    whole = np.zeros(v.size)
+    whole[free] = d
+    for _ in range(_DOUBLINGS):
+        for w in grid.points(np.clip(v + step * whole, *bounds)):
+            inside = (w >= bounds[0]).all() and (w <= bounds[1]).all()
+            if inside and _met(H, h, w) and _nearly_met(*soft, w):
+                return w
+        step *= 2.0
+    return None
+
+
+def _met(H: FloatArray, h: FloatArray, w: FloatArray) -> bool:
+    """Return whether Hw ≥ h, of the numbers as they are stored."""
+    value, error = H @ w - h, _rounding(H, h, w)
+    if (value < -error).any():
+        return False
+    unsure = np.flatnonzero(np.abs(value) <= error).tolist()
+    return all(_product(H[i].tolist(), w.tolist()) >= Fraction(float(h[i])) for i in unsure)
+
+
+def _nearly_met(rows: FloatArray, least: FloatArray, w: FloatArray) -> bool:
+    return bool((rows @ w - least >= -_ROUNDING * (np.abs(rows) @ np.abs(w) + np.abs(least) + 1e-300)).all())
+
+
+def _direction(
+    v: FloatArray,
+    G: FloatArray,
+    soft: tuple[FloatArray, FloatArray],
+    bounds: tuple[FloatArray, FloatArray],
+    free: IntArray,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return a move of the free coefficients in which as many rows as possible grow, and by how much each does."""
+    from scipy.optimize import linprog  # imported here: it is slow, and few problems need it
+
+    k, p = G.shape
+    rows, least = soft
+    S, slack = rows[:, free], rows @ v - least
+    tight = (slack <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(least))) & S.any(axis=1)
+    S = S[tight] / np.abs(S[tight]).max(axis=1, initial=0.0)[:, None] if tight.any() else np.zeros((0, p))
+    room = _ROUNDING * np.maximum(np.abs(v), 1e-300)
+    low = np.where(v - bounds[0] <= room, 0.0, -1.0)[free]
+    high = np.where(bounds[1] - v <= room, 0.0, 1.0)[free]
+    left = sp.csr_array(np.block([[-G, np.eye(k)], [-S, np.zeros((len(S), k))]]))
+    sides = np.column_stack([np.concatenate([low, np.zeros(k)]), np.concatenate([high, np.full(k, _GROWTH)])])
+    cost = np.concatenate([np.zeros(p), -np.ones(k)])
+    found = linprog(cost, A_ub=left, b_ub=np.zeros(k + len(S)), bounds=sides, method="highs")
+    return None if found.x is None else (np.asarray(found.x[:p]), np.asarray(found.x[p:]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Points that satisfy equations exactly: the last coefficients follow from the others, which are on a grid."""
+
+    pivots: tuple[int, ...]
+    others: tuple[int, ...]
+    rows: tuple[Vector, ...]
+    right: Vector
+
+    @classmethod
+    def of(cls, E: FloatArray, e: FloatArray, v: FloatArray, free: IntArray) -> _Grid | None:
+        """The equations Ew = e for the free coefficients; None where they contradict each other."""
+        columns = free.tolist()
+        held = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
+        echelon: list[tuple[int, Vector, Fraction]] = []
+        for row, side in zip(E.tolist(), e.tolist(), strict=True):
+            left, right = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, held)
+            for k, other, constant in echelon:
+                factor = left[k]
+                left, right = [a - factor * b for a, b in zip(left, other, strict=True)], right - factor * constant
+            pivot = next((k for k, a in enumerate(left) if a), None)
+            if pivot is None:
+                if right:
+                    return None
+                continue
+            left, right = [a / left[pivot] for a in left], right / left[pivot]
+            echelon = [
+                (k, [a - other[pivot] * b for a, b in zip(other, left, strict=True)], constant - other[pivot] * right)
+                for k, other, constant in echelon
+            ]
+            echelon.append((pivot, left, right))
+        pivots = tuple(k for k, _, _ in echelon)
+        others = tuple(k for k in range(len(columns)) if k not in pivots)
+        rows = tuple([row[k] for k in others] for _, row, _ in echelon)
+        places = tuple(columns)
+        return cls(tuple(places[k] for k in pivots), tuple(places[k] for k in others), rows, [right for _, _, right in echelon])
+
+    def points(self, w: FloatArray) -> Iterator[FloatArray]:
+        """Yield points of the grid beside w: w itself where there are no equations."""
+        if not self.pivots:
+            yield w
+            return
+        odd = [_odd(x.denominator) for x in (*self.right, *(a for row in self.rows for a in row))]
+        period = math.lcm(*odd) if odd else 1
+        if period > 2**20:
+            return
+        largest = max(float(np.abs(w).max(initial=0.0)), 2.0**-500)
+        unit = Fraction(2) ** (math.frexp(largest)[1] - _BITS)
+        base = [round(Fraction(float(w[j])) / (unit * period)) * period for j in self.others]
+        for shift in range(min(period, _SHIFTS) if base else 1):
+            numbers = [unit * (n + (shift if k == 0 else 0)) for k, n in enumerate(base)]
+            values = [r - sum((a * x for a, x in zip(row, numbers, strict=True)), Fraction(0)) for row, r in self._equations()]
+            exact = (*numbers, *values)
+            if all(Fraction(float(x)) == x for x in exact):
+                point = w.copy()
+                point[[*self.others, *self.pivots]] = [float(x) for x in exact]
+                yield point
+                return
+
+    def _equations(self) -> Iterator[tuple[Vector, Fraction]]:
+        return zip(self.rows, self.right, strict=True)
+
+
+def _odd(n: int) -> int:
+    """The odd part of n."""
+    return n // (n & -n)

@@ -1,0 +1,223 @@
+"""Explanations of solutions: the meaning of multipliers, active constraints, support vectors and misclassified points.
+
+What it is to know of a formulation the formulation says itself (`Explainable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ...display import Display, Displayed
+from ...drawing import Picture
+from ...errors import InputError, TooLargeError, UnsupportedModelError
+from ..appraisal import Appraisal
+from ..arrays import FloatArray
+from ..program.form import Constraint, StandardForm
+from .point_explanation import ZERO as _ZERO, PointExplanation, PointRow
+
+__all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
+
+
+class Solution(Protocol):
+    """The protocol of results that can be explained (`marginopt.Result`)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def values(self) -> Mapping[str, FloatArray]:
+        """Values by block."""
+
+    @property
+    def multipliers(self) -> Mapping[str, FloatArray] | None:
+        """z by constraint."""
+
+    @property
+    def reduced(self) -> Mapping[str, FloatArray] | None:
+        """ζ by block."""
+
+    @property
+    def optimised_parameters(self) -> Mapping[str, Any]:
+        """The parameters that the solver determined beside the variables: γ or P."""
+
+    @property
+    def evidence(self) -> str:
+        """The evidence for a claim of infeasibility or unboundedness."""
+
+
+class Explainable(Protocol):
+    """The protocol of models that can be explained (`models.model.Model`)."""
+
+    name: ClassVar[str]
+
+    @property
+    def form(self) -> StandardForm:
+        """The standard form."""
+
+    def at_solution(self, moved: Mapping[str, Any]) -> Explainable:
+        """The model at the parameters that the solver moved."""
+
+    def meaning(self, label: str) -> str:
+        """Return the meaning of a constraint's multipliers."""
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Return the meaning of a solution for each point."""
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """Return the value of a point, if the model knows it without a form."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One constraint (or the bounds) at a solution: cones (rows, where polyhedral) met with equality, and violated."""
+
+    label: str
+    rows: int
+    active: int
+    violation: float
+    largest_multiplier: float | None
+    meaning: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation(Displayed):
+    """The answer of `Model.explain`; printable, and a picture where the data have two features.
+
+    Parameters
+    ----------
+    title : str
+    constraints : tuple of Activity
+    said : Explained
+        Points (objectives), and what their columns are.
+    """
+
+    title: str
+    constraints: tuple[Activity, ...]
+    said: PointExplanation = field(repr=False)
+
+    @property
+    def points(self) -> tuple[PointRow, ...]:
+        """One row for each point (objective); empty where the model has none."""
+        return self.said.points
+
+    @property
+    def misclassified(self) -> tuple[int, ...]:
+        """Indices of the points on the wrong side."""
+        return tuple(p.index for p in self.points if p.misclassified)
+
+    @property
+    def support(self) -> tuple[int, ...]:
+        """Indices of the points with a weight."""
+        top = max((abs(p.weight) for p in self.points if p.weight is not None), default=0.0)
+        return tuple(p.index for p in self.points if p.weight is not None and abs(p.weight) > _ZERO * top)
+
+    def table(self, limit: int = 20) -> str:
+        """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
+        said, wrong = self.said, set(self.misclassified)
+        order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
+        width = max([3, *(len(said.shown(p.label)) for p in self.points)])
+        lines = [f"  {said.noun:>9} {'y':>{width}} {said.score:>11} {said.margin:>11} {'weight':>11}  what it is"]
+        for p in order[:limit]:
+            weight = "" if p.weight is None else f"{p.weight:.5g}"
+            label = said.shown(p.label)
+            lines.append(f"  {p.index:>9} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
+        if len(order) > limit:
+            lines.append(f"  ... and {len(order) - limit} more")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for c in self.constraints:
+            largest = "" if c.largest_multiplier is None else f", multipliers up to {c.largest_multiplier:.5g}"
+            lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
+            lines += [f"    {c.meaning}"] if c.meaning else []
+        if self.points:
+            counts = f"{len(self.support)} {self.said.ringed}s"
+            if self.said.noun == "point":
+                counts += f", {len(self.misclassified)} misclassified points"
+            lines.append(f"  {counts}; {self.said.weight}")
+            lines.append(self.table())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view: the lines."""
+        return Display(text=str(self))
+
+    def picture(self) -> Picture:
+        """Points, decision boundary (hyperplane, sphere) and margins in the plane of the two features that vary.
+
+        Raises
+        ------
+        InputError
+            The model has no classifier and no ball, or its data do not have two varying features.
+        """
+        from .picture import picture
+
+        return picture(self.title, self.said, self.support, self.misclassified)
+
+
+def explain(model: Explainable, result: Solution) -> Explanation:
+    """Return the explanation of a result of this model; see `Explanation`.
+
+    Raises
+    ------
+    InputError
+        The result has no point, or belongs to another model.
+    """
+    if not result.values:
+        because = f"; {result.evidence}" if result.evidence else ""
+        raise InputError(f"the result of {result.model} has no point to explain" + because)
+    stated = model.at_solution(result.optimised_parameters)
+    form = _form(stated)
+    x = None if form is None else form.join(result.values)
+    said = stated.explain_points(result.values, result.multipliers)
+    title = f"{model.name}: what the solution says"
+    if form is None or x is None:
+        appraisal = stated.appraise(result.values, result.multipliers)
+        violations = {} if appraisal is None else appraisal.violations
+        return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), said)
+    rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
+    if form.has_bounds:
+        rows.append(_bounds(form, x, result.reduced, model.meaning("bounds")))
+    return Explanation(title, tuple(rows), said)
+
+
+def _form(model: Explainable) -> StandardForm | None:
+    try:
+        return model.form
+    except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
+        return None
+
+
+def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:
+    """One constraint as the model itself appraises it."""
+    z = None if result.multipliers is None else result.multipliers.get(label)
+    largest = None if z is None else float(np.abs(z).max(initial=0.0))
+    return Activity(label, 1, int(violation <= _ZERO), violation, largest, model.meaning(label))
+
+
+def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
+    v = c.value(x)
+    price = None if z is None or c.label not in z else np.asarray(z[c.label])
+    scale = 1.0 + float(np.abs(v).max(initial=0.0))
+    # on the boundary: some multiple of v away from the cone leaves it at once
+    inner = v - 2 * _ZERO * scale * c.cone.interior
+    outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.block).max(axis=1)
+    largest = None if price is None else float(np.abs(price).max(initial=0.0))
+    return Activity(c.label, outside.size, int((outside > _ZERO * scale).sum()), c.cone.violation(v), largest, meaning)
+
+
+def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
+    low, high = np.isfinite(form.lower), np.isfinite(form.upper)
+    near = _ZERO * (1.0 + float(np.abs(x).max(initial=0.0)))
+    active = int((x[low] - form.lower[low] <= near).sum() + (form.upper[high] - x[high] <= near).sum())
+    outside = np.concatenate([form.lower[low] - x[low], x[high] - form.upper[high]])
+    prices = None if reduced is None else max((float(np.abs(v).max(initial=0.0)) for v in reduced.values()), default=0.0)
+    return Activity("bounds", int(low.sum() + high.sum()), active, max(float(outside.max(initial=0.0)), 0.0), prices, meaning)

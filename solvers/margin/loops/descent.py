@@ -1,0 +1,169 @@
+"""Descents of the nonconvex problem itself: the convex-concave procedure, and steps of one for integers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...zero_one.loops.boxes.newton import margins
+from .compiled import inner
+from .envelopes import classify, hull_from
+from .propagation import propagate
+from .records import LoopNode, LoopProblem
+from .relaxation import relax
+from .values import objective
+
+__all__ = ["descend", "rounded"]
+
+#: Turns of the procedure, solutions of each turn's problem while p moves, and what squares may spend there of the objective.
+_TURNS, _SOLUTIONS, _SPEND = 50, 8, 1e-9
+#: A jump is a slope so steep in these, in units of what the loss does not exceed. What counts as being at a corner.
+_STEEP, _NEAR = 1e3, 1e-6
+#: Turns over all coefficients that are integers.
+_STEPS = 20
+#: Coefficients of this part of the largest one.
+_DUST = 1e-9
+
+
+@inner
+def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
+    """A convex function for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
+    kind, first = r.kind[i], -1
+    for t in range(r.sizes[kind]):
+        if u >= r.corners[kind, t] - _NEAR:
+            first = t
+    if first < 0:
+        k.base[i], k.pieces[i], k.first[i] = r.height[kind], 0, 0.0
+        return
+    last = r.sizes[kind] - 1
+    for t in range(first, last + 1):
+        k.corner[t - first], k.value[t - first] = r.corners[kind, t], r.at[kind, t]
+    steep = 0.0
+    if r.below[kind, first] > r.at[kind, first]:
+        steep = _STEEP * r.height[kind]
+    elif first > 0:
+        steep = (r.at[kind, first - 1] - r.below[kind, first]) / (r.corners[kind, first] - r.corners[kind, first - 1])
+    hull_from(r, k, i, last - first + 1)
+    if k.pieces[i] == 0:
+        k.begins[0, i], k.slopes[0, i], k.pieces[i] = r.corners[kind, first], steep, 1
+    else:
+        total = 0.0
+        for t in range(k.pieces[i]):
+            total += k.slopes[t, i]
+        if steep > total:
+            k.begins[k.pieces[i], i], k.slopes[k.pieces[i], i] = r.corners[kind, first], steep - total
+            k.pieces[i] += 1
+    k.first[i] = 0.0
+
+
+@inner
+def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
+    """All points of a budget are demanded, but for the worst ones at w, as many as it allows."""
+    for b in range(r.allowed.size):
+        for i in range(r.begins[b], r.begins[b + 1]):
+            worse = 0
+            for t in range(r.begins[b], r.begins[b + 1]):
+                worse += u[t] < u[i] or (u[t] == u[i] and t < i)
+            if worse >= r.allowed[b]:
+                k.demanded[r.point[i]] = True
+
+
+@inner
+def _linearised(r: LoopProblem, k: LoopNode) -> float:
+    """Convex functions of all points that are not given up at w; returns the cost of the others."""
+    u, given_up = k.relaxation.u, 0.0
+    margins(r.rows, r.point.size, k.w, u)
+    _spared(r, k, u)
+    for i in range(r.point.size):
+        k.left[i], k.undecided[i] = k.costs[i], False
+        if i < r.points and k.costs[i] > 0.0:
+            _majorised(r, k, i, u[i])
+            k.undecided[i] = k.pieces[i] > 0
+            given_up += 0.0 if k.undecided[i] else k.costs[i] * k.base[i]
+    return given_up
+
+
+@inner
+def _settled(r: LoopProblem, k: LoopNode) -> None:
+    """Integers at the nearest ones in the box."""
+    for j in range(k.w.size):
+        if r.whole[j]:
+            k.w[j] = min(max(math.floor(k.w[j] + 0.5), math.ceil(k.lo[j])), math.floor(k.hi[j]))
+
+
+@inner
+def rounded(r: LoopProblem, k: LoopNode) -> float:
+    """The objective of w with its integers rounded, and steps of one as long as one of them is better; w in place."""
+    _settled(r, k)
+    best, better = objective(r, k, math.inf), True
+    for _ in range(_STEPS):
+        better = False
+        for j in range(k.w.size):
+            if not r.whole[j]:
+                continue
+            for step in (-1.0, 1.0):
+                if k.lo[j] <= k.w[j] + step <= k.hi[j]:
+                    k.w[j] += step
+                    value = objective(r, k, best)
+                    if value < best:
+                        best, better = value, True
+                    else:
+                        k.w[j] -= step
+        if not better:
+            break
+    return best
+
+
+@inner
+def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
+    """Coefficients that are nothing beside the largest one are 0 where that is no worse."""
+    w, largest = k.best, 0.0
+    for j in range(w.size):
+        largest = max(largest, abs(w[j]))
+    for j in range(w.size):
+        k.w[j] = 0.0 if abs(w[j]) <= _DUST * largest and k.lo[j] <= 0.0 <= k.hi[j] else w[j]
+    value = objective(r, k, best)
+    if not value <= best:
+        return best
+    for j in range(w.size):
+        w[j] = k.w[j]
+    return value
+
+
+@inner
+def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
+    """Give up the points beyond the loss's corners, solve for the rest, and again, as long as the objective falls.
+
+    From ``k.best``, and to there. The concave parts of the losses are linearised at w: each turn lowers the objective, or ends.
+    The node gives the box; the rest of it is overwritten. ``most`` stands for the objective of points that are none of the
+    problem's.
+    """
+    w = k.best
+    for j in range(w.size):
+        k.w[j] = w[j]
+    for i in range(r.point.size):
+        k.costs[i] = r.costs[i] if i < r.points else 0.0
+    best, whole = objective(r, k, math.inf), False
+    for j in range(w.size):
+        whole |= r.whole[j]
+    for _ in range(_TURNS):
+        before = best
+        for i in range(r.points):
+            k.demanded[i] = r.kept[i]
+        if r.restricted and not propagate(r, k):
+            break
+        if not classify(r, k):
+            break
+        sure = _linearised(r, k)
+        for _ in range(_SOLUTIONS):
+            scale: Any = min(best, most)
+            relax(r, k, sure, max(scale, 1e-300), _SPEND * scale, sharp)
+            value = rounded(r, k) if whole else objective(r, k, best)
+            if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
+                break
+            best = value
+            for j in range(w.size):
+                w[j] = k.w[j]
+        if best == before:
+            break
+    return _without_dust(r, k, best)

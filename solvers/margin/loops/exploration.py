@@ -1,0 +1,264 @@
+"""The tree: nodes by their bounds, the least first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .compiled import EPS, entry, inner
+from .descent import descend, rounded
+from .envelopes import classify
+from .events import note_cut, note_node, note_round, note_split, note_support
+from .pairing import pair_up
+from .propagation import propagate
+from .records import LoopNode, LoopProblem, Tree
+from .relaxation import relax, shrink
+from .values import objective
+
+__all__ = ["DESCEND", "DONE", "EXPLORE", "FULL", "JUDGE", "PAUSED", "ROUNDS", "work"]
+
+#: What `work` is asked to do.
+EXPLORE, DESCEND, JUDGE = 0, 1, 2
+#: What it ends with where it explores: no open nodes, no room, its nodes are used up, or half of the log.
+DONE, FULL, PAUSED = 0, 1, 2
+#: Times that a node is relaxed and shrunk. Parts of the cut and of what is missing that squares may spend of its bound.
+ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
+#: A width or a gap that falls by less than this part is not worth another round, nor are squares that spend less of the gap.
+_WORTH, _ENOUGH = 0.02, 0.3
+#: A coordinate is split so far from its middle to the relaxation's solution.
+_ASIDE = 0.2
+
+
+@inner
+def _splits(k: LoopNode, j: int) -> bool:
+    """Return whether there are numbers enough between the ends of w_j."""
+    return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
+
+
+@inner
+def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
+    """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
+
+    Where all their losses range less than what the bound is missing, boxes of thinner margins would not help: the one along which
+    the norm's two points differ most.
+    """
+    best, most, widest, ranges = 0, 0.0, 0, 0.0
+    A, costs, undecided, low, high = r.rows, k.costs, k.undecided, k.low, k.high
+    for i in range(costs.size):
+        if undecided[i]:
+            kind = r.kind[i]
+            ranges += costs[i] * (r.height[kind] if r.jumps[kind] else r.steep[kind] * (high[i] - low[i]))
+    of_norm = ranges < missing and k.basis.size > r.sides.shape[0]
+    for j in range(k.w.size):
+        largest = abs(k.steep[j] - k.polar[j]) if of_norm else 0.0
+        if not of_norm:
+            for i in range(costs.size):
+                if undecided[i]:
+                    largest = max(largest, abs(A[j, i]))
+        if largest * (k.hi[j] - k.lo[j]) > most and _splits(k, j):
+            best, most = j, largest * (k.hi[j] - k.lo[j])
+        if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:
+            widest = j
+    return best if most > 0.0 else widest
+
+
+@inner
+def _support(r: LoopProblem, k: LoopNode) -> int:
+    """The coefficient of which it is to be decided whether it is 0: the largest one at w; -1 where there is none."""
+    best = -1
+    for j in range(k.w.size):
+        matters = r.sparse and (r.price[j] > 0.0 or r.counted[j])
+        is_open = k.marks[j] == 0.0 and k.lo[j] <= 0.0 <= k.hi[j] and k.lo[j] < k.hi[j]
+        if matters and is_open and (best < 0 or abs(k.w[j]) > abs(k.w[best])):
+            best = j
+    return best
+
+
+@inner
+def _push(tree: Tree, node: int) -> None:
+    """A binary heap's push, least key first."""
+    heap, keys, k = tree.heap, tree.keys, tree.count[0]
+    while k > 0:
+        parent = (k - 1) // 2
+        if keys[heap[parent]] <= keys[node]:
+            break
+        heap[k] = heap[parent]
+        k = parent
+    heap[k] = node
+    tree.count[0] += 1
+
+
+@inner
+def _pop(tree: Tree) -> int:
+    """Its pop; the node's place is free again."""
+    heap, keys, k, size = tree.heap, tree.keys, 0, tree.count[0] - 1
+    first, last = heap[0], heap[size]
+    while True:
+        child = 2 * k + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[heap[child + 1]] < keys[heap[child]]:
+            child += 1
+        if keys[last] <= keys[heap[child]]:
+            break
+        heap[k] = heap[child]
+        k = child
+    if size > 0:
+        heap[k] = last
+    heap[size] = first
+    tree.count[0] = size
+    return int(first)
+
+
+@inner
+def _certain(r: LoopProblem, k: LoopNode, priced: bool) -> float:
+    """Return a proved cost of the box's points, rounded down: decided losses, pairs and prices, less what budgets' prices
+    allow.
+    """
+    sure, taken, paid = 0.0, 0.0, 0.0
+    for i in range(r.point.size):
+        if not k.undecided[i]:
+            sure += k.costs[i] * k.base[i]
+    if priced:
+        for b in range(r.allowed.size):
+            if r.begins[b + 1] > r.begins[b]:
+                taken += r.costs[r.begins[b]] * r.allowed[b]
+    if r.sparse:
+        for j in range(k.w.size):
+            paid += r.price[j] if k.marks[j] > 0.0 or k.lo[j] > 0.0 or k.hi[j] < 0.0 else 0.0
+    sure = (sure + pair_up(r, k) + paid) * (1.0 - 8.0 * EPS * (r.point.size + 8))
+    return sure - taken * (1.0 + 8.0 * EPS)
+
+
+@inner
+def _improved(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
+    """Return whether the relaxation's solution, its integers rounded, is better than what is known: it goes into the tree."""
+    state, found = tree.state, tree.found
+    value = rounded(r, k) if r.restricted else objective(r, k, state[0])
+    better = value < state[0]
+    if better:
+        state[0], state[3] = value, 1.0
+        for j in range(found.size):
+            found[j] = k.w[j]
+    return better
+
+
+@inner
+def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
+    """The node's bound, its box shrunk as long as that helps; better points go into the tree. Infinite where it is empty."""
+    state, found, budgets, idle, cut = tree.state, tree.found, r.allowed.size > 0, 0, math.inf
+    for turn in range(ROUNDS):
+        cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
+        if r.restricted and not propagate(r, k):
+            return math.inf
+        for j in range(found.size):
+            k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
+        for i in range(r.point.size):
+            k.costs[i] = r.costs[i] if i < r.points or priced else 0.0
+        if not classify(r, k):
+            return math.inf
+        sure = _certain(r, k, priced)
+        if sure >= cut:
+            note_round(k, tree, 0.0, sure < cut, priced)
+            return sure
+        spend = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, sure)))
+        here = relax(r, k, sure, cut, spend, spend < 0.0)
+        note_round(k, tree, spend, here > -math.inf, priced)
+        if here == -math.inf:
+            break
+        gain = here - bound
+        bound = max(bound, here)
+        if bound >= cut:
+            break
+        if turn == 0 and _improved(r, k, tree):
+            cut = state[0] * (1.0 - state[1])
+            note_cut(tree, cut)
+        shrunk = shrink(k, cut)
+        if shrunk > 1.0:
+            return cut
+        little = shrunk < _WORTH and gain < _WORTH * (cut - bound) and spend < _ENOUGH * (cut - bound)
+        idle = idle + 1 if little else 0
+        if idle > budgets:  # with budgets, a round with their prices and one without
+            break
+    if r.restricted and bound < cut and _improved(r, k, tree):  # the box may have become a point since the first round
+        note_cut(tree, state[0] * (1.0 - state[1]))
+    return bound
+
+
+@inner
+def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
+    """Two children of the node in hand; False where its box cannot be split."""
+    boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
+    j, at = _support(r, k), 0.0
+    support = j >= 0
+    if not support:
+        j = _coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
+        if not _splits(k, j):
+            return False
+        at = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
+        if r.whole[j]:
+            at = min(max(math.floor(at), lo[j]), hi[j] - 1.0) + 0.5
+    if support:
+        note_support(tree, j)
+    else:
+        note_split(tree, j, at)
+    for side in range(2):
+        child: Any = heap[count[0]]
+        for t in range(p):
+            boxes[child, 0, t], boxes[child, 1, t], boxes[child, 2, t] = lo[t], hi[t], k.polar[t]
+            boxes[child, 3, t] = k.marks[t]
+        if support and side == 0:
+            boxes[child, 0, j] = boxes[child, 1, j] = 0.0
+        elif support:
+            boxes[child, 3, j] = 1.0
+        else:
+            boxes[child, 1 - side, j] = at
+        tree.keys[child] = bound
+        tree.origin[child, 0], tree.origin[child, 1] = count[1], side
+        _push(tree, child)
+    return True
+
+
+@inner
+def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
+    """Work on up to ``nodes`` nodes, least bound first; ``k`` is room for one."""
+    boxes, keys, count, state, found = tree.boxes, tree.keys, tree.count, tree.state, tree.found
+    for _ in range(nodes):
+        if count[0] == 0:
+            return DONE
+        if count[0] + 2 >= tree.heap.size:
+            return FULL
+        if count[2] > tree.log.size // 2:
+            return PAUSED
+        node = _pop(tree)
+        if keys[node] >= state[0] * (1.0 - state[1]):
+            continue
+        count[1] += 1
+        note_node(tree, node, count[1])
+        for j in range(found.size):
+            k.lo[j], k.hi[j], k.polar[j], k.marks[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j], boxes[node, 3, j]
+            k.w[j] = found[j]
+        for i in range(r.points):
+            k.demanded[i] = r.kept[i]
+        bound, is_open = keys[node], True
+        for _ in range(2 if r.restricted else 1):  # narrowing may leave a box that cannot be split, and that was not bounded
+            bound = max(bound, _bounded(r, k, bound, tree))
+            is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or propagate(r, k))
+            if not is_open or _parted(r, k, tree, bound):
+                is_open = False
+                break
+        if is_open:
+            state[2] = min(state[2], bound)
+    return PAUSED
+
+
+@entry
+def work(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, most: float) -> float:
+    """One door to all loops, so that they are compiled once: up to so many nodes, a descent from ``k.best``, or its objective."""
+    if task == EXPLORE:
+        return float(_explored(r, k, tree, nodes))
+    if task == DESCEND:
+        return descend(r, k, most, task == DESCEND)
+    for j in range(k.w.size):
+        k.w[j] = k.best[j]
+    return objective(r, k, math.inf)

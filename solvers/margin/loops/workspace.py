@@ -1,0 +1,156 @@
+"""The problem as the loops read it, and room for their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....models.arrays import BoolArray, FloatArray, IntArray
+from ....models.margin_view import Corners, MarginProblem
+from ...zero_one.loops.boxes import WIDEST, empty_pairs, empty_relaxation
+from ...zero_one.rotation import constant_column
+from .pairing import LEVELS
+from .records import COUNTED, LoopNode, LoopProblem
+
+__all__ = ["node_for", "problem_of"]
+
+#: The whole of a height, but for rounding.
+_ALL = 1.0 - 1e-12
+
+
+def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
+    """The problem as the loops read it, copied: for an array that cannot be written to they would be compiled once more.
+
+    Parameters
+    ----------
+    at : MarginProblem
+    off : ndarray (n,), optional
+        What a_i'w may be off by.
+    """
+    n, p = at.A.shape
+    point = np.concatenate([np.arange(n), *(budget.points for budget in at.budgets)]).astype(np.int64)
+    sizes = [budget.points.size for budget in at.budgets]
+    positive = at.costs[at.costs > 0.0]
+    theta = np.full(point.size - n, at.loss.height * float(np.median(positive)) if positive.size else 1.0)
+    basis, signs = _vertex(at.atoms)
+    errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(at.atoms, axis=1)
+    needed = _distances_needed((at.loss, Corners.count(1.0)), (*LEVELS, _ALL))
+    counted = at.counted & (at.most < at.counted.sum())
+    return LoopProblem(
+        rows=np.array(at.A[point].T, order="C"), off=np.zeros(point.size) if off is None else np.array(off[point]),
+        costs=np.concatenate([at.costs, theta]), point=point, kind=np.where(np.arange(point.size) < n, 0, COUNTED),
+        **_losses(at.loss), need=needed[:-1], whole_pay=needed[-1], curvature=np.array(at.curvature),
+        atoms=np.array(at.atoms.T, order="C"), atom_errors=errors, held=np.flatnonzero(at.atoms.any(axis=0)), basis=basis,
+        signs=signs, sides=_sides(at.atoms, errors), positive=_ahead(at.A)[point], whole=np.array(at.whole),
+        price=np.array(at.price), counted=counted, limits=np.array(at.rows, order="C"), least=np.array(at.least),
+        kept=np.array(at.kept), begins=n + np.cumsum([0, *sizes]),
+        allowed=np.array([budget.limit for budget in at.budgets], dtype=np.int64), points=n,
+        most=int(at.most) if counted.any() else p, sparse=bool(counted.any() or at.price.any()), restricted=not at.free,
+    )  # fmt: skip
+
+
+def _losses(loss: Corners) -> dict[str, Any]:
+    """Both losses side by side: that of the points, and 1{m < 1}."""
+    both = (loss, Corners.count(1.0))
+    room = max(one.margins.size for one in both)
+    table = {name: np.zeros((2, room)) for name in ("margins", "below", "at")}
+    for kind, one in enumerate(both):
+        for name, values in table.items():
+            values[kind, : one.margins.size] = getattr(one, name)
+    return {
+        "corners": table["margins"], "below": table["below"], "at": table["at"],
+        "sizes": np.array([one.margins.size for one in both]), "height": np.array([one.height for one in both]),
+        "tail": np.array([one.tail for one in both]),
+        "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in both]),
+        "jumps": np.array([bool((one.below > one.at).any()) for one in both]),
+        "steep": np.array([one.steepest for one in both]),
+        "again": np.array([one.again if one.tail > 0.0 else -np.inf for one in both]),
+    }  # fmt: skip
+
+
+def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]) -> FloatArray:
+    """Return distances at which two margins pay these shares of the lesser height; any number is valid.
+
+    What they pay is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
+    """
+    need = np.zeros((len(shares), 2, 2))
+    for a, one in enumerate(losses):
+        for b, other in enumerate(losses):
+            last, most = one.margins[-1] + other.margins[-1], min(one.height, other.height)
+            corners = np.unique(last - np.add.outer(one.margins, other.margins))
+            apart = np.sort(np.concatenate([corners, corners + 1e-12 * (1.0 + np.abs(corners))]))
+            pays = np.maximum.accumulate(_least_of_two(one, other, apart))
+            for level, share in enumerate(shares):
+                t = min(int(np.searchsorted(pays, share * most)), pays.size - 1)
+                low, high = max(t - 1, 0), t
+                rise = pays[high] - pays[low]
+                part = (share * most - pays[low]) / rise if rise > 0.0 else 1.0
+                need[level, a, b] = apart[low] + min(max(part, 0.0), 1.0) * (apart[high] - apart[low])
+    return need
+
+
+def _least_of_two(one: Corners, other: Corners, apart: FloatArray) -> FloatArray:
+    """Return `values.paid` at each of these distances, but for rounding."""
+    total = one.margins[-1] + other.margins[-1] - apart
+    least = np.full(apart.size, min(one.height, other.height))
+    for a, b in ((one, other), (other, one)):
+        for corner, value in zip(a.margins, a.at, strict=True):
+            least = np.minimum(least, value + b.values(total - corner) - b.beyond(total - corner))
+    return least
+
+
+def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
+    """A basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}: from 0 along directions that keep what was met at 1."""
+    held = atoms[:, atoms.any(axis=0)]
+    q = held.shape[1]
+    p, basis, signs = np.zeros(q), np.zeros(q, dtype=np.int64), np.zeros(q)
+    for k in range(q):
+        direction = np.linalg.svd(held[basis[:k]])[2][k]
+        along = held @ direction
+        along[basis[:k]] = 0.0
+        far = np.abs(along) > 1e-9 * np.abs(along).max()
+        steps = np.full(len(held), np.inf)
+        steps[far] = (1.0 - np.sign(along[far]) * (held[far] @ p)) / np.abs(along[far])
+        basis[k] = entering = int(steps.argmin())
+        signs[k] = np.sign(along[entering])
+        p += steps[entering] * direction
+    return basis, signs
+
+
+def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
+    """Half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them leaves it."""
+    held = atoms.any(axis=0)
+    sides = np.zeros((len(atoms), atoms.shape[1]))
+    if len(atoms) != held.sum() or np.linalg.matrix_rank(atoms) < len(atoms):
+        return sides[:0]
+    sides[:, held] = np.linalg.inv(atoms[:, held]).T
+    farthest = float((np.abs(atoms @ sides.T).sum(axis=1) + errors * np.abs(sides).sum()).max(initial=1.0))
+    return sides * ((1.0 - 1e-14) / farthest) if farthest < 1.0 + 1e-10 else sides[:0]
+
+
+def _ahead(A: FloatArray) -> BoolArray:
+    """Rows where an intercept's column is positive; without one, those on one side of the longest axis."""
+    labels = constant_column(A)
+    return np.asarray((A @ np.linalg.svd(A, full_matrices=False)[2][0] if labels is None else labels) > 0.0)
+
+
+def node_for(r: LoopProblem) -> LoopNode:
+    """Room for nodes of the problem."""
+    (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
+    side = 64 * (min(n, WIDEST) // 64 + 1)
+    rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1)
+    names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
+    by_coordinate = {name: np.zeros(p) for name in names}
+    by_term = {name: np.zeros(n) for name in ("low", "high", "at", "costs", "left", "base", "first")}
+    return LoopNode(
+        **by_coordinate, **by_term, masks=np.zeros((COUNTED + 1, side // 64), np.uint64),
+        demanded=np.zeros(r.points, dtype=np.bool_), undecided=np.zeros(n, dtype=np.bool_),
+        slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)), pieces=np.zeros(n, np.int64),
+        corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
+        pays=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
+        inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
+        paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),
+        counts=np.zeros(2, np.int64), moves=np.zeros((max(q, 1), p)), relaxation=empty_relaxation(rows, p),
+        pairs=empty_pairs(n, p),
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""The choice of a team: the argument, or an enclosing ``joblib.parallel_config``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError, MissingPackageError
+from .executor import AsynchronousExecutor, Executor, SerialExecutor
+
+__all__ = ["Cluster", "choose_executor", "cluster_executor"]
+
+#: A ``distributed.Client``, the address of a Dask scheduler ("tcp://host:8786"), or "ray" for the Ray cluster of this session.
+Cluster: TypeAlias = Any
+
+_INSTALL = "pip install 'marginopt[cluster]'"
+
+
+def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executor:
+    """The team for independent tasks.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Tasks at a time; -1 for all cores, 1 for this process alone. Where it is not given, one, or what an enclosing
+        ``joblib.parallel_config`` says.
+    cluster : Client, str, optional
+        A cluster that is named; else the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
+
+    Raises
+    ------
+    InputError
+        ``jobs`` is no number of tasks, ``cluster`` no cluster.
+    MissingPackageError
+        An address of Dask, or "ray", without the package.
+    """
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
+        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
+    if cluster is not None:
+        return cluster_executor(cluster, jobs)
+    if jobs == 1:
+        return SerialExecutor()
+    import joblib
+
+    backend, _ = joblib.parallel.get_active_backend()
+    dask, ray = sys.modules.get("joblib._dask"), sys.modules.get("ray.util.joblib.ray_backend")
+    if dask is not None and isinstance(backend, dask.DaskDistributedBackend):
+        from .dask_executor import DaskExecutor
+
+        return DaskExecutor(backend.client, jobs)
+    if ray is not None and isinstance(backend, ray.RayBackend):
+        return _ray(jobs)
+    if joblib.effective_n_jobs(jobs) == 1:
+        return SerialExecutor()
+    from .local_executor import JoblibExecutor
+
+    return JoblibExecutor(jobs)
+
+
+def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
+    """The team of a cluster that is named; see `choose_executor`."""
+    if isinstance(cluster, str):
+        return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(cluster, distributed.Client):
+        if cluster.asynchronous:
+            raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)")
+        from .dask_executor import DaskExecutor
+
+        return DaskExecutor(cluster, jobs)
+    raise InputError(
+        "cluster must be a distributed.Client, the address of a Dask scheduler ('tcp://host:8786'), or 'ray' for the Ray cluster "
+        f"that this session is connected to; it is {cluster!r}"
+    )
+
+
+def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
+    if "://" not in address:
+        raise InputError(f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}")
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingPackageError(f"a Dask cluster needs distributed: {_INSTALL}") from error
+    from .dask_executor import DaskExecutor
+
+    try:
+        return DaskExecutor(Client(address, set_as_default=False), jobs, own=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}") from error
+
+
+def _ray(jobs: int | None) -> AsynchronousExecutor:
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingPackageError("a Ray cluster needs ray: pip install 'marginopt[ray]'") from error
+    if not ray.is_initialized():
+        raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() or ray.init(address=...) first")
+    from .ray_executor import RayExecutor
+
+    return RayExecutor(jobs)

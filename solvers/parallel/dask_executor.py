@@ -1,0 +1,196 @@
+"""A Dask cluster: a client's scheduler and its workers, which may come and go."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any
+from uuid import uuid4
+
+from .executor import AsynchronousExecutor, Done, Job, worker_lost
+from .payload import Packer, Payload, unpack
+from .placement import Placement
+from .worker_cache import cached
+
+__all__ = ["DaskExecutor"]
+
+#: Seconds for which the number of workers is taken as it was.
+_FRESH = 0.5
+#: How often a task is handed out again after the cluster lost what it needed.
+_PATIENCE = 5
+#: Seconds to wait for the first worker.
+_FIRST = 60.0
+
+
+@dataclass(eq=False)
+class _Sent:
+    """A task under way."""
+
+    number: int
+    name: str
+    parcel: Payload
+    place: str | None = None
+    future: Any = None
+    tries: int = 0
+    data: tuple[Any, ...] = field(default=())
+
+
+class DaskExecutor(AsynchronousExecutor):
+    """Tasks on Dask's workers; arrays are scattered once and stay there.
+
+    Dask itself runs a task again whose worker is gone. Scattered data that were on lost workers alone are scattered again, and
+    the tasks that need them submitted anew.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    jobs : int, optional
+        Tasks at a time; all that the workers can run where it is not given.
+    own : bool
+        Whether `close` closes the client.
+    """
+
+    def __init__(self, client: Any, jobs: int | None = None, own: bool = False) -> None:
+        super().__init__(jobs)
+        self._client, self._own = client, own
+        self._packer = Packer()
+        self._scattered: dict[str, Any] = {}
+        self._sent: dict[int, _Sent] = {}
+        self._done: SimpleQueue[tuple[_Sent, Any]] = SimpleQueue()
+        self._places = Placement()
+        self._slots, self._counted = 0, -_FRESH
+
+    @property
+    def slots(self) -> int:
+        """Threads of all workers."""
+        now = time.monotonic()
+        if now - self._counted >= _FRESH:
+            self._check()
+            threads = self._client.nthreads()
+            self._places.now(threads)
+            self._slots, self._counted = sum(threads.values()), now
+        return self._slots
+
+    def _check(self) -> None:
+        if self._client.status not in ("running", "connecting"):
+            raise worker_lost(f"the connection to the Dask scheduler is {self._client.status}")
+
+    def wait(self) -> None:
+        """Wait for the first worker.
+
+        Raises
+        ------
+        SolverError
+            None came.
+        """
+        try:
+            self._client.wait_for_workers(1, timeout=_FIRST)
+        except TimeoutError as error:
+            raise worker_lost(f"no Dask worker came within {_FIRST:g} s") from error
+
+    def submit(self, number: int, job: Job, task: Any) -> None:
+        """Hand a task over; its arrays go where they are not yet."""
+        sent = _Sent(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
+        self._sent[number] = sent
+        self._hand_out(sent)
+
+    def _hand_out(self, sent: _Sent) -> None:
+        try:
+            self._check()
+            self._scatter_and_submit(sent)
+        except (RuntimeError, OSError):  # the connection went in the meantime
+            self._check()
+            raise
+
+    def _scatter_and_submit(self, sent: _Sent) -> None:
+        keys = sent.parcel.keys
+        for key in keys:
+            known = self._scattered.get(key)
+            if known is None or known.status != "finished":
+                self.wait()
+                self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
+        flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
+        sent.tries += 1
+        sent.data = tuple(self._scattered[key] for key in keys)
+        self._places.back(sent.place)  # it may have been out before
+        sent.place = self._places.give(keys)
+        sent.future = self._client.submit(
+            _open, sent.parcel, list(sent.data), flags, pure=False,
+            key=f"{sent.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
+            fifo_timeout=0,  # in the order in which they are handed over
+            workers=sent.place, allow_other_workers=sent.place is not None,
+        )  # fmt: skip
+        sent.future.add_done_callback(lambda future, sent=sent: self._done.put((sent, future)))
+
+    def collect(self, seconds: float) -> list[Done]:
+        """Results as they come; what the cluster lost is handed out again."""
+        found: list[Done] = []
+        end = time.monotonic() + seconds
+        while not found:
+            self._check()
+            found += self._arrived(max(end - time.monotonic(), 0.0))
+            if time.monotonic() >= end:
+                break
+        return found
+
+    def _arrived(self, seconds: float) -> list[Done]:
+        found = []
+        try:
+            item = self._done.get(timeout=seconds) if seconds > 0.0 else self._done.get_nowait()
+            while True:
+                done = self._settled(*item)
+                if done is not None:
+                    found.append(done)
+                item = self._done.get_nowait()
+        except Empty:
+            return found
+
+    def _settled(self, sent: _Sent, future: Any) -> Done | None:
+        """A result, or nothing where the task goes out again (or was not asked for any more)."""
+        from distributed import CancelledError, KilledWorker
+
+        if self._sent.get(sent.number) is not sent or future is not sent.future:
+            return None
+        error: BaseException | None = None
+        value = None
+        if future.status == "error":
+            error = future.exception()
+        elif future.status == "finished":
+            try:
+                value = future.result()
+            except CancelledError as gone:  # the worker went with the result
+                error = gone
+        if isinstance(error, KilledWorker):
+            error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}")
+        elif (future.status not in ("finished", "error") or isinstance(error, CancelledError)) and sent.tries <= _PATIENCE:
+            self._hand_out(sent)
+            return None
+        elif future.status not in ("finished", "error"):
+            error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
+        del self._sent[sent.number]
+        self._places.back(sent.place)
+        return Done(sent.number, value, error)
+
+    def cancel(self) -> None:
+        """Cancel what is under way; the data stay for the tasks that follow."""
+        futures = [sent.future for sent in self._sent.values()]
+        self._sent.clear()
+        if futures and self._client.status == "running":
+            self._client.cancel(futures)
+        self._places.clear()
+
+    def close(self) -> None:
+        """Let the cluster and the data go."""
+        self.cancel()
+        self._scattered.clear()
+        self._packer = Packer()
+        if self._own:
+            self._client.close()
+
+
+def _open(parcel: Payload, arrays: list[Any], flags: list[bool]) -> Any:
+    """In a worker: a task of its own, with one thread, as many at a time as the worker has threads."""
+    found = zip(parcel.keys, arrays, flags, strict=True)
+    job, task = unpack(parcel, {key: cached(key, lambda array=array: array, flag) for key, array, flag in found})  # type: ignore[misc]
+    return job(task, 1)

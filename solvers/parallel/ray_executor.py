@@ -1,0 +1,101 @@
+"""A Ray cluster: the one that this session is connected to."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+from .executor import AsynchronousExecutor, Done, Job, worker_lost
+from .payload import Packer, Payload, unpack
+from .worker_cache import cached
+
+__all__ = ["RayExecutor"]
+
+
+class RayExecutor(AsynchronousExecutor):
+    """Tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
+
+    Ray itself runs a task again whose worker is gone, three times at most.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Tasks at a time; all that the cluster has processors for where it is not given.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        super().__init__(jobs)
+        self._packer = Packer()
+        self._stored: dict[str, Any] = {}
+        self._sent: dict[Any, int] = {}
+
+    @property
+    def slots(self) -> int:
+        """Processors of the cluster."""
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 0))
+
+    def submit(self, number: int, job: Job, task: Any) -> None:
+        """Hand a task over; its arrays are put into the object store where they are not yet."""
+        import ray
+
+        parcel = self._packer.pack((job, task))
+        for key in parcel.keys:
+            if key not in self._stored:
+                self._stored[key] = ray.put(self._packer.arrays[key])
+        flags = [bool(self._packer.arrays[key].flags.writeable) for key in parcel.keys]
+        self._sent[_remote().remote(parcel, [self._stored[key] for key in parcel.keys], flags)] = number
+
+    def collect(self, seconds: float) -> list[Done]:
+        """Results as they come."""
+        import ray
+
+        end = time.monotonic() + seconds
+        ready, _ = ray.wait(list(self._sent), num_returns=1, timeout=max(end - time.monotonic(), 0.0))
+        if ready:  # and what else is there
+            ready, _ = ray.wait(list(self._sent), num_returns=len(self._sent), timeout=0.0)
+        return [self._settled(self._sent.pop(ref), ref) for ref in ready]
+
+    def _settled(self, number: int, ref: Any) -> Done:
+        import ray
+
+        try:
+            return Done(number, ray.get(ref))
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
+            return Done(number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}"))
+        except Exception as error:  # noqa: BLE001 -- whatever the task raised
+            return Done(number, error=error)
+
+    def cancel(self) -> None:
+        """Cancel what is under way; the data stay for the tasks that follow."""
+        import ray
+
+        if ray.is_initialized():
+            for ref in self._sent:
+                ray.cancel(ref)
+        self._sent.clear()
+
+    def close(self) -> None:
+        """Let the cluster and the data go; the session's connection stays."""
+        self.cancel()
+        self._stored.clear()
+        self._packer = Packer()
+
+
+@cache
+def _remote() -> Any:
+    import ray
+
+    return ray.remote(num_cpus=1)(_open)
+
+
+def _open(parcel: Payload, references: list[Any], flags: list[bool]) -> Any:
+    """In a worker."""
+    import ray
+
+    found = zip(parcel.keys, references, flags, strict=True)
+    arrays = {key: cached(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in found}  # type: ignore[misc]
+    job, task = unpack(parcel, arrays)
+    return job(task, 1)

@@ -1,0 +1,158 @@
+"""Dispatch of subproblems from a pool of open nodes to a team of workers, and collection of the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sized
+from typing import Any, Protocol
+
+from ....errors import MarginoptError, SolverError
+from ....files import read_error
+from ...parallel.executor import AsynchronousExecutor, Done, Job
+from .batch_size import SHORT, BatchSize
+
+__all__ = ["Dispatcher", "Outcome", "WorkerPool"]
+
+#: Number of invalid results after which the search gives up.
+BROKEN = 8
+
+
+class Outcome(Protocol):
+    """The part of a subproblem's result that the dispatcher reads."""
+
+    @property
+    def nodes(self) -> Sized:
+        """The nodes that are still open."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the worker."""
+
+    @property
+    def busy(self) -> float:
+        """Processor time of the worker."""
+
+    @property
+    def who(self) -> str:
+        """Machine and process of the worker."""
+
+
+class WorkerPool(Protocol):
+    """A pool of open nodes whose subproblems are dispatched."""
+
+    @property
+    def waiting(self) -> int:
+        """Number of open nodes in the pool, without those of subproblems in progress."""
+
+    def drawn(self, most: int) -> Any:
+        """Remove at most ``most`` nodes from the pool and return them, those with the least bounds first."""
+
+    def task(self, number: int, nodes: Any, seconds: float) -> Any:
+        """Return the subproblem of these nodes as a message to a worker."""
+
+    def check(self, found: Any) -> None:
+        """Raise ValueError, or another error of malformed data, unless ``found`` is a valid result."""
+
+    def take_in(self, number: int, found: Any) -> None:
+        """Add a result: its open nodes, its incumbent, its part of the proof."""
+
+
+class Dispatcher:
+    """The dispatcher: it keeps every worker of a team busy with subproblems of a pool.
+
+    Attributes
+    ----------
+    flying : dict
+        Nodes of the subproblems in progress, as dispatched, by the number of the subproblem.
+    number : int
+        Number of the last subproblem.
+    awake : bool
+        Whether a worker has answered `rouse`.
+    """
+
+    def __init__(self, team: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
+        self._team, self._pool, self._job = team, pool, job
+        self._batch_size = BatchSize()
+        self.flying: dict[int, Any] = {}
+        self.number, self.awake = 0, False
+        self._dispatched = self._failures = self._preloads = 0
+        self._processor_seconds = self._wall_seconds = self._handling_seconds = 0.0
+        self._workers: set[str] = set()
+
+    def figures(self) -> dict[str, float]:
+        """Return the counts of subproblems and workers, and the seconds of handling, processor and wall time."""
+        counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
+        return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
+
+    def rouse(self, job: Job, task: Any) -> None:
+        """Make every worker load its code and fetch the data before the first subproblem; later calls do nothing."""
+        if self._preloads:
+            return
+        for _ in range(self._team.slots):
+            self._preloads += 1
+            self._team.submit(-self._preloads, job, task)
+
+    def tend(self, seconds: float) -> None:
+        """Dispatch subproblems, receive results for at most ``seconds``, and dispatch again."""
+        start = time.perf_counter()
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
+        results = self._team.collect(seconds) if self.flying or not self.awake else []
+        start = time.perf_counter()
+        for completed in results:
+            self._receive(completed)
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
+
+    def _receive(self, completed: Done) -> None:
+        number = completed.number
+        if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
+            self.awake = True
+            return
+        try:
+            result: Outcome = completed.result()
+            self._pool.check(result)
+        except MarginoptError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a faulty worker may raise or return anything
+            self._retry(number, error)
+            return
+        self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
+        self._processor_seconds += result.busy
+        self._wall_seconds += result.seconds
+        self._workers.add(result.who)
+        self._pool.take_in(number, result)
+
+    def _retry(self, number: int, error: Exception) -> None:
+        """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
+        self._failures += 1
+        if self._failures > BROKEN:
+            message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
+            raise SolverError(f"{message}: {read_error(error)}") from error
+        self._submit(self.flying.pop(number), SHORT)
+
+    def _submit(self, nodes: Any, seconds: float) -> None:
+        self.number += 1
+        self.flying[self.number] = nodes
+        self._dispatched += 1
+        self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
+
+    def _dispatch(self) -> None:
+        """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
+        waiting = self._pool.waiting
+        if not waiting:
+            return
+        slots = self._team.size
+        missing = (1 + self._team.ahead) * slots - len(self.flying)
+        if missing <= 0:
+            return
+        batch, seconds = self._batch_size.share(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
+        for _ in range(missing):
+            nodes = self._pool.drawn(batch)
+            if not len(nodes):
+                break
+            self._submit(nodes, seconds)
+
+    def release(self) -> None:
+        """Release the cluster; subproblems in progress count as open nodes."""
+        self._team.cancel()

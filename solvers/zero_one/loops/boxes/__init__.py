@@ -1,0 +1,42 @@
+"""Compiled kernels of the box engine: pair bounds and hinge relaxation over a box, bound tightening, and the tree search.
+
+The mathematics, with proofs and the same notation, is in ``docs/zero-one-bb.md``. All kernels work on the *reduced* problem of
+`solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free intercept, whose square
+is replaced by (w - lo)(w - hi) ≤ 0, the only change.
+"""
+
+from __future__ import annotations
+
+from .edges import edges
+from .exploration import explore
+from .newton import newton
+from .pairing import pair_up
+from .pool import gather, move, spread
+from .records import (
+    BUDGET,
+    CANDIDATE,
+    DONE,
+    FREE,
+    GROW,
+    KEPT,
+    LEAF,
+    NOW,
+    PAGE,
+    RESERVE,
+    ROUNDS,
+    VIOLATED,
+    WIDEST,
+    BoxData,
+    BoxPool,
+    BoxWorkspace,
+    empty_node,
+    empty_pairs,
+    empty_relaxation,
+    empty_workspace,
+)
+
+__all__ = [
+    "BUDGET", "CANDIDATE", "DONE", "FREE", "GROW", "KEPT", "LEAF", "NOW", "PAGE", "RESERVE", "ROUNDS", "VIOLATED", "WIDEST",
+    "BoxData", "BoxPool", "BoxWorkspace", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_workspace", "explore",
+    "gather", "move", "newton", "pair_up", "spread",
+]  # fmt: skip

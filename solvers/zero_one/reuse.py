@@ -1,0 +1,174 @@
+r"""Bounds from solved 0-1 problems for a related one: other λ, other class costs, points added or removed.
+
+Let f_λ(w) = ||w||² + Σ λ_i 1{a_i'w < 1}, where a point that a problem lacks has λ_i = 0. Let L_k be a proved lower bound of min
+f_{λ^k}. For θ ≥ 0 with Σθ ≤ 1 and every w
+
+    f_λ(w) ≥ Σ_k θ_k f_{λ^k}(w) - Σ_i (Σ_k θ_k λ^k_i - λ_i)₊ ≥ Σ_k θ_k L_k - Σ_i (Σ_k θ_k λ^k_i - λ_i)₊,
+
+because the indicators are between 0 and 1 and ||w||² ≥ 0. A linear program yields the best θ. Special cases: the optimum is
+concave and nondecreasing in λ; added points never lower it; a removed point lowers it by at most its λ_i. Every θ yields a valid
+bound, so the bound does not depend on the accuracy of the linear program's solution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.model import Model
+from ...models.views import ZeroOneProblem
+from ..certification.result import Result
+
+__all__ = ["SolvedProblem", "as_solved_problem", "ends_first", "transferred_bound"]
+
+_EPS = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedProblem:
+    """A related 0-1 problem with a point and a lower bound of its optimum.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+    bound : float
+        Proved lower bound; 0 if none is known.
+    w : ndarray (p,), optional
+    """
+
+    problem: ZeroOneProblem
+    bound: float
+    w: FloatArray | None
+
+    @classmethod
+    def of(cls, model: Model, result: Result) -> SolvedProblem:
+        """Return the record of a solved model with a λ. A bound that is not proved is ignored.
+
+        Raises
+        ------
+        InputError
+            The model is not a 0-1 problem with λ.
+        """
+        view = model.view(ZeroOneProblem)
+        if view is None:
+            raise InputError(f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}")
+        claim = result.claim
+        proved = claim.bound is not None and claim.proved and math.isfinite(claim.bound)
+        return cls(view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"))
+
+    def __repr__(self) -> str:
+        return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
+
+
+def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
+    """Return a tuple of `SolvedProblem` from `SolvedProblem` objects or pairs (model, result).
+
+    Raises
+    ------
+    InputError
+        An item is neither.
+    """
+    items = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    if len(items) == 2 and isinstance(items[0], Model):
+        items = (items,)  # one pair
+    records = []
+    for item in items:
+        if isinstance(item, SolvedProblem):
+            records.append(item)
+        elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], Model) and isinstance(item[1], Result):
+            records.append(SolvedProblem.of(item[0], item[1]))
+        else:
+            raise InputError(f"earlier must hold pairs (model, result) of solved 0-1 problems; it holds a {type(item).__name__}")
+    return tuple(records)
+
+
+def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> float:
+    """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text).
+
+    Raises
+    ------
+    InputError
+        An earlier problem has other columns, or another intercept.
+    """
+    for item in earlier:
+        if not np.array_equal(item.problem.penalised, problem.penalised):
+            raise InputError(
+                f"earlier problems must have the same columns and intercept; one has {item.problem.penalised.size} columns, "
+                f"{int((~item.problem.penalised).sum())} of them outside the norm, this one {problem.penalised.size} and "
+                f"{int((~problem.penalised).sum())}"
+            )
+    bounded = [item for item in earlier if item.bound > 0.0]
+    if not bounded:
+        return 0.0
+    weights, counts = _weights(problem, bounded)
+    bounds = np.array([item.bound for item in bounded])
+    candidates = [np.eye(len(bounded))[k] for k in range(len(bounded))]
+    candidates += [row * min(1.0, _least_ratio(weights, k)) for k, row in enumerate(np.eye(len(bounded)))]
+    theta_lp = _best_theta(weights, counts, bounds)
+    if theta_lp is not None:
+        candidates += [theta_lp, theta_lp * (1.0 - 1e-8)]
+    return max(0.0, *(_bound_at(theta, weights, counts, bounds) for theta in candidates))
+
+
+def _weights(problem: ZeroOneProblem, known: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct rows (λ_i, λ¹_i, λ²_i, ...) of all points, equal points summed, and their multiplicities."""
+    table: dict[bytes, FloatArray] = {}
+    for column, source in enumerate([problem, *(item.problem for item in known)]):
+        for row, weight in zip(source.A + 0.0, source.weights, strict=True):
+            table.setdefault(row.tobytes(), np.zeros(len(known) + 1))[column] += weight
+    distinct, counts = np.unique(np.array(list(table.values())), axis=0, return_counts=True)
+    return distinct, counts.astype(np.float64)
+
+
+def _least_ratio(weights: FloatArray, k: int) -> float:
+    """Return min_i λ_i/λ^k_i."""
+    positive = weights[:, k + 1] > 0
+    return float((weights[positive, 0] / weights[positive, k + 1]).min())
+
+
+def _best_theta(weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> FloatArray | None:
+    """Return the solution of the linear program; None if its solver fails."""
+    from scipy.optimize import linprog
+
+    rows, known = len(weights), len(bounds)
+    scale = float(bounds.max())
+    unit = max(float(weights.max()), 1e-300)
+    # variables: θ, then the excess of every distinct row in units of the largest weight
+    cost = np.concatenate([-bounds / scale, counts * (unit / scale)])
+    A = np.zeros((rows + 1, known + rows))
+    A[:rows, :known], A[:rows, known:], A[rows, :known] = weights[:, 1:] / unit, -np.eye(rows), 1.0
+    solution = linprog(cost, A_ub=A, b_ub=np.append(weights[:, 0] / unit, 1.0), bounds=(0, None), method="highs")
+    return np.asarray(solution.x[:known]) if solution.status == 0 else None
+
+
+def _bound_at(theta: FloatArray, weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> float:
+    """Return Σ θL - Σ (Σ θλ^k - λ)₊, rounded down, at θ scaled to be feasible."""
+    theta = np.maximum(theta, 0.0)
+    total = math.fsum(theta)
+    if total > 1.0:
+        theta = theta / (total * (1.0 + 4.0 * _EPS))
+    mixed = weights[:, 1:] @ theta
+    slack = 4.0 * _EPS * (len(bounds) + 2) * (mixed + weights[:, 0])
+    excess = np.maximum(mixed - weights[:, 0] + slack, 0.0)
+    excess[mixed + slack <= weights[:, 0]] = 0.0
+    gain = math.fsum(theta * bounds)
+    loss = math.fsum(counts * excess)
+    return gain - loss - 8.0 * _EPS * (len(bounds) + 2) * (gain + loss)
+
+
+def ends_first(ranked: list[int]) -> list[int]:
+    """Return the order first, last, then middles breadth-first, since a problem between two solved ones may need no search."""
+    order = [ranked[0], ranked[-1]]
+    spans = [(0, len(ranked) - 1)]
+    while spans:
+        low, high = spans.pop(0)
+        if high - low > 1:
+            middle = (low + high) // 2
+            order.append(ranked[middle])
+            spans += [(low, middle), (middle, high)]
+    return order

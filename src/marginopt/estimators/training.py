@@ -1,0 +1,154 @@
+"""Solving one binary problem for an estimator: what is an error, what a warning, and what is kept."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..errors import NotSeparableError, SolverError
+from ..models.arrays import FloatArray, Points
+from ..models.model import Model
+from ..solvers.certification.result import Result
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
+from ..solvers.solve import solve_problem
+from .spaces import Solution
+
+__all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task", "warn_of_one_class", "warn_of_zero"]
+
+
+#: Share of the largest multiplier of an infeasible problem below which others are its rounding.
+_ROUNDING = 1e-9
+#: Share of the weight below which a class may be given up without a word.
+_MINOR = 0.01
+#: Training points that are decided first.
+_LOOK = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One binary problem, solved."""
+
+    problem: Model
+    result: Result
+    solution: Solution
+
+
+def solve_checked(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
+    """Solve a model; an answer short of what was asked and ``expected`` is a ConvergenceWarning, none at all an error.
+
+    Raises
+    ------
+    NotSeparableError
+        A hard-margin problem on classes that no hyperplane separates.
+    SolverError
+        The solver gave no point; where there is none, or no best one, that is what it says.
+    """
+    result = solve_problem(problem, solver, options)
+    if result.values:
+        if not result.solved and result.status not in expected:
+            gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
+            warnings.warn(
+                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); standardise the features, or "
+                "give another solver= or a larger tol= or time_limit=; result_ and certificate_ say more",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        else:
+            warn_of_zero(problem, result)
+        return result
+    if result.status is Status.UNBOUNDED:
+        raise SolverError(
+            f"{result.model} has no best classifier: its objective is unbounded; another regulariser, or a domain, bounds it"
+        )
+    priced = [] if result.farkas is None else _priced(result.farkas)
+    if result.status is Status.INFEASIBLE and priced == ["margin"]:
+        assert result.farkas is not None
+        farkas = tuple(np.asarray(result.farkas["margin"], dtype=float).tolist())
+        raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
+    if result.status is Status.INFEASIBLE:
+        rows = f": {', '.join(priced)} cannot hold together" if priced else ""
+        raise SolverError(f"{result.model} has no classifier that satisfies its restrictions{rows}")
+    raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
+
+
+def warn_of_zero(problem: Model, result: Result) -> None:
+    """Warn of a classifier that the certificate cannot tell from w = 0, whose direction is rounding.
+
+    The gain over w = 0 is to be more than what the solver left open. A search that its budget ended leaves nearly all open, so
+    there the incumbent itself is to be better.
+    """
+    if not np.isfinite(problem.value_at_zero) or result.objective is None:
+        return
+    gain = problem.value_at_zero - result.objective
+    left = result.objective - result.bound if result.solved and result.bound is not None else 0.0
+    rounding = 0.0 if result.certificate is None else result.certificate.error
+    if gain > max(left, rounding):
+        return
+    warnings.warn(
+        f"{result.solver} on {result.model}: the classifier is not better than w = 0 by more than the tolerance (objective "
+        f"{result.objective:.6g}, {problem.value_at_zero:.6g} at w = 0, {left:.1e} left open), so its direction means nothing; "
+        "give a larger lam, or a smaller tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+def warn_of_one_class(
+    name: str, decide: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
+) -> None:
+    """Warn where ``decide`` puts all training points into one class, unless the others weigh next to nothing.
+
+    A part of the points is decided first: that they are of two classes is known of most classifiers after it.
+    """
+    step = max(1, labels.size // _LOOK)
+    for rows in (X[::step], X):
+        decided = decide(rows)
+        if (decided != decided[0]).any():
+            return
+    others = float(weights[labels != decided[0]].sum()) / float(weights.sum())
+    if others < _MINOR:
+        return
+    warnings.warn(
+        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight "
+        "is in others; give a larger C or lam, class_weight='balanced', or standardise the features",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:
+    """Rows with multipliers that are more than the largest one's rounding."""
+    sizes = {label: float(np.abs(z).max(initial=0.0)) for label, z in farkas.items()}
+    least = _ROUNDING * max(sizes.values(), default=0.0)
+    return [label for label, size in sizes.items() if size > least]
+
+
+def solved(
+    solution: Callable[[Model, Result], Solution],
+    problem: Model,
+    solver: Any,
+    options: Options,
+    expected: frozenset[Status] = frozenset(),
+) -> Outcome:
+    """Solve a copy, so that the model that is kept carries no kernel columns and no compiled form."""
+    work = copy.copy(problem)
+    result = solve_checked(work, solver, options, expected)
+    return Outcome(problem, result, solution(work, result))
+
+
+def solved_task(task: tuple[Any, ...], threads: int | None) -> Outcome:
+    """`solved` as a task: its arguments in a tuple, and the threads to take where the options ask for none."""
+    solution, problem, solver, options, expected = task
+    return solved(solution, problem, solver, options.sharing(threads), expected)
+
+
+def one_or_all(items: list[Any]) -> Any:
+    """The only item, or all of them."""
+    return items[0] if len(items) == 1 else items
