@@ -40,6 +40,7 @@ check: lint test
 lint: $(VENV)/.lint typing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
+	$(BIN)/python .ci/words.py
 	$(BIN)/mypy
 
 # Commercial solvers with full licences: what they solve, and in-place updates. What has no licence is skipped, and says why.

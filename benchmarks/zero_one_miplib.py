@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from marginopt.compilation import warm_up
 from marginopt.margin import KernelWeightsL1, Ramp
 from marginopt.models.arrays import BoolArray, FloatArray
 from marginopt.models.formulations.margin.model import Margin
@@ -32,7 +33,6 @@ from marginopt.relaxations import relax
 from marginopt.solvers.api import solve
 from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof
-from marginopt.warm_up import warm_up
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
 PUBLISHED = {

@@ -103,12 +103,12 @@ def solve_problem(
         name, picked = choose(model, options)
         chosen = get_solver(name)
     result = _solved_by(chosen, model, options, begin, picked, kept)
-    if asked.solver is None and kept is None and result.status in _UNMET and not options.native and _affordable(model):
-        return _by_another(model, options, begin, result, chosen.info.name)
+    if asked.solver is None and kept is None and result.status in _UNMET and not options.native and _retry_fits(model):
+        return _retried(model, options, begin, result, chosen.info.name)
     return result
 
 
-def _affordable(model: Model) -> bool:
+def _retry_fits(model: Model) -> bool:
     """Return whether solvers that read the form, a dense quadratic part included, could still have their turn."""
     form = _form_if_it_fits(model)
     if form is None or model.form_bytes > _WRITTEN_OUT:
@@ -116,7 +116,7 @@ def _affordable(model: Model) -> bool:
     return form.quadratic is None or form.quadratic.operator is None or 8 * form.n**2 <= _WRITTEN_OUT
 
 
-def _by_another(model: Model, options: Options, begin: float, first: Result, name: str) -> Result:
+def _retried(model: Model, options: Options, begin: float, first: Result, name: str) -> Result:
     """Return the best answer of the first and of the solvers that rank next, up to one that meets the tolerance."""
     best, tried = first, [name]
     while not best.solved and len(tried) <= _MORE:
@@ -216,7 +216,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         raw = replace(raw, proved=False)
     tol = options.tolerance(solver.info.tolerance)
     seconds = None if options.time_limit is None else max(_POLISHING * options.time_limit, _POLISHING)
-    judged = _judged(form, settled, raw, tol, seconds)
+    judged = _certified_point(form, settled, raw, tol, seconds)
     values, certificate, polished_by = judged.values, judged.certificate, judged.polished
     if form is not None and values is not None and certificate is not None:
 
@@ -297,13 +297,13 @@ def _examined_optimum(
         return replace(found, remarks=(*found.remarks, _MISSED.format(max(missed)))) if any(missed) else found
     objection = ""
     if form is not None and solver.reads_form:
-        objection = _void(form, answer, form.join(values), certificate, solver, options)
+        objection = _unsupported_optimum(form, answer, form.join(values), certificate, solver, options)
     if not objection and certificate is not None:
-        objection = _dearer(model, values, certificate, options.tolerance(solver.info.tolerance))
+        objection = _cost_objection(model, values, certificate, options.tolerance(solver.info.tolerance))
     return Verdict(Status.INACCURATE, (*found.remarks, objection)) if objection else found
 
 
-def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) -> str:
+def _cost_objection(model: Model, values: Values, certificate: Certificate, tol: float) -> str:
     """Return by how much the point's w, counted from the data, costs more than is stated; nothing where it does not."""
     counted = model.counted_cost(values)
     if counted is None:
@@ -317,7 +317,7 @@ def _dearer(model: Model, values: Values, certificate: Certificate, tol: float) 
     return f"counted exactly, w costs {counted.cost:.10g}, not {stated:.10g} (minimised): {short}"
 
 
-def _void(
+def _unsupported_optimum(
     form: StandardForm, answer: Answer, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options
 ) -> str:
     """Return why nothing follows where an optimum stands on the solver's bound alone; empty where something does."""
@@ -358,7 +358,7 @@ def _form_if_it_fits(model: Model) -> StandardForm | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _CertifiedPoint:
     """The point that is judged, its certificate, and what polishing did; nothing where the answer's point is not finite."""
 
     values: Mapping[str, FloatArray] | None = None
@@ -366,11 +366,11 @@ class _Judged:
     polished: str = ""
 
 
-def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, seconds: float | None) -> _Judged:
+def _certified_point(form: StandardForm | None, model: Model, raw: Answer, tol: float, seconds: float | None) -> _CertifiedPoint:
     """The answer's point, polished if it is mixed-integer or stands beside an optimum of zero."""
     values = raw.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
-        return _Judged()
+        return _CertifiedPoint()
     if form is None:
         return _at_zero(model, None, raw, values, lambda at: certify_by_model(model, at, raw.multipliers), tol, "")
     note = raw.polished
@@ -378,7 +378,7 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, se
         values = model.complete(values)
         x = form.join(values)
     except (InputError, KeyError):  # blocks are missing that the model cannot complete
-        return _Judged()
+        return _CertifiedPoint()
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         found = polished(form, values, model, seconds)
         values, note = found.values, found.note or note
@@ -393,11 +393,11 @@ def _at_zero(
     judge: Callable[[Values], Certificate],
     tol: float,
     note: str,
-) -> _Judged:
+) -> _CertifiedPoint:
     """Return the point with its certificate, or the point of objective zero beside it where no point costs less."""
     certificate = judge(values)
     found = nearby_zero_objective_point(model, form, raw, certificate, tol, judge)
-    return _Judged(values, certificate, note) if found is None else _Judged(*found, NOTE)
+    return _CertifiedPoint(values, certificate, note) if found is None else _CertifiedPoint(*found, NOTE)
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:

@@ -39,7 +39,7 @@ begin = time.process_time()
 import numpy as np
 import marginopt as mo
 from marginopt.solvers.registry import get_solver
-from marginopt.warm_up import examples
+from marginopt.compilation import examples
 names, repeat = json.loads(sys.argv[1])
 told = {"import": time.process_time() - begin, "solvers": {}}
 for name in names:
@@ -170,7 +170,7 @@ def main() -> None:
     def least(run: Callable[[], float]) -> float:
         return min(run() for _ in range(max(a.best, 1)))
 
-    from marginopt.warm_up import compiled_solvers
+    from marginopt.compilation import compiled_solvers
 
     table = Table(a.markdown)
     prompt(table, least)

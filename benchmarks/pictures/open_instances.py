@@ -22,12 +22,12 @@ import zero_one_miplib
 import zero_one_slim
 
 import marginopt as mo
+from marginopt.compilation import warm_up
 from marginopt.drawing import COLOURS
 from marginopt.errors import MarginoptError
 from marginopt.models.arrays import FloatArray
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.margin.algorithm import MarginBB
-from marginopt.warm_up import warm_up
 
 GENERAL = {"gurobi": ("Gurobi", COLOURS[1]), "scip": ("SCIP", COLOURS[2]), "highs": ("HiGHS", COLOURS[3])}
 OURS = COLOURS[0]

@@ -159,7 +159,7 @@ class MaxMinSVM(Model):
             return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight)
         return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, self.C, RBF(1.0), self.sample_weight)
 
-    def settled(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, moved: Mapping[str, Any]) -> Model:
         """The inner problem at the parameter that was found."""
         return self.at(moved[self.problem.label]) if self.problem.label in moved else self
 

@@ -205,7 +205,7 @@ class Slopes(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Stated:
+class _FreeEquations:
     """The equations of the chosen variables, for any multipliers."""
 
     indices: IntArray
@@ -214,7 +214,7 @@ class _Stated:
     point: PointMoves | None
 
     @classmethod
-    def of(cls, z: Multipliers, chosen: BoolArray, point: PointMoves | None) -> _Stated:
+    def of(cls, z: Multipliers, chosen: BoolArray, point: PointMoves | None) -> _FreeEquations:
         indices = np.flatnonzero(chosen)
         curved = None if point is None else Entries.of(point.columns).at(indices)
         return cls(indices, z.rows.by_variable.at(indices), curved, point)
@@ -246,7 +246,7 @@ def exact_beside(
 
     What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
     """
-    stated, independent, steps, grown = _Stated.of(z, chosen, point), True, 0, 0
+    stated, independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
     apart = stated.indices.size > _MANY
     while stated.indices.size <= _MOST and z.rows.F.shape[0]:
         slope, error = tangent.slopes(z)
@@ -254,7 +254,7 @@ def exact_beside(
         more = tangent.open_side(slope, error) & ~chosen
         if last and grown < _GROWN and more.any():
             chosen, steps, grown = chosen | more, min(steps, 1), grown + 1
-            stated = _Stated.of(z, chosen, point)
+            stated = _FreeEquations.of(z, chosen, point)
             continue
         W, limited = z.moves if point is None else _moves_with(point, z)
         if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last

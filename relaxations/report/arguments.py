@@ -21,7 +21,7 @@ from ...solvers.solver_spec import SolverLike, SolverSpec, as_list, resolve_all
 from ..reduction import Reduction
 from ..registry import reduction_of
 from .cells.record import InstanceData
-from .cells.subject import Stated
+from .cells.subject import ModelSubject
 
 __all__ = [
     "Problem", "parse_encodings", "parse_exact", "parse_kappas", "parse_lams", "parse_limits", "parse_relaxations", "parse_seeds",
@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: What a report takes: data for the 0-1 problem, or a problem as it is stated, which may say of what family it is.
-Problem: TypeAlias = InstanceData | Model | StandardForm | Stated
+Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject
 #: Seconds for each solve where no limit is given.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
@@ -44,7 +44,7 @@ def parse_relaxations(given: Sequence[Reduction[Any] | str] | str) -> tuple[Redu
 
 def split_instances_and_models(
     problems: Sequence[Problem] | Mapping[str, Problem],
-) -> tuple[tuple[InstanceData, ...], tuple[Stated, ...]]:
+) -> tuple[tuple[InstanceData, ...], tuple[ModelSubject, ...]]:
     """Instances, and models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
@@ -52,12 +52,12 @@ def split_instances_and_models(
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )
     instances: list[InstanceData] = []
-    models: list[Stated] = []
+    models: list[ModelSubject] = []
     for name, problem in given:
         if isinstance(problem, Model | StandardForm):
             model = as_model(problem)
-            models.append(Stated.of(str(name) or model.name, model))
-        elif isinstance(problem, Stated):
+            models.append(ModelSubject.of(str(name) or model.name, model))
+        elif isinstance(problem, ModelSubject):
             models.append(problem)
         elif not isinstance(problem, InstanceData):
             raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")

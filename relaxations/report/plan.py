@@ -33,7 +33,7 @@ from .cells.kappa import KappaTask
 from .cells.model_facts import StatedExactTask, StatedTask
 from .cells.record import InstanceData
 from .cells.relaxation import RelaxationTask
-from .cells.subject import InstanceAt, Stated
+from .cells.subject import InstanceAt, ModelSubject
 from .cells.task import Task
 from .parse_big_m import constants
 from .store import CellStore, digest
@@ -75,7 +75,7 @@ class Plan:
     """
 
     instances: tuple[InstanceData, ...]
-    models: tuple[Stated, ...]
+    models: tuple[ModelSubject, ...]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
     asked: tuple[Reduction[Any], ...] | None

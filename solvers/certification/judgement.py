@@ -88,14 +88,14 @@ class Judgement(SolverReport):
         """The source of the claim that a point is optimal."""
         kind, certificate = self.bound_kind, self.certificate
         if kind == Kind.PROVED.value:
-            return "the certificate agrees"
+            return "the bound is proved"
         if kind == Kind.CONDITIONAL.value:
-            return "the certificate agrees if K is PSD, which is not known"
+            return "the bound is proved if K is positive semidefinite, which is not known"
         if kind == Kind.STORED.value:
             return Kind.STORED.value
         if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
-            return "the optimality conditions hold, no bound is proved"
-        return "the bound is the solver's claim, nothing proves it"
+            return "the optimality conditions hold; no bound is proved"
+        return "the bound is the solver's claim; no certificate proves it"
 
     @property
     def gap(self) -> float:
@@ -133,14 +133,16 @@ class Judgement(SolverReport):
         return self.status.solved
 
     def __str__(self) -> str:
-        lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.message})"]
+        gap = f"{self.gap:.1e}" if np.isfinite(self.gap) else "none"
+        lines = [f"{self.model} by {self.solver} {self.version}: {self.status}; relative gap {gap}"]
         lines += [f"  {self.unverified}"] if self.unverified else []
         if self.certificate is not None:
-            gap = f"{self.gap:.2e}" if np.isfinite(self.gap) else "none"
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
-            lines.append(f"  objective {self.objective:.10g}   bound {bound}   relative gap {gap}")
+            lines.append(f"  objective {self.objective:.10g}   bound {bound}")
+        lines.append(f"  {self.message}")
+        if self.certificate is not None:
             lines.append(f"  certificate: {self.certificate}")
-        lines.append(f"  solver says: {self.claim.native_status}" + _claimed(self.claim, self.sign))
+        lines.append(f"  solver's claim: {self.claim.native_status}" + _claimed(self.claim, self.sign))
         if self.evidence:
             lines.append(f"  evidence: {self.evidence}")
         counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
@@ -162,7 +164,7 @@ class Judgement(SolverReport):
             facts += [("bound", f"{self.bound:.10g}, {self.bound_kind}" if self.bound_kind != "none" else "none")]
             facts += [("relative gap", f"{self.gap:.2e}" if np.isfinite(self.gap) else "none")]
             facts += [("certificate", str(self.certificate))]
-        facts += [("solver says", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
+        facts += [("solver's claim", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
         facts += [("evidence", self.evidence)] if self.evidence else []
         counts = [("iterations", self.iterations), ("nodes", self.nodes)]
         facts += [(name, f"{count:,}") for name, count in counts if count is not None]

@@ -100,7 +100,7 @@ def _shown(value: Fraction) -> str:
     return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
 
 
-class _Stated(Solver):
+class _NamedSolver(Solver):
     """The solver that a result names, which need not be here; where it is, its own tolerance counts."""
 
     def __init__(self, name: str) -> None:
@@ -145,7 +145,7 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     tol = result.options.get("tol")
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
-        judged = judge(of, _Stated(result.solver), answer, options, OPEN, result.picked)
+        judged = judge(of, _NamedSolver(result.solver), answer, options, OPEN, result.picked)
     except InputError as error:
         raise DataError(f"{where} does not fit the model: {error}") from error
     return replace(judged, options=result.options, licence=result.licence)

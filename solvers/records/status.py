@@ -10,8 +10,8 @@ __all__ = ["Status"]
 class Status(enum.Enum):
     """The end of a solve, as judged after the certificate was recomputed."""
 
-    OPTIMAL = "optimal to the tolerance asked"
-    INACCURATE = "the solver claims what the certificate does not support to the tolerance asked"
+    OPTIMAL = "optimal to the tolerance"
+    INACCURATE = "the certificate does not support the solver's claim to the tolerance"
     STATIONARY = "stationary point of a nonconvex problem; no global claim"
     INFEASIBLE = "no feasible point exists"
     UNBOUNDED = "the objective is unbounded"
@@ -20,16 +20,11 @@ class Status(enum.Enum):
     NODE_LIMIT = "stopped at the node limit; the point and the bound are the best found"
     MEMORY_LIMIT = "stopped at the memory limit; the point and the bound are the best found"
     INTERRUPTED = "interrupted; the point and the bound are the best found"
-    STALLED = "no further progress in floating-point arithmetic; the certificate says how good the point is"
-    FAILED = "the solver ended without a point that can be judged"
+    STALLED = "no further progress in floating-point arithmetic; the relative gap says how good the point is"
+    FAILED = "the solver ended without a point that can be certified"
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         return getattr, (Status, self.name)  # by its name: sentences change
-
-    @classmethod
-    def _missing_(cls, value: object) -> Status | None:
-        """The status of an earlier sentence, in a pickle that holds it."""
-        return cls.OPTIMAL if value == "optimal to the tolerance asked; the certificate agrees" else None
 
     @property
     def solved(self) -> bool:

@@ -16,7 +16,7 @@ from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from .program import LinearProgram
-from .tree import searched
+from .tree import branch_and_bound
 from .writer import bound_of, certificate_lines
 
 __all__ = ["ViprCertificate", "write_vipr"]
@@ -112,7 +112,7 @@ def write_vipr(
     if (form.lower == np.inf).any() or (form.upper == -np.inf).any():
         raise SolverError(f"{form.name} has a variable with a lower bound of inf or an upper one of -inf: it has no point")
     try:
-        tree = searched(program, None if start is None else form.join(start), time_limit, node_limit)
+        tree = branch_and_bound(program, None if start is None else form.join(start), time_limit, node_limit)
     except OverflowError:
         raise SolverError(f"numbers of {form.name} are beyond float64 in its relaxations: scale it") from None
     with whole_file(target) as file:

@@ -17,7 +17,7 @@ from .program import Bounds, LinearProgram
 from .relaxation import Relaxation, Relaxations
 from .sums import Sum, bounding_sum
 
-__all__ = ["Branch", "Node", "Tree", "searched"]
+__all__ = ["Branch", "Node", "Tree", "branch_and_bound"]
 
 #: A value as near to an integer as this is tried as one.
 _WHOLE = 1e-6
@@ -160,7 +160,7 @@ class _Search:
             self._counts[int(branch.above), branch.variable] += 1.0
 
 
-def searched(program: LinearProgram, start: FloatArray | None, time_limit: float | None, node_limit: int | None) -> Tree:
+def branch_and_bound(program: LinearProgram, start: FloatArray | None, time_limit: float | None, node_limit: int | None) -> Tree:
     """The tree at the end of the search, or at a limit: open nodes are leaves with their own bounds."""
     begin = time.perf_counter()
     search = _Search(program, start)

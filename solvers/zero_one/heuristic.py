@@ -105,18 +105,18 @@ class Heuristic:
             not self._shared.reduced.rows.size or self._optimal or (self._local_search_finished and self._neighbourhoods_finished)
         )
 
-    def due(self, allowed: float, searched: float) -> bool:
+    def due(self, allowed: float, tree_effort: float) -> bool:
         """Return True if the next step precedes the engine's next slice, and raise the level of a long search.
 
         Parameters
         ----------
         allowed : float
             Effort allowed for the heuristic.
-        searched : float
+        tree_effort : float
             Effort of the tree search so far.
         """
         level = self._level + 1
-        if self.finished and level < len(LEVELS) and searched >= LATER * self.effort:
+        if self.finished and level < len(LEVELS) and tree_effort >= LATER * self.effort:
             self._level, self._failures = level, 0
             if self._neighbourhood_search is not None:
                 self._neighbourhood_search.failures = 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
 
     from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
     from .auditing import Audit, audit
+    from .compilation import warm_up
     from .deep import DeepNPSVC as DeepNPSVC
     from .errors import (
         DataError,
@@ -107,7 +108,6 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.read_solution import read_solution
     from .solvers.vipr.certificate import ViprCertificate, write_vipr
     from .unpickling import load_estimator
-    from .warm_up import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
@@ -128,7 +128,7 @@ _HOMES = {
     ".relaxations": ("GapReport", "gap_report"),
     ".selection": ("Selection", "select"),
     ".unpickling": ("load_estimator",),
-    ".warm_up": ("warm_up",),
+    ".compilation": ("warm_up",),
     ".solvers": (
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",

@@ -127,11 +127,8 @@ def test_a_claim_is_called_a_claim(solver: str, how: dict[str, Any]) -> None:
         result = mo.solve(mo.ZeroOneSVM(X, y, 1.0, **how), solver)
         best = mo.solve(mo.ZeroOneSVM(X, y, 1.0), "zero-one-bb")
         assert result.bound_kind == "claimed by solver"
-        assert "certificate agrees" not in str(result)
         if "M" in how:  # beyond what the solver's integers resolve
             assert result.status is not Status.OPTIMAL
-        if result.status is Status.OPTIMAL:
-            assert "the bound is the solver's claim, nothing proves it" in str(result)
         assert result.objective >= best.bound * (1.0 - 1e-12)  # its classifier is one, whatever the claim
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.compilation import compiled_solvers, examples
 from marginopt.errors import WriteError
 from marginopt.solvers.interface.compile_times import CompileClock, _in_notebook, compile_clock
-from marginopt.warm_up import compiled_solvers, examples
 
 _FRESH = """
 import json, sys

@@ -65,7 +65,7 @@ def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> f
 
 
 @dataclass
-class _Stated:
+class _UniqueNumbers:
     """Numbers that a file states once for each key, each with the name of its set."""
 
     what: str
@@ -101,10 +101,10 @@ class _Reader:
     senses: list[str] = field(default_factory=list)
     #: Entries by row, None for the objective, and column.
     entries: dict[tuple[int | None, int], float] = field(default_factory=dict)
-    constant: _Stated = field(default_factory=lambda: _Stated("the constant"))
-    sides: _Stated = field(default_factory=lambda: _Stated("the right-hand side"))
-    widths: _Stated = field(default_factory=lambda: _Stated("the range"))
-    bounds: _Stated = field(default_factory=lambda: _Stated("the bound"))
+    constant: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the constant"))
+    sides: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the right-hand side"))
+    widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the range"))
+    bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the bound"))
     integers: set[int] = field(default_factory=set)
     #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
     quadratic: dict[int | None, tuple[str, list[Entry], int]] = field(default_factory=dict)

@@ -163,7 +163,7 @@ class ChebyshevNPSVC(Model):
             object.__setattr__(fixed, name, getattr(self, name))
         return fixed
 
-    def settled(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, moved: Mapping[str, Any]) -> Model:
         """The model at the P that was found, where P is free."""
         return self.at(moved["P"]) if self.P is None and "P" in moved else self
 

@@ -18,14 +18,14 @@ from ...composed.points import parts_of
 from ...heuristic_solution import heuristic_solution
 from .exact import STRUCTURED, ExactCell, answered
 from .heuristic import InstanceCell
-from .subject import Stated
+from .subject import ModelSubject
 from .task import Task, as_count, as_number, outcome, worth_keeping
 
 __all__ = ["StatedExactTask", "StatedTask"]
 
 
 @dataclass(frozen=True, eq=False)
-class StatedTask(Task[Stated]):
+class StatedTask(Task[ModelSubject]):
     """The task of a model's facts that need no solve."""
 
     @property
@@ -79,7 +79,7 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
 
 
 @dataclass(frozen=True, eq=False)
-class StatedExactTask(Task[Stated]):
+class StatedExactTask(Task[ModelSubject]):
     """One solver with one seed on a model; ``w`` is its start, where a point is known."""
 
     w: FloatArray | None

@@ -13,7 +13,7 @@ from ....models.model import Model
 from ...strengthening.incumbent import tighten
 from .record import Drawn, InstanceData, where
 
-__all__ = ["InstanceAt", "Stated", "Subject"]
+__all__ = ["InstanceAt", "ModelSubject", "Subject"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class InstanceAt(Subject):
 
 
 @dataclass(frozen=True, eq=False)
-class Stated(Subject):
+class ModelSubject(Subject):
     """A model as somebody stated it: from parts, changed, or a program from elsewhere.
 
     Its family and parameters are said beside results and determine none: they are no part of a store's key.
@@ -106,7 +106,7 @@ class Stated(Subject):
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> Stated:
+    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelSubject:
         """A model under a name, with what it says of itself as the source."""
         return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
 

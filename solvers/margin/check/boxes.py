@@ -10,7 +10,7 @@ from ....models.arrays import BoolArray
 from ...zero_one.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
 
-__all__ = ["CheckedBox", "margins", "narrow", "off_by", "root"]
+__all__ = ["CheckedBox", "margins", "off_by", "propagate", "root"]
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Passes over rows and points at most, and the share of a coordinate's width that is worth another one.
@@ -84,7 +84,7 @@ def root(problem: RotatedProblem) -> CheckedBox:
     box = CheckedBox(
         problem.lo.copy(), problem.hi.copy(), 0.0, np.zeros(problem.lo.size, dtype=np.bool_), problem.stated.kept.copy()
     )
-    narrow(problem, box)
+    propagate(problem, box)
     return box
 
 
@@ -101,7 +101,7 @@ def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Arr
     return up @ box.lo + down @ box.hi - off, up @ box.hi + down @ box.lo + off, size
 
 
-def narrow(problem: RotatedProblem, box: CheckedBox) -> None:
+def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
     """Move the box's ends to what integers, counts, rows, demanded points and budgets leave, and find the points demanded."""
     if problem.stated.free:
         return

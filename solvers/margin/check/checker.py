@@ -22,7 +22,7 @@ from ....models.model import Model
 from ...zero_one.check.arithmetic import InvalidProofError
 from ...zero_one.check.checker import ProofReport
 from ...zero_one.check.sealed import lines
-from .boxes import CheckedBox, narrow, root
+from .boxes import CheckedBox, propagate, root
 from .coordinates import RotatedProblem, in_coordinates
 from .rules import relaxed, stated_box
 from .statement import FORMAT, VERSION, LoggedMarginProblem
@@ -169,7 +169,7 @@ def _after(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut:
     relaxed(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
     found = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
-    narrow(problem, found)
+    propagate(problem, found)
     return found
 
 
@@ -182,7 +182,7 @@ def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side
     if not 0 <= j < box.lo.size or not math.isfinite(at) or ("split" in record and "support" in record):
         raise InvalidProofError(f"node {record['id']} is split along no coordinate, or nowhere, or twice")
     found = box.part(j, at, side) if "split" in record else box.support(j, side)
-    narrow(problem, found)
+    propagate(problem, found)
     return found
 
 

@@ -29,12 +29,12 @@ from .state import (
     Point,
     budget_search,
     closed,
+    improve_bound,
     inner_tolerance,
     nodes_left,
     offer,
     order,
     out_of_nodes,
-    raise_floor,
 )
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         outcome = self._inner_solver.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
-        raise_floor(state, inner.lower_bound - state.lam * state.view.budget)
+        improve_bound(state, inner.lower_bound - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
             return
         state.nodes += self.solver.measure(state.inner).iteration
@@ -191,7 +191,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         search.work(seconds, slice_end)
         state.checkpoint = search.finished or search.nodes >= slice_end
         if state.checkpoint:
-            raise_floor(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
+            improve_bound(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
         if state.checkpoint and state.best is not None and closed(state):
             return Outcome.CONVERGED
         if search.finished:

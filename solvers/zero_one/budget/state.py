@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     from ..algorithm import ZeroOneState
 
 __all__ = [
-    "BudgetState", "Point", "budget_search", "closed", "inner_tolerance",
-    "nodes_left", "offer", "order", "out_of_nodes", "raise_floor",
+    "BudgetState",
+    "Point",
+    "budget_search",
+    "closed",
+    "improve_bound",
+    "inner_tolerance",
+    "nodes_left",
+    "offer",
+    "order",
+    "out_of_nodes",
 ]  # fmt: skip
 
 
@@ -80,7 +88,7 @@ def offer(state: BudgetState, w: FloatArray) -> Point:
     return min(points, key=lambda point: (point.violated, point.norm))
 
 
-def raise_floor(state: BudgetState, bound: float) -> None:
+def improve_bound(state: BudgetState, bound: float) -> None:
     """Improve the lower bound, with a margin for the rounding of - λk and of the tree's bound."""
     bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
     state.lower_bound = max(state.lower_bound, bound if state.best is None else min(bound, state.best.norm))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compilation import warm_up as compile_ahead
 from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError, WriteError
 from ..files import check_target
 from ..instances import Instance, catalogue
@@ -26,7 +27,6 @@ from ..solvers import (
     conflict,
     solve as run_solve,
 )
-from ..warm_up import warm_up as compile_ahead
 from .data_options import named_instance, stated
 from .screen import print_table, print_text
 

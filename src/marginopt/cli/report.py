@@ -18,7 +18,7 @@ from ..instances import Instance
 from ..models import DataKind as ModelData
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
-from ..relaxations.report.cells.subject import Stated
+from ..relaxations.report.cells.subject import ModelSubject
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
 from .data_options import named_instance, prepared, two_classes
@@ -178,9 +178,9 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return found or default_report_instances(a.seed)
 
 
-def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> list[Stated]:
+def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> list[ModelSubject]:
     """The formulations on every instance, at every λ where they have one."""
-    models: list[Stated] = []
+    models: list[ModelSubject] = []
     for instance, name in product(instances, _list(a.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
@@ -190,7 +190,7 @@ def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float])
             own = {} if lam is None else {"lam": lam}
             naming = instance.naming.of_kind(name, own)
             model = info.state({"X": instance.X, "y": instance.y}, own)
-            models.append(Stated.of(naming.name, model, naming.family, naming.parameters))
+            models.append(ModelSubject.of(naming.name, model, naming.family, naming.parameters))
     return models
 
 

@@ -157,7 +157,7 @@ def _small_slices(team: LyingTeam) -> Iterator[None]:
     changed = [
         (engine, "HEAD", 3), (engine, "EFFORT", 1.0), (conflict_engine, "HEAD", 1.0), (conflict_proof, "HEAD", 2),
         (batch_size, "SHORT", 1e-3), (batch_size, "LONG", 1e-3),
-        (algorithm, "cluster_team", lambda cluster: team),
+        (algorithm, "cluster_executor", lambda cluster: team),
     ]  # fmt: skip
     kept = [getattr(where, name) for where, name, _ in changed]
     for where, name, value in changed:

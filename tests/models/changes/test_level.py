@@ -51,30 +51,30 @@ def test_near_it_the_optimum_is_claimed_as_before() -> None:
     model = mo.ZeroOneSVM(X, y, 2.0).with_constraint(lambda v: cp.norm1(v.w) <= 1.5)
     result = mo.solve(model, "scip")
     assert result.status is Status.OPTIMAL
-    assert result.objective <= model.level
+    assert result.objective <= model.cutoff
 
 
 def test_what_the_level_is() -> None:
     X, y = points()
     model = mo.ZeroOneSVM(X, y, 1.0)
-    assert model.level == model.incumbent_value == 8.0
-    assert model.with_constraint(lambda v: v.w[1] >= 0).level == 8.0
-    assert model.with_variables(cost=lambda v: cp.sum(v.w)).level == -np.inf
-    assert mo.ZeroOneSVM(X, y, 1.0, M=9.0).with_variables(cost=lambda v: cp.sum(v.w)).level == np.inf
+    assert model.cutoff == model.incumbent_value == 8.0
+    assert model.with_constraint(lambda v: v.w[1] >= 0).cutoff == 8.0
+    assert model.with_variables(cost=lambda v: cp.sum(v.w)).cutoff == -np.inf
+    assert mo.ZeroOneSVM(X, y, 1.0, M=9.0).with_variables(cost=lambda v: cp.sum(v.w)).cutoff == np.inf
     free = mo.ZeroOneSVM(X, y, 1.0, intercept="free")
-    assert free.with_constraint(lambda v: v.w[0] >= 3).level == -np.inf
-    assert free.with_constraint(lambda v: v.w[1] >= 3).level == free.level < np.inf
-    assert mo.HingeSVM(X, y).level == np.inf
-    assert mo.Margin(X, y, "zero-one", domain=margin.Box(1.0, 2.0)).level == np.inf  # w = 0 is not allowed: the box bounds all
-    assert mo.Margin(X, y, margin.EpsilonInsensitive(0.1)).level == np.inf
+    assert free.with_constraint(lambda v: v.w[0] >= 3).cutoff == -np.inf
+    assert free.with_constraint(lambda v: v.w[1] >= 3).cutoff == free.cutoff < np.inf
+    assert mo.HingeSVM(X, y).cutoff == np.inf
+    assert mo.Margin(X, y, "zero-one", domain=margin.Box(1.0, 2.0)).cutoff == np.inf  # w = 0 is not allowed: the box bounds all
+    assert mo.Margin(X, y, margin.EpsilonInsensitive(0.1)).cutoff == np.inf
 
 
 def test_constants_of_several_classes() -> None:
     """A row that W = 0 does not satisfy: where M holds, enough; beyond the value of W = 0, nothing is claimed."""
     X, _ = points()
     model = mo.MulticlassSVM(X, np.arange(8) % 3, loss="zero-one", weights=0.5)
-    assert model.level == 4.0
-    assert mo.MulticlassSVM(X, np.arange(8) % 3).level == np.inf
+    assert model.cutoff == 4.0
+    assert mo.MulticlassSVM(X, np.arange(8) % 3).cutoff == np.inf
     near = mo.solve(model.with_constraint(lambda v: v.W[0, 1] >= 0.5), "scip")
     assert near.status is Status.OPTIMAL
     far = mo.solve(model.with_constraint(lambda v: v.W[0, 1] >= 30.0), "scip")
@@ -86,4 +86,4 @@ def test_a_bound_goes_no_further_than_the_level() -> None:
     X, y = points()
     changed = mo.RampSVM(X, y, 0.1, intercept="penalised").with_constraint(lambda v: v.w[1] <= -0.5)
     relaxed = mo.solve(changed.form.relax_integrality(), "clarabel")
-    assert changed.bound(None, relaxed.multipliers).value <= changed.level
+    assert changed.bound(None, relaxed.multipliers).value <= changed.cutoff

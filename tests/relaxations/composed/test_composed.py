@@ -49,7 +49,7 @@ def points(seed: int, n: int = 6) -> tuple[np.ndarray, np.ndarray]:
 def enumerated(X: np.ndarray, y: np.ndarray, loss: Any, regulariser: Any, cost: float) -> float:
     """The least over all choices of a branch for each point, a convex problem each, written in CVXPY."""
     best, u = np.inf, y[:, None] * X
-    for choice in itertools.product(loss.branches(), repeat=y.size):
+    for choice in itertools.product(loss.convex_pieces(), repeat=y.size):
         w = cp.Variable(X.shape[1])
         total: Any = regulariser.mu * (cp.norm1(w) if regulariser == margin.L1() else cp.sum_squares(w))
         rows = []

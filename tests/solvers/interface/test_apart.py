@@ -94,6 +94,6 @@ def test_a_call_that_was_ended_gives_no_point(monkeypatch: pytest.MonkeyPatch) -
     def ends(call: object, options: Options, begin: float) -> Answer:
         raise CallTimeout(Status.TIME_LIMIT)
 
-    monkeypatch.setattr("marginopt.solvers.interface.backend.apart", ends)  # a real one may be done before any limit
+    monkeypatch.setattr("marginopt.solvers.interface.backend.run_in_subprocess", ends)  # a real one may be done before any limit
     left = mo.solve(_balls(), "piqp", time_limit=1.0)
     assert left.status is Status.TIME_LIMIT and left.claim.native_status == LEFT and not left.values and left.certificate is None

@@ -239,7 +239,7 @@ def test_lies_about_a_form(lie: Liar) -> None:
     assert result.claim.status is Status.OPTIMAL
     assert not result.solved
     assert "does not support" in str(result)
-    assert "solver says: Trust me" in str(result)
+    assert "solver's claim: Trust me" in str(result)
 
 
 @pytest.mark.parametrize("x", [None, [np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0]])

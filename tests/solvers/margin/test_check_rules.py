@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
-from marginopt.solvers.margin.check.boxes import CheckedBox, margins, narrow, root
+from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.linear_pieces import LinearPieces
 from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest
@@ -180,7 +180,7 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
         with np.errstate(all="ignore"):
             problem = in_coordinates(stated, np.eye(w.size), 1.0 + 2.0 * cut)
             box = around(rng, problem, w)
-            narrow(problem, box)
+            propagate(problem, box)
             for _ in range(3):
                 assert holds(box, point)
                 assert all(product(stated.A[i], point) >= 1 for i in np.flatnonzero(box.demanded))
@@ -189,7 +189,7 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
                 relaxed(problem, wide, entry, cut)
                 assert Fraction(wide.bound) <= cost
                 box = CheckedBox(np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded)
-                narrow(problem, box)
+                propagate(problem, box)
         assert holds(box, point)
 
 
@@ -286,7 +286,7 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
         with np.errstate(all="ignore"):
             problem = in_coordinates(stated, np.eye(w.size), 1.0 + cost)
             box = CheckedBox(w.copy(), w.copy(), 0.0, np.zeros(w.size, dtype=np.bool_), stated.kept.copy())
-            narrow(problem, box)
+            propagate(problem, box)
             entry = entry_of(rng, problem, box) | {"rows": [], "theta": [0.0] * len(stated.budgets), "pairs": []}
             entry = {key: value for key, value in entry.items() if key != "box"}
             relaxed(problem, box, entry, 1.0 + cost)

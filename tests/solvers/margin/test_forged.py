@@ -14,7 +14,7 @@ import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check import FORMAT, check_margin_proof
-from marginopt.solvers.margin.check.boxes import CheckedBox, margins, narrow, root
+from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _after, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
@@ -127,7 +127,7 @@ def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1
         node |= split_of(stated, box)
         for part in (1, 0):
             inner = box.part(*node["split"], part) if "split" in node else box.support(node["support"], part)
-            narrow(problem, inner)
+            propagate(problem, inner)
             waiting.append((node["id"], part, inner))
     return nodes
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
-from marginopt.solvers.margin.check.boxes import CheckedBox, narrow
+from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.rules import relaxed
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
@@ -56,7 +56,7 @@ def test_a_round_never_loses_a_point_that_costs_less(atoms: Any, half: float, al
             entry |= {"rows": [[1, 1e300], [0, 1e-3]], "theta": [1e-3], "support": [0.0, -1.7e308]}
         with np.errstate(all="ignore"):  # as the checker reads a log
             relaxed(at, box, entry, 2.0 * value)
-            narrow(at, box)
+            propagate(at, box)
         assert (box.lo <= POINT).all() and (box.hi >= POINT).all(), (spend, p)
         assert box.bound <= value, (spend, p)
 
@@ -73,5 +73,5 @@ def test_a_row_that_overflows_moves_no_end() -> None:
     at = problem([[2.0, 2.0], [2.0, -2.0]], rows=np.array([[1.7e308, 1.7e308]]), least=np.array([-1.0]))
     box = box_of(at, [-4.0, -4.0], [4.0, 4.0])
     with np.errstate(all="ignore"):
-        narrow(at, box)
+        propagate(at, box)
     assert not box.empty and (box.lo == -4.0).all() and (box.hi == 4.0).all()

@@ -103,7 +103,7 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
 ) -> None:
     stated, alone, whole = large
     team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._distribute
-    monkeypatch.setattr(algorithm, "cluster_team", lambda cluster: team)
+    monkeypatch.setattr(algorithm, "cluster_executor", lambda cluster: team)
     monkeypatch.setattr(stretches, "STRETCH", 2e5)
     monkeypatch.setattr(subtrees, "HEAD", whole.nodes + 1)
     monkeypatch.setattr(subtrees, "EFFORT", np.inf)

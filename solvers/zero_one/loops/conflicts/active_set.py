@@ -75,12 +75,12 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
 
 
 @entry
-def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
+def active_set(rows: Rows, ok: Any, priority: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
     """Minimise ½||w||² over the constraints of the points ``ok`` by Goldfarb and Idnani's dual method, from an S-pair.
 
     Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
-    rounding prevents both. ``keen`` scales the violations in the choice of the next constraint. A negative entry means that the
-    point is to be violated instead of kept.
+    rounding prevents both. ``priority`` scales the violations in the choice of the next constraint. A negative entry means that
+    the point is to be violated instead of kept.
     """
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair
@@ -90,12 +90,12 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
         extend(g, V, R, a, z)
     active.ready[0] = q
     if not rows.free:
-        weigh(rows, ok, keen, scratch.single, True)
+        weigh(rows, ok, priority, scratch.single, True)
     for _ in range(60 * (p + 4)):
         if rows.free:
-            first, second, violation = widest_pair(rows, ok, keen, w, scratch.double.value)
+            first, second, violation = widest_pair(rows, ok, priority, w, scratch.double.value)
         else:
-            first, second, violation = farthest(rows, ok, keen, active, q, scratch)
+            first, second, violation = farthest(rows, ok, priority, active, q, scratch)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)

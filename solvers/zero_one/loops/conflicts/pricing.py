@@ -28,13 +28,13 @@ def threshold(tau: float, second: int) -> float:
 
 
 @inner
-def weigh(rows: Rows, ok: Any, keen: Any, found: Violations, unit: bool) -> None:
+def weigh(rows: Rows, ok: Any, priority: Any, found: Violations, unit: bool) -> None:
     """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
     scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
     for i in range(ok.size):
         size = pull[i] if unit else 1.0
-        scale[i] = pull[i] / size * keen[i] if ok[i] else 0.0
-        level[i] = size * (tau[i] - _TOL if keen[i] > 0.0 else _TOL - threshold(tau[i], VIOLATE))
+        scale[i] = pull[i] / size * priority[i] if ok[i] else 0.0
+        level[i] = size * (tau[i] - _TOL if priority[i] > 0.0 else _TOL - threshold(tau[i], VIOLATE))
 
 
 @inner
@@ -89,7 +89,7 @@ def _single_error(rows: Rows, w: Any) -> float:
 
 
 @inner
-def farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
+def farthest(rows: Rows, ok: Any, priority: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
     """Return the entering constraint (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all constraints are satisfied.
 
     Single precision suffices if its error is small relative to the largest violation, since any violated constraint is correct.
@@ -101,7 +101,7 @@ def farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Sc
         scale = single.scale[first] * rows.pull[first]
         return first, -1 if scale > 0.0 else VIOLATE, single.value[first] / abs(scale) + _TOL
     double = scratch.double
-    weigh(rows, ok, keen, double, False)
+    weigh(rows, ok, priority, double, False)
     largest = _compute_violations(rows.t, active.w, double)
     if not largest > 0.0:
         return -1, -1, 0.0
@@ -138,7 +138,7 @@ def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, lower: f
 
 
 @inner
-def widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
+def widest_pair(rows: Rows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
     across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
     p, n = across.shape
@@ -151,7 +151,7 @@ def widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, in
             for i in range(n):
                 u[i] += f * across[j, i]
     for i in range(n):
-        if ok[i] and keen[i] > 0.0:
+        if ok[i] and priority[i] > 0.0:
             t = u[i]
             if sign[i] >= 0:
                 low0 = min(low0, t)
@@ -163,8 +163,8 @@ def widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, in
     first = second = -1
     most0 = most1 = 0.0
     for i in range(n):
-        if ok[i] and keen[i] > 0.0:
-            t = -(u[i] + sign[i] * b) * pull[i] * keen[i]
+        if ok[i] and priority[i] > 0.0:
+            t = -(u[i] + sign[i] * b) * pull[i] * priority[i]
             if sign[i] >= 0:
                 if t > most0:
                     most0, first = t, i

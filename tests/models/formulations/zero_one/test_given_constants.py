@@ -58,11 +58,11 @@ def test_the_level_of_given_constants_is_the_value_up_to_which_they_are_the_vali
             for share in (0.2, 0.5, 0.9):
                 valid = replace(plain, upper_bound=share * plain.incumbent_value)
                 given = replace(plain, M=valid.big_m)
-                assert given.level == pytest.approx(valid.incumbent_value, rel=1e-6)
-                assert replace(given, encoding="indicator").level == plain.incumbent_value  # M is not in that form
+                assert given.cutoff == pytest.approx(valid.incumbent_value, rel=1e-6)
+                assert replace(given, encoding="indicator").cutoff == plain.incumbent_value  # M is not in that form
     budget = ZeroOneSVM(X, y, kappa=0.25, M=6.0)
-    assert budget.level == pytest.approx(min((5.0 / np.linalg.norm(X, axis=1)) ** 2), rel=1e-9)
-    assert ZeroOneSVM(X, y, kappa=0.25, upper_bound=7.0).level == 7.0
+    assert budget.cutoff == pytest.approx(min((5.0 / np.linalg.norm(X, axis=1)) ** 2), rel=1e-9)
+    assert ZeroOneSVM(X, y, kappa=0.25, upper_bound=7.0).cutoff == 7.0
 
 
 def test_no_bound_of_a_form_with_given_constants_exceeds_their_level() -> None:
@@ -74,7 +74,7 @@ def test_no_bound_of_a_form_with_given_constants_exceeds_their_level() -> None:
         rng = np.random.default_rng(0)
         for scale in (0.1, 1.0, 10.0):
             bound = given.bound(None, {"margin": scale * rng.random(9)}).value
-            assert bound <= min(optimum, given.level)
+            assert bound <= min(optimum, given.cutoff)
 
 
 def test_a_solver_that_reads_the_data_does_not_read_the_constants() -> None:
