@@ -110,7 +110,10 @@ class _Unpickler(pickle.Unpickler):
             return super().find_class(module, name)
         if package not in _PACKAGES or "." in name:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which no estimator needs: it may run code")
-        found = super().find_class(module, name)
+        try:
+            found = super().find_class(module, name)
+        except (ImportError, AttributeError) as error:
+            raise pickle.UnpicklingError(f"this version has no {module}.{name}; an earlier version wrote it: fit again") from error
         if not _harmless(found, package):
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
         return found

@@ -18,7 +18,7 @@ from marginopt.late_method import LateMethod
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
 #: rows, pictures.
-LEAVES = ("errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "verbs")
+LEAVES = ("errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "late_method")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
@@ -29,7 +29,7 @@ ALLOWED = {
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},
-    "verbs": set(),
+    "late_method": set(),
     "drawing": {"files", "svg"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
@@ -197,7 +197,7 @@ def test_every_verb_has_a_home_that_does_it() -> None:
     """What a room offers and cannot do (`marginopt.late_method`): the package names who does it, and there the function is
     given."""
     texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
-    stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: Verb\[.*\] = Verb\("(\w+)"\)', text, re.MULTILINE)}
+    stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: LateMethod\[.*\] = LateMethod\("(\w+)"\)', text, re.MULTILINE)}
     assert stated == set(LateMethod.homes)
     code = "import sys, marginopt.models.program.form; print([m for m in sys.modules if m.startswith('marginopt.solvers')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60).stdout.strip() == b"[]"

@@ -98,7 +98,7 @@ def test_a_log_of_a_composition_is_checked() -> None:
 
 
 def test_an_estimator_of_an_earlier_layout_is_refused() -> None:
-    with pytest.raises(DataError, match="earlier version"):
+    with pytest.raises(DataError, match="an earlier version"):
         mo.load_estimator(OLD / "estimator.pickle")
 
 

@@ -45,7 +45,7 @@ def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
     state = algorithm.init(view, Options(tol=1e-9), np.random.default_rng(0))
     state.epsilon = 1e-6
     rounds, before = 0, state.objective
-    while state.calm < CALM and rounds < 200 and block_round(state, block, 10**6):
+    while state.cached_block_streak < CALM and rounds < 200 and block_round(state, block, 10**6):
         rounds += 1
         a = restored(state, state.work.a)
         assert (a >= 0.0).all() and (a <= view.upper).all() and abs(view.signs @ a) < 1e-12
@@ -78,7 +78,7 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     limited = solve_problem(model, BoxSMO(block=32), Options(tol=1e-9, iteration_limit=37))
     assert limited.status is Status.ITERATION_LIMIT and limited.iterations == 37
     state = BoxSMO(cache_bytes=20 * 4 * 200).init(model.box, Options(), np.random.default_rng(0))
-    assert state.calm == CALM  # 20 columns hold no set of 256 points
+    assert state.cached_block_streak == CALM  # 20 columns hold no set of 256 points
     found = BoxSMO(block=16, stride=1)
     assert found.advance(found.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
     with pytest.raises(InputError, match="block must be an integer"):
