@@ -29,7 +29,7 @@ from trees import Costs, recorded, simulate
 
 import marginopt as mo
 from marginopt.models.memory import most_held
-from marginopt.solvers.zero_one.distributed import batch_size, engine as rule
+from marginopt.solvers.zero_one.distributed import dispatcher as batch_size, engine as rule
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 

@@ -15,7 +15,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.distributed import engine as rule
-from marginopt.solvers.zero_one.distributed.batch_size import BatchSize
+from marginopt.solvers.zero_one.distributed.dispatcher import BatchSize
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
 
 # -- recording ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,113 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError, InputError
-from ...rows import Rows
+from ...rows import Rows, SparseBlock
 from ..arrays import FloatArray, Label, encode_labels
 from ..formats.compressed import as_path, stem, suffix
 from ..formats.readers import LIBSVM_SUFFIXES
-from .files import DenseRows, SparseRows
-from .stored_rows import StoredArray, stored_in_npz, stored_npy
+from .stored_rows import Buffer, StoredArray, stored_in_npz, stored_npy
 from .unpacked_arrays import ArrayFolder, unpacked_libsvm, unpacked_member, unpacked_parquet
 
 __all__ = ["OpenedRows", "open_rows"]
+
+# Rows that stay in files: dense ones, and CSR in three arrays; a column of ones may be put before them.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DenseRows(Rows):
+    """An n × p array in a file.
+
+    Parameters
+    ----------
+    array : StoredArray
+    intercept : bool
+        Whether a column of ones comes first; it is not in the file.
+    keep : object
+        What lives as long as these rows do: a folder of unpacked data.
+    """
+
+    array: StoredArray
+    intercept: bool = False
+    keep: object = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.array.shape[0], self.array.shape[1] + int(self.intercept)
+
+    @property
+    def entries(self) -> int:
+        """All."""
+        n, p = self.shape
+        return n * p
+
+    def reading(self) -> AbstractContextManager[Callable[[int, int], FloatArray]]:
+        """Reads into a buffer that is used again."""
+        return self._reading()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+        p, first = self.shape[1], int(self.intercept)
+        plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
+        raw, ones = Buffer(self.array.dtype), np.empty((0, p))
+        with self.array.opened() as handle:
+
+            def read(start: int, stop: int) -> FloatArray:
+                nonlocal ones
+                count = stop - start
+                rows = self.array.read(handle, start, stop, raw)
+                if plain:
+                    return rows
+                if ones.shape[0] < count:
+                    ones = np.ones((count, p))
+                ones[:count, first:] = rows
+                return ones[:count]
+
+            yield read
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseRows(Rows):
+    """Compressed sparse rows in three arrays on disk.
+
+    Parameters
+    ----------
+    data, indices, indptr : StoredArray
+        As `scipy.sparse.csr_array` has them; ``indptr`` has n + 1 numbers.
+    columns_stored : int
+        Columns of the arrays.
+    intercept, keep
+        As `DenseRows`.
+    """
+
+    data: StoredArray
+    indices: StoredArray
+    indptr: StoredArray
+    columns_stored: int
+    intercept: bool = False
+    keep: object = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.indptr.shape[0] - 1, self.columns_stored + int(self.intercept)
+
+    @property
+    def entries(self) -> int:
+        """Stored ones, and the column of ones."""
+        return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
+
+    def reading(self) -> AbstractContextManager[Callable[[int, int], SparseBlock]]:
+        """Reads three pieces for each block."""
+        return self._reading()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
+        from .reader import SparseReader  # with compiled loops, which not everybody who reads a data set needs
+
+        with ExitStack() as stack:
+            yield SparseReader(self.data, self.indices, self.indptr, (self.columns_stored, int(self.intercept)), stack).read
+
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 

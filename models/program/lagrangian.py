@@ -11,7 +11,7 @@ Where a variable has none on the side to which s_j descends there are three ways
   chosen so that these s_j are rounding errors, whose squares cost nothing;
 - *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
   then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
-  Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.one_sided`).
+  Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.lagrangian`).
 
 - *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least over that box.
 
@@ -28,19 +28,61 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
+from scipy.sparse.linalg import lsqr
 
 from ..arrays import BoolArray, FloatArray
 from ..rounding import Rounded, dot, gamma, total
-from .cones import Zero
+from .cones import Nonnegative, Zero
 from .convexity import Convexity, Evidence, definite_on
 from .equations import OutOfTimeError
 from .form import StandardForm
 from .implied_bounds import ImpliedBounds, implied_bounds
 from .multiplier_repair import MultiplierChange, Multipliers, exact_beside
-from .one_sided import raised
 from .point_moves import PointMoves
 
 __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
+
+# Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
+#
+# A variable x_j ≥ 0 without an upper bound asks for s_j ≥ 0, not for s_j = 0. Computed multipliers miss that by a rounding error
+# on many variables at once, and no multipliers may make all of those slopes zero. Often one direction of the multipliers raises
+# them all: that of the row Σ x_j = 1 on a simplex. What it costs is a rounding error times the right-hand side; what it gives is
+# judged like any other multipliers, so nothing here needs to be proved.
+
+#: A direction must raise every slope in question by this share of what it is asked for.
+_GAIN = 0.25
+#: Steps of LSQR: a direction that takes longer is given up.
+_STEPS = 200
+
+
+def raised(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
+    """z moved along linear rows until no one-sided slope descends beyond its error; None where no such direction was found."""
+    form = z.form
+    below, above = ~np.isfinite(form.lower), ~np.isfinite(form.upper)
+    sign = above.astype(np.float64) - below
+    short = np.where(sign != 0.0, error - sign * slope, 0.0)
+    wanting = short > 0.0
+    rows, free = _linear_rows(z)
+    if not wanting.any() or not rows.any():
+        return None
+    E = z.rows.F[np.flatnonzero(rows)]
+    y = lsqr(E.T, -sign, atol=1e-12, btol=1e-12, iter_lim=_STEPS)[0]
+    y = np.where(free[rows], y, np.maximum(y, 0.0))
+    gain = -sign * (E.T @ y)
+    if not np.isfinite(gain).all() or gain[wanting].min() < _GAIN:
+        return None
+    moved = z.z.copy()
+    moved[rows] += 4.0 * float((short[wanting] / gain[wanting]).max()) * y
+    return replace(z, z=moved)
+
+
+def _linear_rows(z: Multipliers) -> tuple[BoolArray, BoolArray]:
+    """Return the mask of linear rows, and the mask of equations."""
+    cones = [(c.cone, c.rows) for c in z.form.constraints]
+    linear = np.concatenate([np.full(size, isinstance(cone, Zero | Nonnegative)) for cone, size in cones] or [np.zeros(0, bool)])
+    equal = np.concatenate([np.full(size, isinstance(cone, Zero)) for cone, size in cones] or [np.zeros(0, bool)])
+    return linear, equal
+
 
 #: Rounds of moving the multipliers, each of which may bring further variables to zero slope.
 _ROUNDS = 6

@@ -2,30 +2,328 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...errors import MarginoptError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, IntArray, to_dense
 from ...models.bare_form import as_model
+from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
+from ...models.memory import check_bytes
 from ...models.model import Model
-from ...models.program.cones import Feature
+from ...models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, Zero
+from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
+from ...models.program.svec import svec_indices
 from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
-from .moments import moment_form, moments_missing
 from .points import multiplied, parts_of, rounded
-from .products import binaries_of, product_form
 from .reductions import ComposedReduction, bounded_by_reach
-from .triangles import all_triangles, violated_triangles
 
 __all__ = ["Continuous", "FormReduction", "Moments", "Products"]
+
+# Lasserre's moment relaxation of order two for forms with linear rows, binaries and bounded variables.
+#
+# A variable y_α stands for the monomial x^α, degrees up to four, with z_j² = z_j for binaries. With m the monomials up to degree
+# two, m₁ those up to degree one, and rows g(x) ≥ 0, h(x) = 0 (bounds among them),
+#
+#     E[m m'] ⪰ 0,    E[g m₁ m₁'] ⪰ 0,    E[h m] = 0,
+#
+# where E takes x^α to y_α; the objective is linear in y. Lasserre: *Global optimization with polynomials and the problem of
+# moments*, 2001, (4.5). *Valid*: y_α = x^α at a feasible x satisfies all of it at the same cost.
+#
+# *At least RLT with triangles* (`relaxations.composed.form_reductions`): E[g z_j] = E[g z_j²] and E[g (1 - z_j)] = E[g (1 -
+# z_j)²] are values of E[g m₁ m₁'] ⪰ 0. The rows and columns z_j, x z_j of the first matrix give E[x x' z_j] ⪰ E[x z_j]E[x
+# z_j]'/z_j, those of 1 - z_j the other part, and the two add up to E[x x']. A triangle f takes the values 0 and 1 on binaries and
+# has degree two, so that E[f] = E[f²] ≥ 0.
+#
+# Variables are divided by their bounds, so that moments lie between -1 and 1 and the dual of any multipliers is finite.
+
+#: A monomial: its variables in order, with repetitions; and a polynomial: coefficients by monomial.
+Monomial = tuple[int, ...]
+Polynomial = dict[Monomial, float]
+
+
+def moments_missing(form: StandardForm) -> str:
+    """Return the reason why a form has no moments; empty where it has."""
+    if any(not isinstance(c.cone, Nonnegative | Zero) for c in form.constraints if c.rows):
+        return "its rows must be linear: no cones, no indicators"
+    if not (np.isfinite(form.lower) & np.isfinite(form.upper)).all():
+        return "its variables must be bounded, or moments have no bounds: give a domain, or another regulariser than L1"
+    return ""
+
+
+@dataclass
+class _Moments:
+    """The numbers of the monomials, powers of binaries reduced."""
+
+    binary: list[bool]
+    number: dict[Monomial, int] = field(default_factory=dict)
+
+    def of(self, variables: Monomial) -> int:
+        """Its number; a new one where it was not seen."""
+        reduced = tuple(i for i, k in sorted(Counter(variables).items()) for _ in range(1 if self.binary[i] else k))
+        return self.number.setdefault(reduced, len(self.number))
+
+    def rows(self, polynomials: Sequence[tuple[Polynomial, Monomial, float]]) -> sp.coo_array:
+        """Rows scale · E[polynomial · monomial], over the monomials seen so far."""
+        at, to, data = [], [], []
+        for k, (polynomial, factor, scale) in enumerate(polynomials):
+            for monomial, coefficient in polynomial.items():
+                at.append(k)
+                to.append(self.of(factor + monomial))
+                data.append(scale * coefficient)
+        return sp.coo_array((data, (at, to)), shape=(len(polynomials), len(self.number)))
+
+    def localised(self, polynomial: Polynomial, basis: list[Monomial]) -> sp.coo_array:
+        """svec of E[polynomial · m m']."""
+        row, column = svec_indices(len(basis))
+        pairs = zip(row.tolist(), column.tolist(), strict=True)
+        return self.rows([(polynomial, basis[i] + basis[j], 1.0 if i == j else float(np.sqrt(2.0))) for i, j in pairs])
+
+
+def moment_form(form: StandardForm) -> StandardForm:
+    """The relaxation of the module's head, of a form that `moments_missing` finds nothing against; other integers are relaxed.
+
+    Raises
+    ------
+    TooLargeError
+        The moment matrix does not fit.
+    """
+    n = form.n
+    order = (n + 1) * (n + 2) // 2
+    check_bytes(8 * (order * (order + 1) // 2) ** 2, "a moment matrix of order two")
+    binary = (form.integer & (form.lower == 0.0) & (form.upper == 1.0)).tolist()
+    scale = np.maximum(np.maximum(np.abs(form.lower), np.abs(form.upper)), 1e-12)
+    moments = _Moments(binary)
+    one: list[Monomial] = [(), *((j,) for j in range(n))]
+    pairs = itertools.combinations_with_replacement(range(n), 2)
+    two = [*one, *(pair for pair in pairs if not (pair[0] == pair[1] and binary[pair[0]]))]
+    for monomial in one:
+        moments.of(monomial)  # the constant is number 0, x_j number j + 1
+    pieces: list[tuple[str, Cone, sp.coo_array]] = [("moments", PSD.of_order(len(two)), moments.localised({(): 1.0}, two))]
+    for label, g, equal in _rows(form, scale):
+        if equal:
+            pieces.append((label, Zero(len(two)), moments.rows([(g, m, 1.0) for m in two])))
+        else:
+            pieces.append((label, PSD.of_order(len(one)), moments.localised(g, one)))
+    return _assembled(form, scale, moments, pieces)
+
+
+def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, bool]]:
+    """Label, polynomial in the scaled variables, and whether it is an equation, of every row and bound, divided by its size."""
+    found: list[tuple[str, Polynomial, bool]] = []
+    for c in form.constraints:
+        F = sp.csr_array(c.F)
+        for i in range(c.rows):
+            piece = slice(F.indptr[i], F.indptr[i + 1])
+            columns, data = F.indices[piece], F.data[piece] * scale[F.indices[piece]]
+            size = max(float(np.abs(data).max(initial=0.0)), abs(float(c.g[i])), 1e-12)
+            row: Polynomial = {(int(j),): float(v) / size for j, v in zip(columns, data, strict=True)}
+            found.append((f"{c.label} {i}", {**row, (): float(c.g[i]) / size}, isinstance(c.cone, Zero)))
+    for j in range(form.n):
+        found.append((f"lower {j}", {(j,): 1.0, (): -float(form.lower[j] / scale[j])}, False))
+        found.append((f"upper {j}", {(j,): -1.0, (): float(form.upper[j] / scale[j])}, False))
+    return found
+
+
+def _assembled(
+    form: StandardForm, scale: FloatArray, moments: _Moments, pieces: list[tuple[str, Cone, sp.coo_array]]
+) -> StandardForm:
+    """The form over x itself and the moments of degree two and more."""
+    n = form.n
+    objective = moments.rows([(_objective(form, scale), (), 1.0)])  # its monomials are all there
+    higher = [monomial for monomial in moments.number if len(monomial) > 1]
+    to = Assembly(f"{form.name}, moments")
+    x = to.variables("x", n, form.lower, form.upper)
+    low = np.array([0.0 if all(form.lower[j] >= 0.0 for j in m) or _even(m) else -1.0 for m in higher])
+    y = to.variables("y", len(higher), low, 1.0)
+    total = len(moments.number)
+
+    def affine(rows: sp.coo_array) -> Affine:
+        """In x and y: monomial 0 is the constant, 1 to n are x_j/scale_j."""
+        matrix = sp.csr_array((rows.data, (rows.row, rows.col)), shape=(rows.shape[0], total))
+        in_x = sp.csr_array(matrix[:, 1 : n + 1] @ sp.diags_array(1.0 / scale))
+        return x.under(in_x) + y.under(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
+
+    for label, cone, rows in pieces:
+        to.require(label, affine(rows), cone)
+    to.cost(1.0, affine(objective))
+    return to.form().replace(maximise=form.maximise)
+
+
+def _even(monomial: Monomial) -> bool:
+    return all(k % 2 == 0 for k in Counter(monomial).values())
+
+
+def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
+    """½x'Px + q'x + r in the scaled variables."""
+    found: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
+    if form.quadratic is not None:
+        P = sp.coo_array(sp.csr_array(form.quadratic.materialised))
+        for i, j, value in zip(P.row.tolist(), P.col.tolist(), P.data.tolist(), strict=True):
+            pair = (min(i, j), max(i, j))
+            found[pair] = found.get(pair, 0.0) + 0.5 * value * float(scale[i] * scale[j])
+    return found
+
+
+# Triangle inequalities of products Z_ij of binaries: all of them, or those that solutions violate, round by round.
+#
+# For i < j < k: Z_ij + Z_ik - Z_jk ≤ z_i and its two turns, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean
+# quadric polytope*, 1989, (3.2)-(3.5)).
+
+#: Signs of z_i, z_j, z_k, of Z_ij, Z_ik, Z_jk, and the constant of each kind, all ≥ 0.
+_SIGNS = np.array([[1, 0, 0, -1, -1, 1], [0, 1, 0, -1, 1, -1], [0, 0, 1, 1, -1, -1], [-1, -1, -1, 1, 1, 1]], dtype=np.float64)
+_CONSTANT = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def all_triangles(n: int) -> IntArray:
+    """(i, j, k, kind) of all n(n - 1)(n - 2)/6 · 4 inequalities."""
+    triples = np.array(list(itertools.combinations(range(n), 3)), dtype=np.int64).reshape(-1, 3)
+    return np.column_stack([np.repeat(triples, 4, axis=0), np.tile(np.arange(4), triples.shape[0])])
+
+
+def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
+    """The inequalities as rows that are ≥ 0; ``products[i]`` is x z_i, and Z_ij its entry of the j-th binary."""
+    width = next(iter(x.terms.values())).width
+    signs, rows = _SIGNS[cuts[:, 3]], np.arange(cuts.shape[0])
+    entries: dict[str, list[tuple[IntArray, IntArray, FloatArray]]] = {}
+    for column in range(3):
+        entries.setdefault(x.plain, []).append((rows, binary[cuts[:, column]], signs[:, column]))
+    for place, (first, second) in enumerate(((0, 1), (0, 2), (1, 2))):
+        for i in np.unique(cuts[:, first]).tolist():
+            at = np.flatnonzero(cuts[:, first] == i)
+            entries.setdefault(products[i].plain, []).append((at, binary[cuts[at, second]], signs[at, 3 + place]))
+    terms = {}
+    for label, parts in entries.items():
+        at, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        terms[label] = Entries.of(sp.csr_array((data, (at, columns)), shape=(cuts.shape[0], width)))
+    return Affine(terms, _CONSTANT[cuts[:, 3]])
+
+
+def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, most: int, least: float) -> IntArray:
+    """The inequalities that a solution violates by more than ``least``, the worst first, at most so many."""
+    z = values["x"][binary]
+    Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
+    cuts = all_triangles(binary.size)
+    i, j, k = cuts[:, 0], cuts[:, 1], cuts[:, 2]
+    terms = np.column_stack([z[i], z[j], z[k], Z[i, j], Z[i, k], Z[j, k]])
+    value = (_SIGNS[cuts[:, 3]] * terms).sum(axis=1) + _CONSTANT[cuts[:, 3]]
+    worst = np.argsort(value, kind="stable")[:most]
+    return np.asarray(cuts[worst[value[worst] < -least]])
+
+
+# Products of a mixed-binary form's rows with its binaries: RLT (Sherali and Adams), with triangle inequalities.
+#
+# For every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K is multiplied by z_j and by 1 - z_j:
+#
+#     F v_j + g z_j in K,    F (x - v_j) + g (1 - z_j) in K,
+#
+# bounds are rows, (v_j)_j = z_j because z_j² = z_j, and (v_i)_j = (v_j)_i =: Z_ij. The quadratic ½x'Px, P = R'R, is split in the
+# same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. Triangles: `relaxations.composed.form_reductions`.
+# *Valid*: at a point of the form, v_j = x z_j satisfies all of it with τ = ½x'Px. *At least the continuous relaxation*: the two
+# rows of j add up to the row itself, and the squares to at least ½x'Px.
+
+
+def binaries_of(form: StandardForm) -> IntArray:
+    """Columns of the binaries whose products are taken."""
+    return np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
+
+
+def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
+    """The relaxation of the module's head with these triangles; integers that are not binary are relaxed.
+
+    Raises
+    ------
+    TooLargeError
+        Products of every binary with every row do not fit.
+    """
+    binary = binaries_of(form)
+    stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
+    check_bytes(60 * binary.size * stored + 200 * triangles.shape[0], "the products of binaries with rows")
+    to = Assembly(f"{form.name}, products")
+    x = to.variables("x", form.n, form.lower, form.upper)
+    to.cost(form.q, x)
+    to.cost(1.0, Affine({}, np.array([form.r])))
+    root = _root(form)
+    tau = None if root is None else to.variables("tau", 1, 0.0)
+    if tau is not None:
+        to.cost(1.0, tau)
+    low, high = np.minimum(form.lower, 0.0), np.maximum(form.upper, 0.0)
+    products = []
+    for c in form.constraints:  # those of j and of 1 - j add up to them; without binaries they are all there is
+        if c.rows:
+            to.require(c.label, x.under(c.F) + c.g, c.cone)
+    for number, j in enumerate(binary.tolist()):
+        v, z = to.variables(f"x z{number}", form.n, low, high), x.at([j])
+        products.append(v)
+        for name, part, weight in ((f"times z{number}", v, z), (f"times 1 - z{number}", x - v, -z + 1.0)):
+            _multiplied(to, form, name, part, weight)
+        to.require(f"square {number}", v.at([j]) - z, Zero(1))
+        if root is not None and tau is not None:
+            _split_square(to, number, root, tau, x, v, z)
+    _symmetric(to, binary, products)
+    if triangles.shape[0]:
+        to.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
+    made = to.form()
+    return made.replace(maximise=form.maximise)
+
+
+def _multiplied(to: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
+    """Rows and bounds at part = x·weight."""
+    for c in form.constraints:
+        if c.rows:
+            to.require(f"{c.label} {name}", part.under(c.F) + weight.under(c.g[:, None]), c.cone)
+    for side, bound, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
+        there = np.flatnonzero(np.isfinite(bound))
+        if there.size:
+            rows = (part.at(there) - weight.under(bound[there][:, None])).scaled(sign)
+            to.require(f"{side} bounds {name}", rows, Nonnegative(there.size))
+
+
+def _split_square(to: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
+    """τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
+    rows = root.shape[0]
+    total = tau
+    for name, part, weight in (("s", v, z), ("t", x - v, -z + 1.0)):
+        s = to.variables(f"{name} {number}", 1, 0.0)
+        total = total - s
+        first = s.under(_unit(rows + 2, 0)) + weight.under(_unit(rows + 2, 1))
+        below = sp.csr_array(np.vstack([np.zeros((2, root.shape[1])), root]))
+        to.require(f"{name} {number} cone", first + part.under(below), RotatedSecondOrder(rows + 2))
+    to.require_nonnegative(f"norm {number}", total)
+
+
+def _unit(size: int, place: int) -> sp.csr_array:
+    return sp.csr_array(([1.0], ([place], [0])), shape=(size, 1))
+
+
+def _symmetric(to: Assembly, binary: IntArray, products: list[Affine]) -> None:
+    for a, b in itertools.combinations(range(binary.size), 2):
+        to.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
+
+
+def _root(form: StandardForm) -> FloatArray | None:
+    """R with R'R = P, from the eigenvalues of the part that is not zero."""
+    if form.quadratic is None:
+        return None
+    P = to_dense(form.quadratic.materialised)
+    used = np.flatnonzero(P.any(axis=0))
+    values, vectors = np.linalg.eigh(P[np.ix_(used, used)])
+    kept = values > 1e-14 * max(float(values.max(initial=0.0)), 0.0)
+    R = np.zeros((int(kept.sum()), form.n))
+    R[:, used] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    return R
+
 
 #: Triangles of a round for each binary; by how much one is violated; what the rounds are solved to.
 _CUTS, _VIOLATED, _SEPARATED = 20, 1e-5, 1e-7
@@ -125,7 +423,7 @@ def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:
 
 @dataclass(frozen=True)
 class Products(FormReduction):
-    """RLT with triangle inequalities; see `relaxations.composed.products`.
+    """RLT with triangle inequalities; see `relaxations.composed.form_reductions`.
 
     Parameters
     ----------
@@ -173,7 +471,7 @@ class Products(FormReduction):
 
 @dataclass(frozen=True)
 class Moments(FormReduction):
-    """Lasserre's relaxation of order two, for small forms; see `relaxations.composed.moments`.
+    """Lasserre's relaxation of order two, for small forms; see `relaxations.composed.form_reductions`.
 
     Parameters
     ----------

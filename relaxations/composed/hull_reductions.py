@@ -2,21 +2,375 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...models.arrays import to_dense
+from ...models.arrays import FloatArray, to_dense
+from ...models.formulations.margin.assembly import Affine, Assembly
+from ...models.formulations.margin.losses.branch import Branch
 from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.model import Margin
+from ...models.formulations.margin.part import Setting
+from ...models.program.cones import PSD, RotatedSecondOrder, Zero
 from ...models.program.form import StandardForm
-from .hulls import PointHulls
-from .lifted_program import LiftedHulls
+from ...models.program.svec import svec, svec_indices, svec_rank_one, svec_size
+from ...models.statement import Line
 from .reductions import ComposedReduction, bounded_by_reach
-from .single import SingleHulls
 
 __all__ = ["AllHulls", "EqualHulls", "OneHull", "PairHulls"]
+
+# Convex losses that bound another loss from below.
+
+
+@dataclass(frozen=True, eq=False)
+class BoundingLoss(Loss):
+    """A convex bound of a loss with branches, as a part of the relaxed problem; its value at a point is the loss's own.
+
+    Parameters
+    ----------
+    of : Loss
+        With branches.
+    """
+
+    of: Loss
+
+    labels: ClassVar[bool] = True
+
+    @property
+    def reads_reach(self) -> bool:
+        """It multiplies bounds of the margins by its weights."""
+        return True
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss that it bounds."""
+        return self.of.values(argument)
+
+    def nonnegative(self) -> bool:
+        """Return whether the loss is nonnegative."""
+        return self.of.nonnegative()
+
+    def saturation(self) -> float:
+        """Return the loss's level segments."""
+        return self.of.saturation()
+
+
+# Convex hulls of the points' losses together with a square: a loss that is the least of convex branches, relaxed.
+#
+# For a loss ℓ = min_k f_k and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and Soares, 1999),
+#
+#     min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
+#
+# f^π(m, z) = z f(m/z) the perspective. What is taken back, γ m² for each point, is made up for by the regulariser:
+# R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
+# ramp's two branches.
+# Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """z_k and m_k of every point, one expression for each branch, the squares over z_k, ends of m_k/z_k, and bounds of |m|."""
+
+    z: tuple[Affine, ...]
+    m: tuple[Affine, ...]
+    squares: tuple[Affine, ...]
+    ends: tuple[tuple[FloatArray, FloatArray], ...]
+    bound: FloatArray
+
+
+def split_margins(to: Assembly, at: Setting, branches: tuple[Branch, ...], reach: bool, squares: bool) -> Pieces:
+    """The union of the branches: variables, rows and cost."""
+    n = at.argument.rows
+    whole, one = -at.argument, Affine({}, np.full(n, -1.0))
+    bound = at.reach if reach else np.full(n, np.inf)
+    z, m, q, ends = [], [], [], []
+    for k, branch in enumerate(branches):
+        low, high = np.maximum(branch.low, -bound), np.minimum(branch.high, bound)
+        chosen = to.variables(f"z {k}", n, 0.0, 1.0)
+        part = to.variables(f"m {k}", n, np.minimum(low, 0.0), np.maximum(high, 0.0))
+        for name, side, sign in (("from", low, 1.0), ("to", high, -1.0)):
+            there = np.flatnonzero(np.isfinite(side))
+            to.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
+        _cost(to, at.weights, branch, part, chosen, k)
+        if squares:
+            top = np.where(np.isfinite(bound), bound, np.inf) ** 2
+            square = to.variables(f"q {k}", n, 0.0, top)
+            to.require(f"square {k}", Affine.interleaved(square.scaled(0.5), chosen, part), RotatedSecondOrder(3, n))
+            q.append(square)
+        z.append(chosen)
+        m.append(part)
+        ends.append((low, high))
+        whole, one = whole + part, one + chosen
+    to.require("whole", whole, Zero(n))
+    to.require("one branch", one, Zero(n))
+    return Pieces(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
+
+
+def _cost(to: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen: Affine, k: int) -> None:
+    """c times the perspective of the lines' maximum."""
+    lines = [part.scaled(s) + chosen.scaled(t) for s, t in branch.lines]
+    if len(lines) == 1:
+        to.cost(costs, lines[0])
+        return
+    tau = to.variables(f"cost {k}", part.rows)
+    for i, line in enumerate(lines):
+        to.require_nonnegative(f"cost {k}, line {i}", tau - line)
+    to.cost(costs, tau)
+
+
+@dataclass(frozen=True, eq=False)
+class PointHulls(BoundingLoss):
+    """The hull of every point's loss with γ_i m_i², less γ_i m_i², at one γ in Γ.
+
+    Parameters
+    ----------
+    of : Loss
+        With branches.
+    gamma : ndarray (n,)
+    reach : bool
+        Whether bounds of the margins count.
+    """
+
+    gamma: FloatArray = field(repr=False)
+    reach: bool = True
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """The branches, and the squares."""
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
+        for q in pieces.squares:
+            to.cost(self.gamma, q)
+        to.gain_of_squares(self.gamma, at.argument)
+        return None
+
+    def cost_line(self) -> Line:
+        """Perspectives, and what is taken back."""
+        return Line(
+            "sum_i (c_i sum_k f_k(m_ik, z_ik) + g_i (sum_k m_ik^2/z_ik - (y_i x_i'w)^2))",
+            r"\textstyle\sum_i \Bigl(c_i\sum_k f_k^\pi(m_{ik}, z_{ik}) + \gamma_i\bigl(\sum_k \tfrac{m_{ik}^2}{z_{ik}}"
+            r" - (y_i x_i^\top w)^2\bigr)\Bigr)",
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """The union."""
+        return union_lines()
+
+
+def union_lines() -> tuple[Line, ...]:
+    """Of the hull of a union."""
+    return (
+        Line("sum_k m_ik = y_i x_i'w", r"\textstyle\sum_k m_{ik} = y_i x_i^\top w", "whole"),
+        Line("sum_k z_ik = 1, z >= 0", r"\textstyle\sum_k z_{ik} = 1,\ z\ge 0", "one branch"),
+    )
+
+
+# All γ in Γ at once: ww' lifted to W, hulls of the points' losses with x_i'W x_i, and hulls of two points at once.
+#
+# With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
+#
+#     min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions of `hulls`:
+#
+# the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss).
+#
+# *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
+# m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
+# of the branches, (m_i - a z) ≥ 0 and (m_j - b z) ≥ 0, are multiplied with each other: M_12 - b m_i - a m_j + ab z ≥ 0. *Valid*:
+# at a point of the original one (k, l) has z_kl = 1, m_kl = (m_i, m_j), M_kl = mm', the others are zero, and every row holds.
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedHulls(BoundingLoss):
+    """The SDP over all γ in Γ, with hulls of the given pairs.
+
+    Parameters
+    ----------
+    of : Loss
+        With branches.
+    mu : float
+        Curvature of the regulariser, in all coefficients.
+    pairs : tuple of (i, j)
+    reach : bool
+        Whether bounds of the margins count.
+    """
+
+    mu: float
+    pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    reach: bool = True
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """W, the unions and the pairs."""
+        p = at.w.rows
+        W = to.variables("W", svec_size(p), *_bounds(at.span), shape=(p, p), symmetric=True)
+        to.require("lifted", _bordered(at.w, W), PSD.of_order(p + 1))
+        to.gain_of_squares(self.mu, at.w)
+        to.cost(self.mu * svec(np.eye(p)), W)
+        A = at.argument.terms["w"].dense()
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
+        squares = W.under(svec_rank_one(A))
+        for q in pieces.squares:
+            squares = squares - q
+        to.require_nonnegative("hull", squares)
+        for number, (i, j) in enumerate(self.pairs):
+            _add_pair(to, f"pair {number}", W, A[[i, j]], pieces, (i, j))
+        return None
+
+    def cost_line(self) -> Line:
+        """Perspectives, and the trace in place of the norm."""
+        return Line(
+            f"{self.mu:g} (Tr W - ||w||^2) + sum_i c_i sum_k f_k(m_ik, z_ik)",
+            rf"{self.mu:g}\,(\operatorname{{Tr}} W - \|w\|_2^2) + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """The unions, the lifting, the pairs."""
+        pairs = (
+            Line(
+                f"hulls of {len(self.pairs)} pairs of points",
+                rf"\text{{hulls of {len(self.pairs)} pairs of points}}",
+                "pair 0, ...",
+            ),
+        )
+        return (
+            *union_lines(),
+            Line("x_i'W x_i >= sum_k m_ik^2/z_ik", r"x_i^\top W x_i \ge \textstyle\sum_k m_{ik}^2/z_{ik}", "hull"),
+            Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+            *(pairs if self.pairs else ()),
+        )
+
+
+def _bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """|W_ij| ≤ span_i span_j as bounds of the svec, W_ii ≥ 0; infinite where a span is."""
+    rows, columns = svec_indices(span.size)
+    with np.errstate(invalid="ignore"):
+        top = np.nan_to_num(span[rows] * span[columns], nan=np.inf, posinf=np.inf)
+    top = np.where(rows == columns, top, np.sqrt(2.0) * top)
+    return np.where(rows == columns, 0.0, -top), top
+
+
+def _bordered(w: Affine, W: Affine) -> Affine:
+    """svec of [1 w'; w W]."""
+    p = w.rows
+    rows, columns = svec_indices(p + 1)
+    corner, border = (columns == 0), (rows == 0) & (columns > 0)
+    inner = np.flatnonzero(rows > 0)
+    place = np.flatnonzero(border)
+    into_w = sp.csr_array((np.full(p, np.sqrt(2.0)), (place, columns[place] - 1)), shape=(rows.size, p))
+    into_W = sp.csr_array((np.ones(inner.size), (inner, np.arange(inner.size))), shape=(rows.size, inner.size))
+    return w.under(into_w) + W.under(into_W) + corner.astype(np.float64)
+
+
+def _add_pair(to: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:
+    """The hull of two points."""
+    count = len(pieces.z)
+    cells = list(itertools.product(range(count), repeat=2))
+    z = to.variables(f"{name} z", len(cells), 0.0, 1.0)
+    root, far = np.sqrt(2.0), pieces.bound[list(points)]
+    reach = np.tile(far, len(cells))
+    m = to.variables(f"{name} m", 2 * len(cells), -reach, reach)
+    corner = np.tile([far[0] ** 2, root * far[0] * far[1], far[1] ** 2], len(cells))
+    least = np.tile([0.0, 1.0, 0.0], len(cells))
+    M = to.variables(f"{name} M", 3 * len(cells), np.where(least > 0, -corner, 0.0), corner)  # svec of each 2 × 2
+    stack = []
+    for c, (k, l) in enumerate(cells):
+        mine = (z.at([c]), m.at([2 * c]), m.at([2 * c + 1]), M.at([3 * c]), M.at([3 * c + 1]), M.at([3 * c + 2]))
+        one, m_i, m_j, M_ii, M_ij, M_jj = mine
+        # svec of [z m'; m M] by columns: (0,0), (0,1), (1,1), (0,2), (1,2), (2,2)
+        stack.append(Affine.interleaved(one, m_i.scaled(root), M_ii, m_j.scaled(root), M_ij, M_jj))
+        _products(to, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
+    for c, rows in enumerate(stack):
+        to.require(f"{name} cone {c}", rows, PSD.of_order(3))
+    for side, point in enumerate(points):
+        for k in range(count):
+            mine_ = [c for c, cell in enumerate(cells) if cell[side] == k]
+            ones = np.ones((1, len(mine_)))
+            to.require(f"{name} z {side}{k}", z.at(mine_).under(ones) - pieces.z[k].at([point]), Zero(1))
+            parts = m.at([2 * c + side for c in mine_]).under(ones)
+            to.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
+    p = two.shape[1]
+    i, j = two
+    cross = svec(0.5 * (np.outer(i, j) + np.outer(j, i)))
+    wanted = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
+    total = M.under(np.tile(np.eye(3), (1, len(cells))))
+    to.require(f"{name} whole", total - wanted, Zero(3))
+
+
+def _products(
+    to: Assembly,
+    name: str,
+    pieces: Pieces,
+    points: tuple[int, int],
+    cell: tuple[int, int],
+    of: tuple[Affine, Affine, Affine, Affine],
+) -> None:
+    """Ends of the two branches, and each of one with each of the other."""
+    one, m_i, m_j, M_ij = of
+    ends = []
+    for side, m in ((0, m_i), (1, m_j)):
+        low, high = (bound[points[side]] for bound in pieces.ends[cell[side]])
+        mine = [(sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
+        for sign, end in mine:
+            to.require_nonnegative(f"{name} end {side}{sign:+.0f}", (m - one.scaled(end)).scaled(sign))
+        ends.append(mine)
+    for (s, a), (t, b) in itertools.product(*ends):
+        product = M_ij - m_i.scaled(b) - m_j.scaled(a) + one.scaled(a * b)
+        to.require_nonnegative(f"{name} product {s:+.0f}{t:+.0f}", product.scaled(s * t))
+
+
+# One point's hull at a time, each with all of ||w||²: Conic Theorem 1 for any loss with branches.
+
+
+@dataclass(frozen=True, eq=False)
+class SingleHulls(BoundingLoss):
+    """τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, γ_i = μ/||x_i||², in place of μ||w||².
+
+    Every row is the hull of one point's loss with the norm; all of them together are at most the SDP (`LiftedHulls`), since with
+    multipliers of sum 1 the γ_i times them are in Γ.
+    """
+
+    mu: float
+    reach: bool = True
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """τ, and a cone for each point that is not zero: 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
+        tau = to.variables("tau", 1, 0.0)
+        to.cost(1.0, tau)
+        to.gain_of_squares(self.mu, at.w)
+        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
+        A = at.argument.terms["w"].dense()
+        squares = np.einsum("ij,ij->i", A, A)
+        p = at.w.rows
+        for i in np.flatnonzero(squares > 0).tolist():
+            head = tau
+            for q in pieces.squares:
+                head = head - q.at([i]).scaled(self.mu / squares[i])
+            unit = A[i] / np.sqrt(squares[i])
+            rest = at.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
+            below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
+            one = np.zeros(p + 2)
+            one[1] = 1.0
+            to.require(f"hull {i}", head.under(top) + rest.under(below) + one, RotatedSecondOrder(p + 2))
+        return None
+
+    def cost_line(self) -> Line:
+        """τ in place of the norm."""
+        return Line(
+            f"tau - {self.mu:g} ||w||^2 + sum_i c_i sum_k f_k(m_ik, z_ik)",
+            rf"\tau - {self.mu:g}\|w\|_2^2 + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """Unions and hulls."""
+        hull = Line(
+            "tau >= mu ||w||^2 + mu/||x_i||^2 (sum_k m_ik^2/z_ik - (x_i'w)^2)",
+            r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
+            "hull 0, ...",
+        )
+        return (*union_lines(), hull)
+
 
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6

@@ -17,10 +17,22 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..reduction import LiftedDual, Reduction, without_warnings
-from .changed_rows import with_changed_rows
 from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 
 __all__ = ["ComposedReduction", "PartsReduction"]
+
+# A change of a model in its relaxation: rows over blocks that both have.
+
+
+def with_changed_rows(model: Model, target: StandardForm) -> StandardForm:
+    """The target with what the changes of a model say of blocks that both have; a change of other blocks is left out.
+
+    Valid: every point of the changed model is one of the model before it, has a point of the target, and keeps these rows.
+    """
+    for change in model.changes:
+        target = change.carried(target)
+    return target
+
 
 T = TypeVar("T", bound="Model | StandardForm")
 

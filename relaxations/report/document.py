@@ -2,21 +2,212 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ...drawing import Picture
-from .data import ReportData
-from .findings import Finding, findings
+from ...solvers.certification.kinds import Kind
+from .data import ReportData, ReportRow
+from .gaps import EXACT, Interval
+from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
 from .pictures.gallery import gallery
 from .tables.column import Table
 from .tables.listing import report_tables
 from .tables.matrix import Matrix
 
 __all__ = ["Document", "ReportScope"]
+
+# The findings of a report, in three to six sentences, each with the figure that shows it.
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, and the anchor of the figure or table that it was read from."""
+
+    text: str
+    anchor: str
+
+
+def findings(report: ReportData) -> tuple[Finding, ...]:
+    """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known.
+
+    None begins with a name: names keep their case.
+    """
+    found: list[Finding] = []
+    for say in _SENTENCES:
+        found += say(report)
+    return tuple(found[:6])
+
+
+def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
+    """Rows with a gap by relaxation, instances of trivial optimum left out."""
+    found: dict[str, list[ReportRow]] = {}
+    for row in report.rows:
+        if row.gap is not None and row.instance.key not in report.trivial:
+            found.setdefault(row.relaxation.relaxation, []).append(row)
+    return found
+
+
+def _able(rows: dict[str, list[ReportRow]]) -> dict[str, list[ReportRow]]:
+    """Relaxations with a gap on as many instances as any has: others' medians are of other instances."""
+    most = max(map(len, rows.values()), default=0)
+    return {name: found for name, found in rows.items() if len(found) == most}
+
+
+def _median_gap(rows: list[ReportRow]) -> float:
+    return float(np.median([row.gap.high for row in rows if row.gap is not None]))
+
+
+def _seconds(rows: list[ReportRow]) -> float:
+    return shifted_geometric_mean([row.relaxation.solve_seconds or 0.0 for row in rows], SECONDS)
+
+
+def _strongest(report: ReportData) -> list[Finding]:
+    rows = _of_means(report)
+    if not rows:
+        why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
+        return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
+    able = _able(rows)
+    best = min(able, key=lambda name: _median_gap(able[name]))
+    most, base = len(able[best]), str(report.meta.get("base", ""))
+    against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
+    over = f" in the median over {_count(most, 'instance')}" if most > 1 else ""
+    text = f"The smallest gap is that of {best}: {_median_gap(able[best]):.1%}{over}{against}."
+    return [Finding(text, "gaps")]
+
+
+def _cost(report: ReportData) -> list[Finding]:
+    rows = _of_means(report)
+    if len(rows) < 2:
+        return []
+    able = _able(rows)
+    best = min(able, key=lambda name: _median_gap(able[name]))
+    fast = min(able, key=lambda name: _seconds(able[name]))
+    mean = " in the mean" if len(able[best]) > 1 else ""
+    if fast == best:
+        return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))}{mean}.", "gap-against-seconds")]
+    text = (
+        f"That bound costs {_time(_seconds(able[best]))}{mean}; the cheapest, {fast}, "
+        f"{_time(_seconds(able[fast]))} for a gap of {_median_gap(able[fast]):.1%}."
+    )
+    return [Finding(text, "gap-against-seconds")]
+
+
+def _exact_relaxations(report: ReportData) -> list[Finding]:
+    rows = _able(_of_means(report))
+    exact = {name: sum(r.gap is not None and r.gap.high <= EXACT for r in group) for name, group in rows.items()}
+    if not exact:
+        return []
+    best = max(exact, key=lambda name: (exact[name], -_median_gap(rows[name])))  # the strongest of those that are exact as often
+    if exact[best] == 0:
+        where = " on any instance" if len(rows[best]) > 1 else ""
+        return [Finding(f"No relaxation is exact{where} (to {EXACT:.2%}).", "matrix")]
+    text = f"On {exact[best]} of {_count(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
+    return [Finding(text, "matrix")]
+
+
+def _solvers(report: ReportData) -> list[Finding]:
+    """Return the numbers of proofs by solver: a solver proves where its bound is proved, and claims where there is its word
+    alone.
+    """
+    ratios = exact_ratios(report)
+    if not ratios:
+        return []
+    solved = {name: int(np.isfinite(r).sum()) for name, r in ratios.items()}
+    order = sorted(solved, key=lambda name: -solved[name])
+    shown, count = order[:4], next(iter(ratios.values())).size
+    counted = [c for c in report.exacts if c.proven and c.key not in report.trivial]
+    proofs = {name: sum(c.variant == name and c.kind == Kind.PROVED for c in counted) for name in shown}
+    if count == 1:
+        by = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
+        parts = [f"{verb} by {' and '.join(names)}" for verb, names in by.items() if names]
+        others = [name for name in shown if not solved[name]]
+        text = f"The optimum is {' and '.join(parts) if parts else 'not proved'}"
+        text += f", not by {' and '.join(others)}" if parts and others else ""
+    else:
+        between = "; " if any("," in name for name in shown) else ", "
+        said = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
+        text = f"Of {_count(count, 'problem')}, {between.join(said)}"
+    return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
+
+
+def _said(proved: int, claimed: int) -> str:
+    return " and ".join(
+        filter(None, (f"proves {proved}" if proved or not claimed else "", f"claims {claimed}" if claimed else ""))
+    )
+
+
+def _faster(report: ReportData, order: list[str]) -> str:
+    """Return the ratio of times of the first two solvers, over the problems that both prove."""
+    if len(order) < 2:
+        return ""
+    times = {name: {(c.key, c.seed): proved_in(c) for c in report.exacts if c.variant == name and c.proven} for name in order[:2]}
+    first, second = (times[name] for name in order[:2])
+    both = [p for p in first if p in second]
+    if not both:
+        return ""
+    factor = float(np.exp(np.mean([np.log(second[p] / first[p]) for p in both])))
+    quick, slow = (order[0], order[1]) if factor >= 1.0 else (order[1], order[0])
+    factor = max(factor, 1.0 / factor)
+    if factor < 1.2:
+        return f"; where both end, {order[0]} and {order[1]} are about as fast"
+    return f"; where both end, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
+
+
+def _unknown(report: ReportData) -> list[Finding]:
+    known = [report.best[c.key] for c in report.instances]
+    unproven = [(c, z) for c, z in zip(report.instances, known, strict=True) if not z.exact]
+    if not unproven:
+        return []
+    cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
+    text = (
+        f"The optimum is not known on {len(unproven)} of {_count(len(known), 'instance')}; the widest interval is "
+        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.where}."
+    )
+    return [Finding(text, "instances")]
+
+
+def _width(zeta: Interval) -> float:
+    """Relative to its upper end; infinite where there is no end."""
+    width = zeta.high - zeta.low
+    return width if np.isinf(width) else width / abs(zeta.high) if zeta.high != 0.0 else 0.0
+
+
+def _no_bounds(report: ReportData) -> list[Finding]:
+    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.target_bound is not None))
+    if not names:
+        return []
+    listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
+    verb = "bounds" if len(names) == 1 else "bound"
+    text = f"Where M is not proved valid, {listed} {verb} nothing of the problem itself; no gap is given there."
+    return [Finding(text, "relaxations")]
+
+
+def _trivial(report: ReportData) -> list[Finding]:
+    if not report.trivial:
+        return []
+    where = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
+    text = f"{where} no classifier is known that beats the intercept alone; means leave them out."
+    return [Finding(text, "instances")]
+
+
+_SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (
+    _strongest, _cost, _solvers, _unknown, _exact_relaxations, _no_bounds, _trivial,
+)  # fmt: skip
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _time(seconds: float) -> str:
+    return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{seconds:.3g} s"
+
 
 TITLE = "Relaxation gaps"
 _DEFINITIONS = (

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
-from ...models.export.shared.quadratic_cones import quadratic_cones
+from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -27,13 +27,43 @@ from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
-from ..records.licence import Licence
+from ..records.licence import Licence, LicenceState
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..records.status import Status
-from .gurobi_licence import SIZE_ERROR, find_licence
 
 __all__ = ["SOLVERS", "Gurobi"]
+
+# Gurobi's licence: which one there is, how large a model it allows, and when it ends.
+
+#: Variables and rows, and variables of anything quadratic, that the licence inside the pip package allows.
+_LIMIT, _QUADRATIC_LIMIT = 2000, 200
+#: Gurobi's code of an error for a model larger than the licence allows.
+SIZE_ERROR = 10010
+
+
+@functools.cache
+def find_licence(licence_file: str | None) -> Licence:
+    """The licence that Gurobi finds with this ``GRB_LICENSE_FILE``, tried with one variable more than a restricted one allows."""
+    import gurobipy
+
+    try:
+        environment = silent_environment()
+    except LicenceError as error:
+        expired = "expired" in str(error).lower()
+        return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, str(error))
+    with environment, gurobipy.Model(env=environment) as model:
+        day = str(model.LicenseExpiration)
+        until = "" if day == "99999999" else f", valid until {day[:4]}-{day[4:6]}-{day[6:]}"
+        model.addMVar(_LIMIT + 1)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError as error:
+            if error.errno != SIZE_ERROR:
+                return Licence(LicenceState.MISSING, str(error))
+            return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, native_size)
+    return Licence(LicenceState.FULL, f"full licence{until}")
+
 
 #: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
 _TIGHT = 1e-9

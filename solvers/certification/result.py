@@ -18,9 +18,6 @@ from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import relative_gap
 from .certificate import Certificate
-from .foreign_status import difference, foreign_ending
-from .judgement import Judgement
-from .solver_report import Claim
 from .verdict import gap_closed
 
 if TYPE_CHECKING:
@@ -28,8 +25,373 @@ if TYPE_CHECKING:
     from ...models.program.form import StandardForm
     from ..checks.duals import DualCheck
     from ..checks.verify import Verification
+from collections.abc import Sequence
+
+from ...display import Display, Displayed
+from ...models.importing.proof import Import
+from ...models.importing.source import AGREEMENT, Recipient
+from ..records.trace import Trace
+from .kinds import Kind
 
 __all__ = ["Claim", "Result"]
+
+# The solver's claim and every field of its answer, under the names that a result has for them.
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The solver's own claim, in the form's minimisation sense."""
+
+    status: Status
+    native_status: str
+    objective: float | None = None
+    bound: float | None = None
+    proved: bool = False
+
+
+class SolverReport(Displayed):
+    """A result's answer, read; nothing here is judged.
+
+    Attributes
+    ----------
+    answer : Answer
+    ray_residual : float or None
+    picked, evidence : str
+        As in `Result`: what is shown with the answer's details.
+    """
+
+    answer: Answer
+    ray_residual: float | None
+    picked: str
+    evidence: str
+
+    @property
+    def claim(self) -> Claim:
+        """The solver's own claim, in the form's sense."""
+        a = self.answer
+        return Claim(a.status, a.native_status, a.objective, a.bound, a.proved)
+
+    @property
+    def version(self) -> str:
+        """The solver's version."""
+        return self.answer.version
+
+    @property
+    def multipliers(self) -> Mapping[str, FloatArray] | None:
+        """z_k by constraint label, signs as in `models.program.form`."""
+        return self.answer.multipliers
+
+    @property
+    def farkas(self) -> Mapping[str, FloatArray] | None:
+        """Multipliers by constraint label that prove infeasibility; None where the solver gave none."""
+        return self.answer.farkas
+
+    @property
+    def ray(self) -> Mapping[str, FloatArray] | None:
+        """Direction by block that proves unboundedness; None where the solver gave none."""
+        return self.answer.ray
+
+    @property
+    def root_bound(self) -> float | None:
+        """The bound of a tree search before its first branching, in the form's sense, where the solver says it."""
+        return self.answer.root_bound
+
+    @property
+    def stationarity(self) -> float | None:
+        """First-order residual of a nonconvex problem, where the algorithm measures one."""
+        return self.answer.stationarity
+
+    @property
+    def optimised_parameters(self) -> Mapping[str, Any]:
+        """The parameters that the solver determined beside the variables: γ or P of a minimax model."""
+        return self.answer.optimised_parameters
+
+    @property
+    def history(self) -> Sequence[Mapping[str, Any]]:
+        """The records of an algorithm's outer iterations."""
+        return self.answer.history
+
+    @property
+    def update(self) -> Update | None:
+        """The solver's use of the problem before, on a path."""
+        return self.answer.update
+
+    @property
+    def bridges(self) -> tuple[str, ...]:
+        """The reformulations between the form and what the solver read."""
+        return self.answer.bridges
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of a tree search."""
+        return self.answer.nodes
+
+    @property
+    def iterations(self) -> int | None:
+        """Iterations of the solver."""
+        return self.answer.iterations
+
+    @property
+    def trace(self) -> Trace:
+        """The history of the run: time, objective and bound of each step."""
+        return self.answer.trace
+
+    @property
+    def build_seconds(self) -> float:
+        """Time of translating and loading the model."""
+        return self.answer.build_seconds
+
+    @property
+    def solve_seconds(self) -> float:
+        """Time of solving."""
+        return self.answer.solve_seconds
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time of compiling loops, once for a machine."""
+        return self.answer.compile_seconds
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Everything else worth showing, in one mapping for people: the solver's remarks, and the facts that have attributes."""
+        a, residual = self.answer, self.ray_residual
+        infeasible = a.status is Status.INFEASIBLE
+        facts: dict[str, Any] = {
+            "farkas": a.farkas,
+            "farkas_residual": residual if infeasible else None,
+            "ray": a.ray,
+            "ray_residual": None if infeasible else residual,
+            "root_bound": a.root_bound,
+            "stationarity": a.stationarity,
+            "steps": list(a.history) or None,
+            "bridges": list(a.bridges) or None,
+            "update": None if a.update is None else str(a.update),
+            "polished": a.polished or None,
+            "picked": self.picked or None,
+            "evidence": self.evidence or None,
+        }
+        return {**a.details, **a.optimised_parameters, **{name: fact for name, fact in facts.items() if fact is not None}}
+
+
+# Objective, best bound with its kind, gap, and their words, from a claim and a certificate.
+
+#: Violation, relative, up to which a point's objective is compared with a bound.
+_COUNTS = 1e-4
+
+
+class Judgement(SolverReport):
+    """Figures and words of a result, from its fields."""
+
+    model: str
+    solver: str
+    status: Status
+    certificate: Certificate | None
+    summary: Mapping[str, float]
+    maximise: bool
+    unverified: str
+
+    @property
+    def sign(self) -> float:
+        """-1 where the model maximises."""
+        return -1.0 if self.maximise else 1.0
+
+    @property
+    def objective(self) -> float:
+        """The recomputed objective in the model's sense; NaN without a point."""
+        return float("nan") if self.certificate is None else self.sign * self.certificate.objective
+
+    @property
+    def best_bound(self) -> tuple[float, str]:
+        """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
+
+        Nonconvex results have none, nor have those whose certificate is that of an inner problem. What a solver claims of a
+        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look. Nor does
+        what a solver says that failed.
+        """
+        nothing = (float("-inf"), Kind.NONE.value)
+        certificate, claim = self.certificate, self.claim
+        if self.status is Status.STATIONARY or (certificate is not None and certificate.inner):
+            return nothing
+        candidates = []
+        if certificate is not None and np.isfinite(certificate.bound):
+            candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
+        believed = claim.proved or certificate is None or certificate.integrality is not None or not certificate.nonconvex
+        believed = believed and (claim.proved or claim.status is not Status.FAILED)
+        if claim.bound is not None and np.isfinite(claim.bound) and believed:
+            candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
+        for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
+            of_kind = [c for c in candidates if c[1] == kind.value]
+            if of_kind:
+                return max(of_kind)
+        return nothing
+
+    @property
+    def bound(self) -> float:
+        """Best bound in the model's sense: proved where there is one, else the solver's claim; infinite if none."""
+        return self.sign * self.best_bound[0]
+
+    @property
+    def bound_kind(self) -> str:
+        """The trust that the bound deserves, in the words of `solvers.certification.kinds.Kind`."""
+        known = self.best_bound[1]
+        return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
+
+    @property
+    def message(self) -> str:
+        """The sentence that explains the status; of an optimum also what it stands on."""
+        if self.status is not Status.OPTIMAL:
+            return self.status.message
+        return f"{self.status.message}; {self._stands_on}"
+
+    @property
+    def _stands_on(self) -> str:
+        """The source of the claim that a point is optimal."""
+        kind, certificate = self.bound_kind, self.certificate
+        if kind == Kind.PROVED.value:
+            return "the bound is proved"
+        if kind == Kind.CONDITIONAL.value:
+            return "the bound is proved if K is positive semidefinite, which is not known"
+        if kind == Kind.STORED.value:
+            return Kind.STORED.value
+        if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
+            return "the optimality conditions hold; no bound is proved"
+        return "the bound is the solver's claim; no certificate proves it"
+
+    @property
+    def gap(self) -> float:
+        """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
+        or where the point violates its constraints too much to have an objective that counts.
+
+        A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it,
+        and so are two numbers that are both zero within the rounding error of the objective's terms.
+        """
+        if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(_COUNTS):
+            return float("nan")
+        return 0.0 if self._level else relative_gap(self.certificate.objective, self.best_bound[0])
+
+    @property
+    def absolute_gap(self) -> float:
+        """primal - bound, 0 where `gap` is; NaN without a point or a bound."""
+        if self.certificate is None or not np.isfinite(self.best_bound[0]):
+            return float("nan")
+        return 0.0 if self._level else self.certificate.objective - self.best_bound[0]
+
+    @property
+    def _level(self) -> bool:
+        """Return whether the bound is at the objective, or above it by no more than a point within tolerance may explain."""
+        certificate, bound = self.certificate, self.best_bound[0]
+        assert certificate is not None
+        above = bound - certificate.objective
+        explained = certificate.undercut + certificate.error + certificate.bound_error
+        return certificate.both_zero(bound) or (
+            above >= 0.0 and (above <= explained or relative_gap(certificate.objective, bound) == 0.0)
+        )
+
+    @property
+    def solved(self) -> bool:
+        """Return whether the status is one that answers the question."""
+        return self.status.solved
+
+    def __str__(self) -> str:
+        gap = f"{self.gap:.1e}" if np.isfinite(self.gap) else "none"
+        lines = [f"{self.model} by {self.solver} {self.version}: {self.status}; relative gap {gap}"]
+        lines += [f"  {self.unverified}"] if self.unverified else []
+        if self.certificate is not None:
+            bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
+            lines.append(f"  objective {self.objective:.10g}   bound {bound}")
+        lines.append(f"  {self.message}")
+        if self.certificate is not None:
+            lines.append(f"  certificate: {self.certificate}")
+        lines.append(f"  solver's claim: {self.claim.native_status}" + _claimed(self.claim, self.sign))
+        if self.evidence:
+            lines.append(f"  evidence: {self.evidence}")
+        counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
+        counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
+        counts.append(self.answer.times)
+        lines.append("  " + ", ".join(counts))
+        if self.summary:
+            lines.append("  " + ", ".join(f"{_words(k)} {v:g}" for k, v in self.summary.items()))
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        facts = [("status", f"{self.status} ({self.message})")]
+        facts += [("not verified", self.unverified)] if self.unverified else []
+        if self.certificate is not None:
+            facts += [("objective", f"{self.objective:.10g}")]
+            facts += [("bound", f"{self.bound:.10g}, {self.bound_kind}" if self.bound_kind != "none" else "none")]
+            facts += [("relative gap", f"{self.gap:.2e}" if np.isfinite(self.gap) else "none")]
+            facts += [("certificate", str(self.certificate))]
+        facts += [("solver's claim", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
+        facts += [("evidence", self.evidence)] if self.evidence else []
+        counts = [("iterations", self.iterations), ("nodes", self.nodes)]
+        facts += [(name, f"{count:,}") for name, count in counts if count is not None]
+        facts += [("seconds", self.answer.times)]
+        facts += [(_words(name), f"{value:g}") for name, value in self.summary.items()]
+        return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
+
+
+def _words(name: str) -> str:
+    """A name of a summary for people."""
+    return name.replace("_", " ")
+
+
+def _claimed(claim: Claim, sign: float) -> str:
+    parts = []
+    if claim.objective is not None:
+        parts.append(f"objective {sign * claim.objective:.10g}")
+    if claim.bound is not None:
+        parts.append(f"bound {sign * claim.bound:.10g}")
+    return (", " + ", ".join(parts)) if parts else ""
+
+
+# The status of a result in the words of other packages, and a check that its point is the same in theirs.
+
+_ENDINGS = {
+    Status.OPTIMAL: Ending.OPTIMAL,
+    Status.STATIONARY: Ending.STATIONARY,
+    Status.INFEASIBLE: Ending.INFEASIBLE,
+    Status.UNBOUNDED: Ending.UNBOUNDED,
+    Status.TIME_LIMIT: Ending.TIME_LIMIT,
+    Status.ITERATION_LIMIT: Ending.ITERATION_LIMIT,
+    Status.NODE_LIMIT: Ending.NODE_LIMIT,
+    Status.MEMORY_LIMIT: Ending.MEMORY_LIMIT,
+    Status.INTERRUPTED: Ending.INTERRUPTED,
+    Status.FAILED: Ending.FAILED,
+}
+#: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
+_INACCURATE = 1e-4
+
+
+def foreign_ending(result: Judgement) -> Ending:
+    """Return how a result ended.
+
+    A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
+    near its constraints is none, however the solver calls it.
+    """
+    if result.status in _ENDINGS:
+        return _ENDINGS[result.status]
+    if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return Ending.INFEASIBLE_OR_UNBOUNDED
+    near = result.certificate is not None and result.certificate.feasible(_INACCURATE)
+    return Ending.INACCURATE if near else Ending.FAILED
+
+
+def difference(recipient: Recipient, returned: Returned) -> str:
+    """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
+    source = recipient.source
+    if source is None or not returned.values:
+        return ""
+    record = Import.of(source)
+    x = source.form.join(returned.values)
+    text = record.disagreement or record.at(x)
+    here, there = returned.objective, source.form.objective(x)
+    if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
+        text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
+    return f"{source.package} has another program than was solved: {text}" if text else ""
+
 
 #: Version of the stored layout (`solvers.certification.result_file`).
 RESULT_VERSION = 2

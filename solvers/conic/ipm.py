@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,12 +18,272 @@ from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from .coordinates import Prepared
-from .iterate import Iterate
-from .newton import NewtonSystem, PointSystem, best_system
-from .newton_step import newton_step
-from .starts import cold_start, warm_start
+from .iterate import ConicData, Iterate, Step
+from .newton import Compliance, NewtonSystem, PointSystem, best_system
+from .point_cones import PointScaling, Sym2, max_step
 
 __all__ = ["ConicIPM", "ConicState"]
+
+# A predictor-corrector step: the scaled equations at an iterate, their direction, and the step lengths.
+
+
+def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
+    """Take one predictor-corrector step (Mehrotra, Nesterov-Todd direction): return the new point and both step lengths.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        The scaling or the Newton system breaks down in floating-point arithmetic.
+    """
+    linear = _Linearised(point, system)
+    affine = linear.step(0.0, None)
+    primal, dual = linear.lengths(affine)
+    nu = point.gap / point.data.degree
+    target = max(linear.gap_after(affine, min(primal, 1.0), min(dual, 1.0)) / point.data.degree, 0.0)
+    recentring = (1.0 - min(primal, dual, 1.0)) ** 3  # dominates for a point far from the central path
+    centring = min(max((target / nu) ** 3, recentring, 1e-8), 1.0)
+    step = linear.step(centring * nu, affine)
+    primal, dual = linear.lengths(step)
+    damping = 0.9 + 0.09 * min(primal, dual, 1.0)
+    primal, dual = min(1.0, damping * primal), min(1.0, damping * dual)
+    for _ in range(30):
+        trial = point.moved(step, primal, dual)
+        if trial.inside():
+            return trial, primal, dual
+        primal, dual = 0.8 * primal, 0.8 * dual
+    raise np.linalg.LinAlgError("no step keeps the iterate inside the cones")
+
+
+class _Linearised:
+    """The step equations at a point: scalings, compliances, the factored system and the sensitivity to the budget."""
+
+    def __init__(self, point: Iterate, system: NewtonSystem) -> None:
+        self.point, self.system = point, system
+        L, R = np.zeros_like(point.S), np.linalg.cholesky(point.S)
+        L[0, 0], L[1:, 1:] = 1.0, np.linalg.cholesky(point.V)
+        U, self.scaled, Vt = np.linalg.svd(R.T @ L)
+        root = np.sqrt(self.scaled)
+        self.G = (L @ Vt.T) / root  # G⁻¹ diag(1, V) G⁻ᵀ = G'SG = diag(scaled)
+        self.G_inverse = (U / root).T @ R.T
+        self.cones = PointScaling(point.primal, point.dual)
+        a, b, c = self.cones.theta
+        self.h = point.zeta / point.slack
+        half_det = 0.5 * self.cones.det
+        self.compliance = Compliance(
+            a * a, -a * c, 1.0 / self.h + 0.5 * (a * b + c * c), 1.0 / (a * a), 1.0 / (1.0 / self.h + half_det), c / a
+        )
+        corner = float(self.G[0] @ self.G[0])
+        system.factor(corner, self.G_inverse.T @ self.G_inverse, point.r, self.compliance)
+        self.sensitivity: Step | None = None
+        if point.data.budget is not None:
+            zero = np.zeros_like(a)
+            one = Sym2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
+            primal_rate = Sym2(-c * c, -b * b, -b * c)
+            self.sensitivity = self._solve(np.zeros_like(point.S), one, primal_rate, zero, 1.0)
+
+    def step(self, centre: float, affine: Step | None) -> Step:
+        """Return the direction to complementarities of ``centre``, with the second-order terms of ``affine``."""
+        point = self.point
+        singular_values = self.scaled
+        right = np.diag(centre - singular_values * singular_values)
+        row = centre - point.slack * point.zeta
+        budget_target = centre - point.mu * point.room if point.data.budget is not None else 0.0
+        if affine is not None:
+            dZ = self.G_inverse @ affine.Z @ self.G_inverse.T
+            dS = self.G.T @ affine.S @ self.G
+            product = dZ @ dS
+            right = right - 0.5 * (product + product.T)
+            row = row - (affine.rho + affine.u) * affine.zeta
+            if point.data.budget is not None:
+                budget_target += affine.mu * float(affine.z.sum())
+        right = 2.0 * right / (singular_values[:, None] + singular_values)
+        R = self.G_inverse.T @ right @ self.G_inverse
+        rates = (None, None) if affine is None else (affine.primal, affine.dual)
+        base = self._solve(0.5 * (R + R.T), *self.cones.target(centre, *rates), row / point.slack, 0.0)
+        if self.sensitivity is None:
+            return base
+        # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
+        ratio = point.mu / point.room
+        dmu = (budget_target / point.room + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
+        return _combine(base, self.sensitivity, dmu)
+
+    def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:
+        """Return the step for given right-hand sides: R of Z, (R, P) of the points, ``row`` of dζ + h(dρ + du), dβ = dμ.
+
+        dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
+        equations would amplify rounding by 1/ν.
+        """
+        ratio = self.compliance.c
+        dw, dV, e_gamma, e_zeta, dS = self.system.solve(R, primal.a, row / self.h - primal.c)
+        dq, du = self.system.rates(dw, dV)
+        drho = (row + e_zeta) / self.h - du
+        weight = (self.cones.det / self.cones.theta.a) ** 2
+        dz = weight * dual.b + ratio * (2.0 * drho - ratio * dq)
+        return Step(dw, dV, dz, drho, -e_gamma, -e_zeta, dS, dmu, dq, du)
+
+    def lengths(self, step: Step) -> tuple[float, float]:
+        """Return the largest primal and dual step lengths that stay in the cones."""
+        point = self.point
+        with np.errstate(over="ignore"):
+            primal = min(
+                self._matrix_step(self.G_inverse @ step.Z @ self.G_inverse.T),
+                max_step(point.primal, step.primal),
+                _ratio(point.slack, step.rho + step.u),
+            )
+            dual = min(
+                self._matrix_step(self.G.T @ step.S @ self.G),
+                max_step(point.dual, step.dual),
+                _ratio(point.zeta, step.zeta),
+            )
+        if point.data.budget is not None:
+            primal = min(primal, _ratio(np.array([point.room]), np.array([-step.z.sum()])))
+            dual = min(dual, _ratio(np.array([point.mu]), np.array([step.mu])))
+        return primal, dual
+
+    def _matrix_step(self, scaled: FloatArray) -> float:
+        root = 1.0 / np.sqrt(self.scaled)
+        smallest = float(np.linalg.eigvalsh(root[:, None] * scaled * root)[0])
+        return np.inf if smallest >= 0.0 else -1.0 / smallest
+
+    def gap_after(self, step: Step, primal: float, dual: float) -> float:
+        """Return the complementarity after a step, which is bilinear in the step lengths."""
+        moved = self.point.moved(step, primal, dual)
+        return moved.objective - moved.bound if moved.gap < 0 else moved.gap
+
+
+def _ratio(value: FloatArray, rate: FloatArray) -> float:
+    decreasing = rate < 0.0
+    return float((-value[decreasing] / rate[decreasing]).min(initial=np.inf))
+
+
+def _combine(base: Step, sensitivity: Step, t: float) -> Step:
+    """Return base + t·sensitivity, where the sensitivity was computed for dμ = 1."""
+    names = ("w", "V", "z", "rho", "gamma", "zeta", "S", "q", "u")
+    return replace(base, mu=t, **{name: getattr(base, name) + t * getattr(sensitivity, name) for name in names})
+
+
+# Strictly feasible starting points of the interior-point method: cold, and warm from a given (w, W).
+#
+# For given w, V ≻ 0, β = λ or μ and ν the centre of a point's cone is a closed form: with q = r² + a'Va,
+#
+#     ρ(ρ - r) = νq/(2β),   z = ρ²/q + ν/β,   γ = βz/q,   ζ = 2βρ/q,
+#
+# the solution of [q ρ; ρ z][γ -ζ/2; -ζ/2 β] = νI and (ρ - r)ζ = ν. Then γ and ζ are scaled down until S ≻ 0.
+
+#: Barrier costs of a warm start as shares of the objective, tried until the point is near the central path.
+_BARRIER_SHARES = (1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: Largest ratio of a warm start's gap to the gap of a central point with the same ν.
+_CENTRALITY = 6.0
+
+
+def cold_start(data: ConicData) -> Iterate:
+    """Return the point with w = 0 and V = tI, with every cone central for its q_i = 1 + t||a_i||²."""
+    n, p = data.A.shape
+    norms = np.einsum("ij,ij->i", data.A, data.A)
+    t = _initial_spread(data, norms)
+    q = 1.0 + t * norms
+    nu = t / (1.0 + 1.5 * n / p)
+    mu = data.lam if data.lam is not None else nu
+    while True:
+        assert mu is not None
+        z, _, _, _ = _centres(np.ones(n), q, mu, nu)
+        if data.budget is None or z.sum() < 0.7 * data.budget:
+            break
+        mu *= 2.0
+    return _complete_iterate(data, np.zeros(p), t * np.eye(p), nu, mu, nu / t)
+
+
+def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
+    """Return a strictly feasible point near (w, V + tI) with the least t > 0 near the central path; None without such a point.
+
+    Parameters
+    ----------
+    data : ConicData
+    w : ndarray (p,)
+    V : ndarray (p, p)
+        Symmetric; projected onto the semidefinite cone.
+    """
+    p = w.size
+    values, vectors = np.linalg.eigh(V)
+    V = np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    r = 1.0 - data.A @ w
+    size = float(w @ w + np.trace(V))
+    if data.lam is not None:
+        square = np.maximum(r, 0.0) ** 2
+        q = np.maximum(r * r + np.einsum("ij,ij->i", data.A @ V, data.A), 1e-300)
+        size += data.lam * float((square / q).sum())
+    for share in _BARRIER_SHARES:
+        nu, t = share * size / data.degree, share * size / p
+        if not nu > 0.0:
+            return None
+        spread = (1.0 + share) * V + t * np.eye(p)
+        mu = data.lam if data.lam is not None else _budget_multiplier(data, r, spread, nu)
+        if mu is None:
+            continue
+        point = _complete_iterate(data, w, spread, nu, mu, nu / float(np.linalg.eigvalsh(spread)[-1]))
+        if point.inside() and point.gap <= _CENTRALITY * nu * data.degree:
+            return point
+    return None
+
+
+def _centres(r: FloatArray, q: FloatArray, beta: float, nu: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return (z, ρ, γ, ζ) of the module's docstring, with ρ free of cancellation for r < 0."""
+    product = 0.5 * nu * q / beta
+    root = np.sqrt(0.25 * r * r + product)
+    rho = np.where(r >= 0.0, 0.5 * r + root, product / np.maximum(root - 0.5 * r, 1e-300))
+    z = rho * rho / q + nu / beta
+    return z, rho, beta * z / q, 2.0 * beta * rho / q
+
+
+def _complete_iterate(data: ConicData, w: FloatArray, V: FloatArray, nu: float, mu: float, margin: float) -> Iterate:
+    """Return the iterate at (w, V): γ, ζ scaled until S ⪰ min(½, margin)·I, the lifted cone's corner ν above its minimum."""
+    A, p = data.A, w.size
+    r = 1.0 - A @ w
+    q = r * r + np.einsum("ij,ij->i", A @ V, A)
+    z, rho, gamma, zeta = _centres(r, q, mu, nu)
+    largest = float(np.linalg.eigvalsh((A * gamma[:, None]).T @ A)[-1])
+    scale = min(1.0, (1.0 - min(0.5, margin)) / largest) if largest > 0 else 1.0
+    gamma, zeta = scale * gamma, scale * zeta
+    S = np.eye(p) - (A * gamma[:, None]).T @ A
+    # corner - (η + Sw)'S⁻¹(η + Sw) = ν, and η + Sw = w + Σ(γr - ζ/2)a
+    edge = w + A.T @ (gamma * r - 0.5 * zeta)
+    corner = float(edge @ np.linalg.solve(S, edge)) + nu
+    return Iterate(data, w, V, z, rho, gamma, zeta, corner, mu)
+
+
+def _budget_multiplier(data: ConicData, r: FloatArray, V: FloatArray, nu: float) -> float | None:
+    """Return the μ whose centres leave a slack ν/μ of the budget, Σz + ν/μ = κn; None if V is too small for any μ."""
+    assert data.budget is not None
+    q = r * r + np.einsum("ij,ij->i", data.A @ V, data.A)
+
+    def excess(log_mu: float) -> float:
+        mu = float(np.exp(log_mu))
+        return float(_centres(r, q, mu, nu)[0].sum()) + nu / mu - data.budget  # type: ignore[operator]
+
+    low = high = float(np.log(nu))
+    while excess(high) > 0.0:
+        high += 2.0
+        if high > low + 80.0:
+            return None
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return float(np.exp(high))
+
+
+def _initial_spread(data: ConicData, norms: FloatArray) -> float:
+    """Return t of V = tI: twice the minimiser of tp + λΣ1/(1 + t||a||²), or the root of Σ1/(1 + t||a||²) = κn/4."""
+    p = data.A.shape[1]
+    t = 1.0
+    if data.budget is not None:
+        while (1.0 / (1.0 + t * norms)).sum() > 0.25 * data.budget:
+            t *= 1.5
+        return t
+    assert data.lam is not None
+    while data.lam * (norms / (1.0 + t * norms) ** 2).sum() > p:
+        t *= 1.5
+    return 2.0 * t
+
 
 #: Iterations without a reduction of the gap by this factor after which the run stalls: the limit of floating-point arithmetic.
 _PATIENCE, _PROGRESS = 8, 0.8

@@ -2,17 +2,147 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray
 from ...models.model import Model
+from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..records.options import Options
-from .conflicts import ConflictCuts
+from ..zero_one.incumbent import penalised_rows
+from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
 from .perspective import PerspectiveCuts
-from .separator import Separator
+from .priced_cuts import price_of
+from .separator import Cut, Separator
 
 __all__ = ["CUTS", "cuts_of", "with_cuts"]
+
+# Conflict cuts: sets of points that no better classifier keeps, separated at the relaxation of a node.
+#
+# The problem is min Σ_j d_j w_j² + Σ_i λ_i z_i with z_i = 1 if the margin of point i is violated (`models.views.ZeroOneProblem`).
+# For a set S of points let
+#
+#     ν(S) = min Σ_j d_j w_j²  subject to  a_i'w ≥ 1 for i in S    (∞ if S cannot be kept).
+#
+# *The cut is valid.* A solution that keeps S has an objective of at least ν(S), since costs are not negative. Let UB be the
+# objective of a known solution. If ν(S) > UB then no solution of objective at most UB keeps all of S. So every such solution, and
+# in particular every optimum, satisfies
+#
+#     Σ_{i in S} z_i ≥ 1.
+#
+# ν(S) is not computed. Multipliers u ≥ 0 of the points prove ν(S) ≥ (Σu)²/||Σ u_i a_i||², with every rounding error on the safe
+# side (the dual active-set method of `zero-one-bb`; pairs of points of the two classes eliminate a free intercept). UB is
+# increased by a millionth, because the solver's solutions are feasible only to tolerances.
+#
+# At most p + 1 points (2p with a free intercept) have u_i > 0. Points that the relaxation keeps (small z̄_i) enter first, so that
+# S has a small Σ z̄_i. The cut is added if it is violated, Σ_S z̄_i < 1. Later conflicts of the same node exclude the points of
+# earlier ones.
+
+#: Relative increase of the known objective, since a solver's solution is feasible only to its tolerances.
+_SAFETY = 1e-6
+#: Largest number of cuts per node; least violation of a cut; z̄ from which a point is excluded.
+_MAX_CUTS, _LEAST_VIOLATION, _EXCLUDED = 8, 1e-3, 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class ConflictCuts(Separator):
+    """The separator of conflict cuts for one model.
+
+    Parameters
+    ----------
+    reduced : Reduced
+        The problem in the exact solver's coordinates.
+    label : str
+        Label of the form's block of z, one variable per point.
+    scale : float
+        Ratio of the form's objective to that of the problem.
+    """
+
+    kind: ClassVar[str] = "conflicts"
+    lazy: ClassVar[bool] = True
+    epigraph: ClassVar[bool] = False
+
+    reduced: ReducedZeroOneProblem
+    label: str
+    scale: float
+
+    @cached_property
+    def rows(self) -> Any:
+        """The points for the dual method, with thresholds that are valid for every w no worse than a trivial one."""
+        reduced = self.reduced
+        return penalised_rows(reduced, np.ascontiguousarray(reduced.thresholds(reduced.trivial)))
+
+    @classmethod
+    def of(cls, model: Model, problem: ZeroOneProblem) -> ConflictCuts:
+        """Return the separator of a 0-1 loss problem with a binary variable for each point.
+
+        Raises
+        ------
+        InputError
+            The form has no such binaries.
+        """
+        label, scale = price_of(model, problem, cls.kind)
+        return cls(reduce_problem(problem), label, scale)
+
+    def places(self, form: StandardForm) -> IntArray:
+        """Return the indices of z in the solver's form."""
+        place = form.slices[self.label]
+        return np.arange(place.start, place.stop)
+
+    def cuts(self, x: FloatArray, known: float) -> list[Cut]:
+        """Return the cuts Σ z_i ≥ 1 over the sets of `separate`."""
+        return [Cut(points, np.ones(points.size), 1.0) for points in self.separate(x, known)]
+
+    def separate(self, z: FloatArray, known: float) -> list[IntArray]:
+        """Return sets of points whose cuts the relaxation's ``z`` violates.
+
+        ``known`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
+        """
+        from ..zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+
+        if not self.reduced.rows.size:
+            return []
+        rows, upper = self.rows, self._norm_threshold(known)
+        z_by_row, member = self._least_z_by_row(z)
+        n, p = rows.a.shape
+        conflicts: list[IntArray] = []
+        kept = z_by_row < _EXCLUDED
+        priority = 1.0 / (z_by_row + 0.02)
+        scratch = empty_scratch(n, p)
+        while len(conflicts) < _MAX_CUTS and kept.any():
+            active = no_active(p)
+            status, _ = active_set(rows, kept, priority, upper, active, scratch)
+            if status != CONFLICT:
+                break
+            support = np.unique(active.pair[: int(active.count[0])][active.u[: int(active.count[0])] > 0.0])
+            support = support[support >= 0]
+            if z_by_row[support].sum() < 1.0 - _LEAST_VIOLATION:
+                conflicts.append(np.sort(member[support]))
+            kept[support] = False
+        return conflicts
+
+    def _norm_threshold(self, known: float) -> float:
+        """Return the reduced squared norm that certainly exceeds the known objective, or that of a trivial point."""
+        reduced = self.reduced
+        reduced_objective = (known / self.scale - reduced.constant) / reduced.unit
+        upper = min(reduced_objective, reduced.trivial)
+        return float((upper + _SAFETY * max(abs(upper), 1e-3)) / (1.0 - reduced.shrink))
+
+    def _least_z_by_row(self, z: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Return the least z̄ among the points of each distinct row, and a point that attains it: keeping it keeps all of them."""
+        reduced = self.reduced
+        z_by_row, member = np.full(len(reduced.weights), np.inf), np.zeros(len(reduced.weights), dtype=np.int64)
+        for i in np.argsort(-z, kind="stable"):
+            row = reduced.member[i]
+            if row >= 0:
+                z_by_row[row], member[row] = max(float(z[i]), 0.0), i
+        return z_by_row, member
+
 
 #: Name of the option.
 CUTS = "cuts"

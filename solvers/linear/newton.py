@@ -13,25 +13,291 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.linalg
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray
 from ...models.memory import most_held
 from ...models.views import LinearProblem
-from ...rows import BLOCK_BYTES, sampled
+from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.trace import relative_gap
 from . import records
-from .direction import MOST_COLUMNS, newton_direction
-from .loops import slope
-from .passes import margins, margins_and_pulled, pulled, second_derivatives
-from .state import LinearState
+from .loops import add_squares, slope, weigh
 
 __all__ = ["LinearNewton"]
+
+# The state of Newton's method on a linear classifier.
+
+
+@dataclass(eq=False)
+class LinearState:
+    """w with its margins u, the multipliers a that the smoothing leans on, the weights α that follow, and the best of both."""
+
+    problem: LinearProblem
+    tol: float
+    room: float  #: bytes of a block of rows
+    w: FloatArray
+    sigma: float
+    limit: int
+    model: FloatArray | None = None  #: second derivatives of a sample, as long as they serve
+    full: bool = False  #: the last step went as far as second derivatives say, and the next one is expected to
+    u: FloatArray = field(init=False)
+    a: FloatArray = field(init=False)
+    alpha: FloatArray = field(init=False)
+    best_alpha: FloatArray = field(init=False)
+    best_w: FloatArray = field(init=False)
+    sums: FloatArray = field(init=False)  #: of `weigh`
+    gradient: FloatArray = field(init=False)
+    best_primal: float = float("inf")
+    best_dual: float = float("-inf")
+    dual: float = float("-inf")  #: at the current α
+    residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
+    hidden: float = 0.0  #: the other part, what the smoothing hides
+    inner: int = 0  #: steps since the multipliers changed
+    steps: int = 0
+    passes: int = 0
+    stale: int = 0
+    trials: int = 0  #: times that the gap was within the tolerance
+    idle: int = 0  #: steps that did not halve the residual
+    previous: float = float("inf")  #: residual before the last step
+    before: float = float("inf")
+    seen: bool = False  #: gradient and dual value are those of the current α
+
+    def __post_init__(self) -> None:
+        n = self.problem.n
+        self.u, self.a, self.alpha, self.best_alpha = (np.zeros(n) for _ in range(4))
+        self.sums = np.zeros(3)
+        self.best_w, self.gradient = self.w, np.zeros(self.w.size)
+
+    @property
+    def gap(self) -> float:
+        """Relative, between the best of both."""
+        return relative_gap(self.best_primal, self.best_dual)
+
+    def evaluate(self) -> None:
+        """α and the sums at the margins; the objective's best."""
+        view = self.problem
+        costs = view.least_costs
+        weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, view.power == 2, self.alpha, self.sums)
+        self.seen = False
+        primal = view.mu * float(self.w @ self.w) + float(self.sums[0])
+        if primal < self.best_primal:
+            self.best_primal, self.best_w = primal, self.w
+
+    def see(self, v: FloatArray | None) -> None:
+        """Gradient and dual value from v = Σ α_i y_i x_i; without v, α = 0."""
+        mu = self.problem.mu
+        if v is None:
+            self.best_dual = max(self.best_dual, 0.0)
+            return
+        self.passes += 1
+        self.seen = True
+        self.gradient = 2.0 * mu * self.w - v
+        self.residual = float(self.gradient @ self.gradient) / (4.0 * mu)
+        dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
+        primal = mu * float(self.w @ self.w) + float(self.sums[0])
+        self.hidden = max(primal - dual - self.residual, 0.0)
+        if dual > self.best_dual:
+            self.best_dual = dual
+            self.best_alpha[:] = self.alpha
+
+    def ends_at(self, w: FloatArray, primal: float) -> bool:
+        """Return whether the gap of w and the current α is within the tolerance; they are then the answer."""
+        if relative_gap(primal, self.dual) > self.tol:
+            return False
+        self.best_w, self.best_primal, self.best_dual = w, primal, self.dual
+        self.best_alpha[:] = self.alpha
+        return True
+
+    def settled(self, share: float) -> bool:
+        """Return whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""
+        return self.inner > 0 and (self.residual <= share * self.hidden or self.residual <= 1e-14 * abs(self.best_primal))
+
+    def weights(self, part: slice, du: FloatArray) -> FloatArray:
+        """α of a range of points after their margins have grown by du."""
+        costs = self.problem.least_costs
+        c = costs if costs.size == 1 else costs[part]
+        r = 1.0 - (self.u[part] + du)
+        if self.problem.power == 2:
+            return np.asarray(2.0 * c * np.maximum(r, 0.0))
+        return np.clip(self.a[part] + self.sigma * r, 0.0, c)
+
+    def curved(self, part: slice) -> FloatArray:
+        """Second derivatives of the points' losses in their margins."""
+        view = self.problem
+        costs = view.least_costs
+        c = costs if costs.size == 1 else costs[part]
+        r = 1.0 - self.u[part]
+        if view.power == 2:
+            return np.where(r > 0.0, 2.0 * c, 0.0)
+        z = self.a[part] + self.sigma * r
+        return np.where((z > 0.0) & (z < c), self.sigma, 0.0)
+
+
+# The passes over the rows for a Newton step: margins, the gradient's sum and the second derivatives, block by block.
+
+#: Points whose loss is curved, and how much, of a range of points.
+Curved = Callable[[slice], FloatArray]
+#: α of a range of points once their margins have grown by so much.
+Weights = Callable[[slice, FloatArray], FloatArray]
+
+
+def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, Block]]:
+    for start, stop, block in problem.rows.blocks(block_bytes):
+        yield slice(start, stop), block
+
+
+def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatArray:
+    """y_i x_i'w."""
+    found = np.empty(problem.n)
+    for part, block in _parts(problem, block_bytes):
+        np.multiply(block @ w, problem.y[part], out=found[part])
+    return found
+
+
+def margins_and_pulled(
+    problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
+) -> tuple[FloatArray, FloatArray]:
+    """y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products find a block in the cache."""
+    found, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
+    for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
+        y = problem.y[part]
+        np.multiply(block @ w, y, out=found[part])
+        pulled += block.T @ (weights(part, found[part]) * y)
+    return found, pulled
+
+
+def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
+    """Σ α_i y_i x_i."""
+    found = np.zeros(problem.rows.shape[1])
+    for part, block in _parts(problem, block_bytes):
+        found += block.T @ (alpha[part] * problem.y[part])
+    return found
+
+
+def second_derivatives(
+    problem: LinearProblem, alpha: FloatArray | None, curved: Curved, block_bytes: float
+) -> tuple[FloatArray, FloatArray]:
+    """Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
+    p = problem.rows.shape[1]
+    found, H = np.zeros(p), np.zeros((p, p))
+    dense = _Squares(H, problem.n)
+    for part, block in _parts(problem, block_bytes):
+        if alpha is not None:
+            found += block.T @ (alpha[part] * problem.y[part])
+        d = curved(part)
+        if isinstance(block, np.ndarray):
+            dense.add(block, d)
+        else:
+            add_squares(*block.arrays(), d, H)
+    dense.finish()
+    if not isinstance(block, np.ndarray):
+        H += np.tril(H, -1).T
+    return found, H
+
+
+class _Squares:
+    """H += Σ d_i x_i x_i', the rows scaled by √d_i, a cache's worth of those with d_i > 0 at a time."""
+
+    def __init__(self, H: FloatArray, n: int) -> None:
+        self._H, self._held = H, 0
+        self._rows = np.empty((min(max(2**19 // H.shape[0], 64), n), H.shape[0]))
+
+    def add(self, block: FloatArray, d: FloatArray) -> None:
+        at = np.flatnonzero(d > 0)
+        while at.size:
+            room = self._rows.shape[0] - self._held
+            now, at = at[:room], at[room:]
+            rows = self._rows[self._held : self._held + now.size]
+            np.multiply(block[now], np.sqrt(d[now])[:, None], out=rows)
+            self._held += now.size
+            if self._held == self._rows.shape[0]:
+                self.finish()
+
+    def finish(self) -> None:
+        """Add what is held."""
+        rows = self._rows[: self._held]
+        self._H += rows.T @ rows
+        self._held = 0
+
+
+def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block_bytes: float) -> FloatArray:
+    """Σ d_i x_i (x_i'v): a pass, for p too large for a matrix."""
+    found = np.zeros(v.size)
+    for part, block in _parts(problem, block_bytes):
+        d = curved(part)
+        if isinstance(block, np.ndarray) and np.count_nonzero(d) < 0.5 * d.size:
+            chosen = np.flatnonzero(d)
+            block, d = block[chosen], d[chosen]
+        found += block.T @ (d * (block @ v))
+    return found
+
+
+def squares_of_columns(problem: LinearProblem, curved: Curved, block_bytes: float) -> FloatArray:
+    """Σ d_i x_ij²: the diagonal that conjugate gradients are preconditioned by."""
+    found = np.zeros(problem.rows.shape[1])
+    for part, block in _parts(problem, block_bytes):
+        d = curved(part)
+        found += (block * block).T @ d if isinstance(block, np.ndarray) else block.column_squares(d)
+    return found
+
+
+# Newton directions: by a factor where a p × p matrix is worth it, by conjugate gradients where it is not.
+
+#: Columns up to which second derivatives are summed up to a matrix.
+MOST_COLUMNS = 2_000
+#: Residual of conjugate gradients, and products at most.
+_RESIDUAL, _PRODUCTS = 0.1, 60
+
+
+def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
+    """s with (2μI + Σ d_i x_i x_i')s = -∇; H is the sum where it was made.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        The matrix is not positive definite to rounding.
+    """
+    mu = state.problem.mu
+    if H is None:
+        return _by_products(state)
+    H[np.diag_indices(state.w.size)] += 2.0 * mu
+    scale = 1.0 / np.sqrt(np.diagonal(H))
+    factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
+    found: FloatArray = -scale * scipy.linalg.cho_solve(factor, scale * state.gradient, check_finite=False)
+    return found
+
+
+def _by_products(state: LinearState) -> FloatArray:
+    """Conjugate gradients, preconditioned by the diagonal; one pass over the rows for each product."""
+    view, curved, room = state.problem, state.curved, state.room
+    diagonal = 2.0 * view.mu + squares_of_columns(view, curved, room)
+    x, r = np.zeros(state.w.size), -state.gradient
+    z = r / diagonal
+    direction, rz = z.copy(), float(r @ z)
+    enough = _RESIDUAL**2 * rz
+    state.passes += 1
+    for _ in range(_PRODUCTS):
+        product = 2.0 * view.mu * direction + curvature_times(view, curved, direction, room)
+        state.passes += 1
+        length = rz / float(direction @ product)
+        x += length * direction
+        r -= length * product
+        z = r / diagonal
+        after = float(r @ z)
+        if after <= enough:
+            break
+        direction = z + (after / rz) * direction
+        rz = after
+    return x
+
 
 #: Growth of σ from one set of multipliers to the next.
 _GROWTH = 5.0

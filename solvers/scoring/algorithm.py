@@ -60,7 +60,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     ----------
     branching : {"auto", "supports", "signs", "pairs"}
         What is decided first: which coefficients are not 0, or each with its sign. By pairs: each node has a linear program over
-        pairs of opposite points (`solvers.scoring.pairs`). Chosen by the number of features, of their values, and of opposite
+        pairs of opposite points (`solvers.scoring.search`). Chosen by the number of features, of their values, and of opposite
         points with equal rows.
     descents : int
         Descents for an incumbent before the search, at most; fewer where they take long.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,10 +16,145 @@ from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from .program import LinearProgram
-from .tree import branch_and_bound
-from .writer import bound_of, certificate_lines
+from .sums import Sum
+from .tree import Branch, Node, Tree, branch_and_bound
 
 __all__ = ["ViprCertificate", "write_vipr"]
+
+# The file: sections of the program, its points, and one derivation for each node and branch (VIPR, version 1.1).
+
+
+def bound_of(root: Node) -> Fraction | None:
+    """The least bound of the leaves; None where every leaf is empty."""
+    sides = [node.proof.side for node in _leaves(root) if not node.empty]
+    return min(sides) if sides else None
+
+
+def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
+    """Lines of the file."""
+    form = program.form
+    bound = bound_of(tree.root)
+    yield "VER 1.1"
+    yield f"VAR {form.n}"
+    yield from ("_".join(name.split()) for name in form.names())
+    integers = [j for j, whole in enumerate(form.integer.tolist()) if whole]
+    yield f"INT {len(integers)}"
+    yield " ".join(map(str, integers))
+    yield "OBJ min"
+    yield _terms({j: c for j, c in enumerate(program.cost) if c})
+    ends = _Ends.of(program)
+    yield f"CON {len(ends.lines) + len(program.rows)} {len(ends.lines)}"
+    yield from ends.lines
+    for i, row in enumerate(program.rows):
+        yield f"C{i} {'E' if row.equal else 'G'} {row.side} {_terms(dict(row.terms))}"
+    value = None if tree.best is None else program.value(tree.best)
+    yield "RTP infeas" if bound is None else f"RTP range {bound} {'inf' if value is None else value}"
+    yield "SOL 0" if tree.best is None else "SOL 1"
+    if tree.best is not None:
+        yield f"best {_terms({j: v for j, v in enumerate(tree.best) if v})}"
+    steps = _Derivations(len(ends.lines) + len(program.rows), bound, ends)
+    steps.add(tree.root)
+    yield f"DER {len(steps.lines)}"
+    yield from steps.lines
+
+
+def _leaves(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if not node.children:
+            yield node
+        stack.extend(node.children)
+
+
+def _terms(found: Mapping[int, Fraction]) -> str:
+    return f"{len(found)} " + " ".join(f"{j} {v}" for j, v in found.items())
+
+
+@dataclass
+class _Ends:
+    """Lines of the bounds and where that of each variable is."""
+
+    lines: list[str] = field(default_factory=list)
+    lower: dict[int, int] = field(default_factory=dict)
+    upper: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: LinearProgram) -> _Ends:
+        found = cls()
+        for sense, ends, places in (("G", program.lower, found.lower), ("L", program.upper, found.upper)):
+            for j, end in enumerate(ends):
+                if end is not None:
+                    places[j] = len(found.lines)
+                    found.lines.append(f"B{len(found.lines)} {sense} {end} 1 {j} 1")
+        return found
+
+
+class _Derivations:
+    """Derived lines, children before their parents.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first.
+    bound : Fraction, optional
+        What every node's line says of the objective; None where no node has a point.
+    ends : _Ends
+    """
+
+    def __init__(self, first: int, bound: Fraction | None, ends: _Ends) -> None:
+        self.lines: list[str] = []
+        self._first, self._bound, self._ends = first, bound, ends
+
+    def add(self, root: Node) -> None:
+        """Lines of a tree; a node's own comes after those of its children and of the branches that lead to them."""
+        assumed: dict[tuple[Branch, ...], int] = {}
+        shown: dict[tuple[Branch, ...], tuple[int, bool]] = {}
+        stack = [(root, False)]
+        while stack:
+            node, opened = stack.pop()
+            if not node.children:
+                shown[node.path] = self._leaf(node, assumed), node.empty
+            elif not opened:
+                for child in node.children:
+                    assumed[child.path] = self._assumption(child.path[-1])
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node.children))
+            else:
+                shown[node.path] = self._union(node, assumed, shown)
+
+    def _line(self, text: str) -> int:
+        at = self._first + len(self.lines)
+        self.lines.append(f"D{at} {text} -1")
+        return at
+
+    def _assumption(self, branch: Branch) -> int:
+        return self._line(f"{'G' if branch.above else 'L'} {branch.value} 1 {branch.variable} 1 {{ asm }}")
+
+    def _leaf(self, node: Node, assumed: Mapping[tuple[Branch, ...], int]) -> int:
+        lower, upper = dict(self._ends.lower), dict(self._ends.upper)
+        for depth, branch in enumerate(node.path, 1):
+            (lower if branch.above else upper)[branch.variable] = assumed[node.path[:depth]]
+        if node.empty:
+            return self._line(f"G {node.proof.side} 0 {self._sum(node.proof, lower, upper)}")
+        return self._line(f"G {self._bound} OBJ {self._sum(node.proof, lower, upper)}")
+
+    def _sum(self, proof: Sum, lower: Mapping[int, int], upper: Mapping[int, int]) -> str:
+        used: dict[int, Fraction] = {len(self._ends.lines) + i: price for i, price in proof.rows.items()}
+        used |= {(lower if r > 0 else upper)[j]: r for j, r in proof.reduced.items()}
+        return f"{{ lin {_terms(used)} }}"
+
+    def _union(
+        self,
+        node: Node,
+        assumed: Mapping[tuple[Branch, ...], int],
+        shown: Mapping[tuple[Branch, ...], tuple[int, bool]],
+    ) -> tuple[int, bool]:
+        below, above = (child.path for child in node.children)
+        empty = shown[below][1] and shown[above][1]
+        said = "G 1 0" if empty else f"G {self._bound} OBJ"
+        reason = f"{{ uns {shown[below][0]} {assumed[below]} {shown[above][0]} {assumed[above]} }}"
+        return self._line(f"{said} {reason}"), empty
 
 
 @dataclass(frozen=True)

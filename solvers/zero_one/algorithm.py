@@ -32,17 +32,287 @@ from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import for_boxes, reduce_problem
-from .resume import check_pieces, checkpoint_of, resume_search, write_checkpoint
 from .reuse import SolvedProblem, as_solved_problem, ends_first
-from .schedule import EngineName, engine_at_checkpoint, first_engine, heuristic_is_due
-from .state import ZeroOneState
 from .warm_up_instance import smallest_problem
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..certification.result import Result
+from typing import TYPE_CHECKING, TypeAlias
+
+from ...errors import DataError, WriteError
+from .engines.engine import Engine
+from .proof.box_writer import ProofWriter
+
+if TYPE_CHECKING:
+    from .distributed.checkpoint import Checkpoint, StoppedSearch
+from typing import TYPE_CHECKING
+
+from ..parallel.executor import AsynchronousExecutor
+
+if TYPE_CHECKING:
+    from .distributed.checkpoint import Checkpoint, StoppedSearch
+from .reuse import transferred_bound
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
+
+# The state of a run of the exact 0-1 solver.
+
+
+@dataclass(eq=False)
+class ZeroOneState:
+    """The state of a run: heuristic, engine, proof writers, checkpoint and counters."""
+
+    shared: SharedState
+    options: Options
+    rng: np.random.Generator
+    engine_name: str
+    heuristic: Heuristic | None = None  #: None without rows
+    engine: Engine | None = None
+    earlier_nodes: int = 0
+    earlier_effort: float = 0.0
+    writer: ProofWriter | None = None
+    recorder: ConflictRecorder | None = None
+    carried: float = 0.0
+    again: int = 0  #: node count of the engine at which the heuristic runs again
+    keeper: Checkpoint | None = None
+    stopped: StoppedSearch | None = None  #: the saved search, until it continues
+    team: AsynchronousExecutor | None = None
+    checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
+
+    @property
+    def order(self) -> FloatArray:
+        """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
+        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
+
+    def take_start(self, w: FloatArray) -> None:
+        """Offer a classifier, and its polish, to the incumbent.
+
+        Raises
+        ------
+        InputError
+            ``w`` does not hold one finite number per column.
+        """
+        reduced = self.shared.reduced
+        p = reduced.T.shape[0]
+        if w.shape != (p,) or not np.isfinite(w).all():
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+        self.shared.incumbent.offer(reduced, w)
+        self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
+
+    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> None:
+        """Offer the solutions of solved problems to the incumbent, and take over the bound that they imply."""
+        if not earlier:
+            return
+        bound = transferred_bound(view, earlier)
+        for item in earlier:
+            if item.w is not None:
+                self.take_start(item.w)
+        self.shared.lower_bound = max(self.shared.lower_bound, min(bound, self.shared.incumbent.value))
+        self.carried = self.shared.lower_bound
+
+
+# Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint.
+
+
+def check_pieces(engine: str, checkpoint: object) -> None:
+    """Check the option ``checkpoint`` and its compatibility with the engine.
+
+    Raises
+    ------
+    InputError
+        The checkpoint is for the conflict engine, or is not a path.
+    WriteError
+        The checkpoint cannot be written to that path.
+    """
+    if checkpoint is not None and engine == "conflicts":
+        raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
+    if checkpoint is None:
+        return
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise InputError(f"checkpoint must be the path of a file; it is {checkpoint!r}")
+    check_target(checkpoint, "the checkpoint")
+
+
+def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
+    """Return the checkpoint file of a search."""
+    from .distributed.checkpoint import Checkpoint
+
+    return Checkpoint(path, problem, tol)
+
+
+def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:
+    """Restore the state from a saved search.
+
+    Raises
+    ------
+    DataError
+        The incumbent of the file does not belong to its search.
+    InputError
+        A proof log is requested, and the search began without one.
+    """
+    if proof is not None and stopped.log is None:
+        raise InputError("the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=")
+    shared = state.shared
+    shared.incumbent.offer(shared.reduced, stopped.w)
+    if shared.upper > stopped.begun.ground.upper:
+        raise DataError("the checkpoint's incumbent is worse than the one that its search began with")
+    shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
+
+
+def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
+    """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
+    from .distributed.conflict_engine import ConflictTeamEngine
+    from .distributed.engine import SubtreeEngine
+    from .engines.boxes import BoxEngine
+
+    shared, stopped = state.shared, state.stopped
+    state.stopped = None
+    if stopped is None:
+        shared.reduced = shared.reduced.restretched(shared.upper)
+    shared.polish = Polish.of(shared.reduced)
+    if state.team is not None and state.engine_name == "conflicts":
+        return ConflictTeamEngine(shared, state.order, state.team)
+    if proof is not None:
+        state.writer = _writer(state, stopped, proof)
+    local_threads = 1 if state.team is not None else threads
+    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.begun)
+    return local_engine if state.team is None else SubtreeEngine(shared, local_engine, state.team, state.writer)
+
+
+def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
+    """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
+    checkpoint = state.keeper
+    if state.writer is not None:
+        state.writer.drop()
+    if stopped is not None and stopped.log is not None and checkpoint is not None:
+        writer = ProofWriter(proof, state.shared.reduced, checkpoint.part_of(stopped.log), stopped.log)
+        writer.hold(True)
+        return writer
+    state.earlier_nodes = 0  # the log covers the nodes of this tree only
+    return ProofWriter(proof, state.shared.reduced, None if checkpoint is None else checkpoint.part())
+
+
+def write_checkpoint(state: ZeroOneState) -> WriteError | None:
+    """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
+    from .distributed.engine import SubtreeEngine
+    from .engines.boxes import BoxEngine
+
+    checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
+    if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
+        return None
+    if shared.closed or not engine.open_nodes:
+        checkpoint.remove()
+        if writer is not None:
+            writer.hold(False)
+        return None
+    mark = None if writer is None else writer.mark()
+    if writer is not None and mark is None:
+        return writer.fault
+    try:
+        checkpoint.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
+    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
+        return error
+    if writer is not None:
+        writer.hold(True)
+    return None
+
+
+# The schedule of the engines: boxes, conflicts, or a portfolio of both, with the primal heuristic before each slice.
+
+EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
+
+#: Number of reduced coordinates, intercept included, up to which the box engine comes first.
+BOX_COORDINATES = 6
+#: The same on a cluster, where there is no portfolio.
+CLUSTER_COORDINATES = 9
+#: Number of coordinates up to which the conflict engine, which comes first above `BOX_COORDINATES`, shares with the box engine.
+PORTFOLIO_COORDINATES = 10
+#: Nodes before the heuristic first runs again; later intervals grow by half.
+AGAIN = 20_000
+#: Effort of the box engine (of the conflict engine), about nanoseconds, before the other engine joins.
+BOX_HEAD, CONFLICT_HEAD = 2e9, 3e8
+#: Effort of the heuristic before the engine begins, about nanoseconds, and per unit of the engine's effort. The incumbent
+#: determines the passes of the conflict engine, so a good one matters more there; the box engine hardly depends on it.
+_BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
+
+
+def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
+    """Return the engine that begins: the chosen one, or the default for this number of coordinates."""
+    if engine != "auto":
+        return engine
+    return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
+
+
+def heuristic_is_due(state: ZeroOneState, end: float) -> bool:
+    """Run the due steps of the heuristic until the clock shows ``end``; return True if the engine is next."""
+    heuristic, engine = state.heuristic, state.engine
+    if heuristic is None or (engine is not None and not engine.at_checkpoint):
+        return True
+    initial_effort, ratio = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
+    engine_effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
+    while heuristic.due(initial_effort + ratio * engine_effort, engine_effort):
+        heuristic.step()
+        if engine is not None:
+            engine.tend()
+        if time.perf_counter() >= end:
+            return False
+    return True
+
+
+def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
+    """Return the engine, at the start of a slice. Before a slice engines are replaced and the heuristic runs again."""
+    engine = state.engine
+    if engine is not None and not engine.at_checkpoint:
+        return engine
+    if engine is None or engine.stale:
+        if engine is not None:
+            engine.release()
+            state.earlier_nodes += engine.nodes
+            state.earlier_effort += engine.effort
+        engine = state.engine = _create_engine(state, chosen, proof)
+        state.again = AGAIN
+    if engine.nodes >= state.again:
+        assert state.heuristic is not None
+        # the box engine compiles no conflict kernels before they are needed
+        state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD)
+        state.again = engine.nodes * 3 // 2 + AGAIN
+    engine.begin_stretch()
+    return engine
+
+
+def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
+    import joblib
+
+    from .engines.boxes import BoxEngine
+    from .engines.conflicts import ConflictEngine
+    from .engines.portfolio import Portfolio
+
+    shared = state.shared
+    threads = state.options.threads or joblib.cpu_count()
+    if state.team is not None or state.keeper is not None:
+        return runs_in_pieces(state, threads, proof)
+    shared.reduced = shared.reduced.restretched(shared.upper)
+    shared.polish = Polish.of(shared.reduced)
+    if proof is not None and state.engine_name == "boxes":
+        state.earlier_nodes = 0
+        state.writer = ProofWriter(proof, shared.reduced)
+        return BoxEngine(shared, log=state.writer)
+    if chosen == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
+        return ConflictEngine(shared, state.order, threads)
+    if chosen == "boxes":
+        return BoxEngine(shared, threads)
+    if state.engine_name == "boxes":
+        return Portfolio(shared, BoxEngine(shared, threads), lambda: ConflictEngine(shared, state.order, threads), BOX_HEAD)
+    conflicts = ConflictEngine(shared, state.order, threads)
+
+    def boxes() -> BoxEngine:
+        """Return the box engine in rotated coordinates. A bound of either engine loses the larger δ of both reductions."""
+        rotated = for_boxes(shared.reduced)
+        shared.reduced = dataclasses.replace(shared.reduced, shrink=max(rotated.shrink, shared.reduced.shrink))
+        return BoxEngine(shared, threads, own=rotated)
+
+    return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,9 @@ class _Unpickler(pickle.Unpickler):
         try:
             found = super().find_class(module, name)
         except (ImportError, AttributeError) as error:
-            raise pickle.UnpicklingError(f"this version has no {module}.{name}; an earlier version wrote it: fit again") from error
+            raise pickle.UnpicklingError(
+                f"this version has no {module}.{name}; an earlier version wrote it: fit again"
+            ) from error
         if not _harmless(found, package):
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
         return found

@@ -197,7 +197,9 @@ def test_every_verb_has_a_home_that_does_it() -> None:
     """What a room offers and cannot do (`marginopt.late_method`): the package names who does it, and there the function is
     given."""
     texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
-    stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: LateMethod\[.*\] = LateMethod\("(\w+)"\)', text, re.MULTILINE)}
+    stated = {
+        name for text in texts for name in re.findall(r'^[A-Z_]+: LateMethod\[.*\] = LateMethod\("(\w+)"\)', text, re.MULTILINE)
+    }
     assert stated == set(LateMethod.homes)
     code = "import sys, marginopt.models.program.form; print([m for m in sys.modules if m.startswith('marginopt.solvers')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60).stdout.strip() == b"[]"

@@ -24,8 +24,7 @@ LONG_FUNCTIONS = {
 MANY_ARGUMENTS = {
     "src/marginopt/papers/reproduce.py": {"reproduce"},
     "src/marginopt/selection/api.py": {"select"},
-    "relaxations/report/plan.py": {"of"},
-    "relaxations/report/run.py": {"gap_report"},
+    "relaxations/report/run.py": {"gap_report", "of"},
     "solvers/zero_one/loops/boxes/levels.py": {"beyond_levels"},
     "solvers/zero_one/loops/boxes/bound_tightening.py": {"tighten"},
     "solvers/zero_one/loops/conflicts/proving.py": {"prove"},

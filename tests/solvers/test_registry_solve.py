@@ -19,8 +19,7 @@ from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import auto, registry
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.bridge_chain import BridgeChain, missing_features
+from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
 from marginopt.solvers.interface.solver import Gives, Solver, SolverInfo
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN, Licence, LicenceState

@@ -10,7 +10,8 @@ wrote are read too (`mof_reader`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,195 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_text
+from ...arrays import BoolArray, FloatArray
 from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.svec import svec_indices
 from ..shared.indicators import indicator_rows
 from ..shared.layout import Layout
+from ..shared.programs import one_sided, symmetric
 from .formats import FileFormat, Source
-from .mof_reader import read_program
 
 __all__ = ["FORMAT"]
+
+# MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
+#
+# Refused by name: quadratic rows, nonlinear functions, and sets beyond those (exponential and power cones, SOS, complementarity).
+
+_CONES: dict[str, Callable[[int], Cone]] = {
+    "Zeros": Zero, "Nonnegatives": Nonnegative, "Nonpositives": Nonnegative, "SecondOrderCone": SecondOrder,
+    "RotatedSecondOrderCone": RotatedSecondOrder,
+}  # fmt: skip
+_TRIANGLE = "PositiveSemidefiniteConeTriangle"
+
+
+@dataclass(eq=False)
+class Read:
+    """A file's program; its objective is minimised, whatever the file does with it."""
+
+    index: dict[str, int]
+    q: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    r: float = 0.0
+    P: sp.csc_array | None = None
+    maximise: bool = False
+    pieces: list[Constraint] = field(default_factory=list)
+    #: Rows of scalar functions: name, coefficients, least and largest value.
+    rows: list[tuple[str, dict[int, float], float, float]] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the variables."""
+        return tuple(self.index)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Vector rows as they stand, and before them the scalar ones by kind, under their names."""
+        if not self.rows:
+            return tuple(self.pieces)
+        entries = [(i, j, v) for i, (_, row, _, _) in enumerate(self.rows) for j, v in row.items()]
+        i, j, v = ([e[k] for e in entries] for k in range(3))
+        A = sp.csr_array((v, (i, j)), shape=(len(self.rows), len(self.index)), dtype=np.float64)
+        left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (2, 3))
+        A, b, equal, names = one_sided(A, left, right, [name for name, *_ in self.rows])
+        assert names is not None
+        found = []
+        for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
+            rows = np.flatnonzero(mask)
+            if rows.size:
+                own = tuple(names[i] for i in rows)
+                found.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), own))
+        return (*found, *self.pieces)
+
+
+def read_program(document: dict[str, Any]) -> Read:
+    """The program of a document.
+
+    Raises
+    ------
+    DataError
+        Another version than 1, variables without names of their own, or what is not read.
+    """
+    version = document["version"]["major"]
+    if version != 1:
+        raise DataError(f"version {version} of MathOptFormat is not read; version 1 is")
+    index = {v["name"]: j for j, v in enumerate(document["variables"])}
+    if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
+        raise DataError("the names of variables must be texts that differ and are not empty")
+    n = len(index)
+    found = Read(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    _read_objective(document["objective"], found)
+    for number, c in enumerate(document["constraints"]):
+        kind, name = c["function"]["type"], c.get("name") or f"c{number}"
+        if kind == "Variable":
+            _read_bound(c, found)
+        elif kind == "ScalarAffineFunction":
+            row, constant = _affine(c["function"]["terms"], index), float(c["function"]["constant"])
+            low, high = _limits(c["set"])
+            found.rows.append((name, row, low - constant, high - constant))
+        elif kind in ("VectorAffineFunction", "VectorOfVariables"):
+            found.pieces.append(_read_piece(name, c, index))
+        else:
+            raise DataError(f"constraints of type {kind} are not read ({name})")
+    return found
+
+
+def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, float]:
+    row: dict[int, float] = {}
+    for term in terms:
+        j = index[term["variable"]]
+        row[j] = row.get(j, 0.0) + float(term["coefficient"])
+    return row
+
+
+def _read_objective(objective: dict[str, Any], found: Read) -> None:
+    sense = objective["sense"]
+    if sense not in ("min", "max", "feasibility"):
+        raise DataError(f"an objective is min, max or feasibility, not {sense!r}")
+    if sense == "feasibility":
+        return
+    function = objective["function"]
+    sign, kind = -1.0 if sense == "max" else 1.0, function["type"]
+    found.maximise = sense == "max"
+    if kind == "Variable":
+        found.q[found.index[function["name"]]] = sign
+        return
+    if kind not in ("ScalarAffineFunction", "ScalarQuadraticFunction"):
+        raise DataError(f"objectives of type {kind} are not read")
+    row = _affine(function.get("terms", function.get("affine_terms", [])), found.index)
+    found.q[list(row)] = sign * np.array(list(row.values()))
+    found.r = sign * float(function["constant"]) + 0.0
+    found.P = symmetric(
+        [
+            (found.index[t["variable_1"]], found.index[t["variable_2"]], sign * float(t["coefficient"]))
+            for t in function.get("quadratic_terms", [])
+        ],
+        len(found.index),
+    )
+
+
+def _limits(limits: dict[str, Any]) -> tuple[float, float]:
+    """Least and largest value of a scalar set."""
+    kind = limits["type"]
+    if kind == "EqualTo":
+        return float(limits["value"]), float(limits["value"])
+    if kind not in ("GreaterThan", "LessThan", "Interval"):
+        raise DataError(f"sets of type {kind} are not read")
+    return float(limits.get("lower", -np.inf)), float(limits.get("upper", np.inf))
+
+
+def _read_piece(name: str, c: dict[str, Any], index: dict[str, int]) -> Constraint:
+    function, kind, n = c["function"], c["set"]["type"], len(index)
+    if function["type"] == "VectorOfVariables":
+        columns = [index[variable] for variable in function["variables"]]
+        rows, data, g = [*range(len(columns))], [1.0] * len(columns), np.zeros(len(columns))
+    else:
+        g = np.array(function["constants"], dtype=np.float64)
+        rows = [t["output_index"] - 1 for t in function["terms"]]
+        columns = [index[t["scalar_term"]["variable"]] for t in function["terms"]]
+        data = [t["scalar_term"]["coefficient"] for t in function["terms"]]
+    F = sp.csr_array((data, (rows, columns)), shape=(g.size, n), dtype=np.float64)
+    if kind == "Scaled" and c["set"]["set"]["type"] == _TRIANGLE:
+        return Constraint(name, F, g, PSD(g.size))
+    if kind == _TRIANGLE:
+        upper, lower = svec_indices(int(c["set"]["side_dimension"]))
+        scale = np.where(upper == lower, 1.0, np.sqrt(2.0))
+        return Constraint(name, sp.csr_array(sp.diags_array(scale) @ F), scale * g, PSD(g.size))
+    if kind == "Indicator":
+        return _read_indicator(name, c, F, g)
+    if kind not in _CONES:
+        raise DataError(f"sets of type {kind} are not read ({name})")
+    sign = -1.0 if kind == "Nonpositives" else 1.0
+    return Constraint(name, sp.csr_array(sign * F), sign * g + 0.0, _CONES[kind](g.size))
+
+
+def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray) -> Constraint:
+    """(z, row) with z = 0 (ours) or z = 1 asking row ≥ lower, or ≤ upper."""
+    inner, sign, shift = c["set"]["set"], np.ones(2), np.zeros(2)
+    if inner["type"] == "GreaterThan":
+        shift[1] = -inner["lower"]
+    elif inner["type"] == "LessThan":
+        sign[1], shift[1] = -1.0, inner["upper"]
+    else:
+        raise DataError(f"indicators of sets of type {inner['type']} are not read ({name})")
+    if c["set"]["activate_on"] == "one":
+        sign[0], shift[0] = -1.0, 1.0
+    return Constraint(name, sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
+
+
+def _read_bound(c: dict[str, Any], found: Read) -> None:
+    j, kind = found.index[c["function"]["name"]], c["set"]["type"]
+    if kind == "Integer":
+        found.integer[j] = True
+        return
+    if kind == "ZeroOne":
+        found.integer[j], low, high = True, 0.0, 1.0
+    else:
+        low, high = _limits(c["set"])
+    found.lower[j], found.upper[j] = max(found.lower[j], low), min(found.upper[j], high)
+
 
 _SETS: dict[type[Cone], str] = {
     Zero: "Zeros",

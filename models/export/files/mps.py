@@ -5,22 +5,489 @@ Free MPS is written; `mps_reader` reads that and more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from ....errors import DataError
 from ....files import write_texts
+from ...arrays import FloatArray
+from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..shared.layout import Layout, sidecar
-from ..shared.programs import FlatProgram
+from ..shared.programs import INFINITE, FlatProgram, cone_rows, one_sided, symmetric, two_sided
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
-from .mps_reader import read_program
 
 __all__ = ["FORMAT"]
+
+# The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
+#
+# Each line is read or refused. A value that is stated twice must be the same; one of a second set of sides, ranges or bounds is
+# passed over, as the format has it. Where readers of others disagree on a line (an entry that is stated twice, one triangle of a
+# matrix that should be whole), the line is refused.
+
+#: A number; FORTRAN writes exponents with D.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+_LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
+#: Kinds of bounds: the sides of the interval that each states, as numbers or, where it is None, as the line's number.
+_BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
+    "LO": (("lower", None),), "UP": (("upper", None),), "FX": (("lower", None), ("upper", None)),
+    "LI": (("lower", None),), "UI": (("upper", None),), "FR": (("lower", -np.inf), ("upper", np.inf)),
+    "MI": (("lower", -np.inf),), "PL": (("upper", np.inf),), "BV": (("lower", 0.0), ("upper", 1.0)),
+}  # fmt: skip
+_INTEGER_BOUNDS = ("LI", "UI", "BV")
+#: What a form does not hold, by its section.
+_REFUSED = {
+    **dict.fromkeys(("SOS", "SOS1", "SOS2", "SETS"), "special ordered sets"), "GENCONS": "general constraints",
+    "PWLOBJ": "piecewise-linear objectives", "CSECTION": "sections of cones", "SCENARIOS": "scenarios", "PWLCON":
+    "piecewise-linear constraints",
+}  # fmt: skip
+#: Words of a complete line, behind which one that begins with $ or * begins a comment.
+_COMPLETE = {"ROWS": 2, "COLUMNS": 3, "RHS": 2, "RANGES": 2, "BOUNDS": 2}
+#: Where each of the six fields of the fixed format begins and ends.
+_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+#: Numbers of words that lines have where no name has a blank.
+_WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
+
+Entry = tuple[int, int, float]
+
+
+def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> float:
+    """Return the number of a word.
+
+    Raises
+    ------
+    DataError
+        No number, or one that is not finite where it must be.
+    """
+    if not _NUMBER.fullmatch(word):
+        raise DataError(f"{what} must be a number, not {word[:40]!r}")
+    value = float(word.translate({ord("d"): "e", ord("D"): "e"}))
+    if finite and not np.isfinite(value):
+        raise DataError(f"{what} must be finite, not {word[:40]}")
+    return value
+
+
+@dataclass
+class _UniqueNumbers:
+    """Numbers that a file states once for each key, each with the name of its set."""
+
+    what: str
+    values: dict[tuple[int, str], tuple[str, float]] = field(default_factory=dict)
+
+    def state(self, place: int, name: str, group: str, value: float, side: str = "") -> None:
+        """Keep a number: of two sets the first counts, within one set both must agree."""
+        before = self.values.setdefault((place, side), (group, value))
+        if before[0] == group and before[1] != value:
+            raise DataError(f"{self.what}{side and ' ' + side} of {name} is stated twice: {before[1]:g} and {value:g}")
+
+    def fill(self, target: FloatArray, side: str = "") -> FloatArray:
+        """Write the numbers of a side into an array."""
+        for (place, of), (_, value) in self.values.items():
+            if of == side:
+                target[place] = value
+        return target
+
+
+@dataclass
+class _Reader:
+    """The sections read so far; rows and columns are numbered as they come."""
+
+    source: Source
+    objective: str | None = None
+    wanted: str | None = None
+    integral: bool = False
+    maximise: bool = False
+    #: Further N rows, whose entries count nothing.
+    spare: set[str] = field(default_factory=set)
+    rows: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, int] = field(default_factory=dict)
+    senses: list[str] = field(default_factory=list)
+    #: Entries by row, None for the objective, and column.
+    entries: dict[tuple[int | None, int], float] = field(default_factory=dict)
+    constant: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the constant"))
+    sides: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the right-hand side"))
+    widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the range"))
+    bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the bound"))
+    integers: set[int] = field(default_factory=set)
+    #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
+    quadratic: dict[int | None, tuple[str, list[Entry], int]] = field(default_factory=dict)
+    #: Switch, value and line of the indicators, by row.
+    switches: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    #: The quadratic part that is being read.
+    part: list[Entry] = field(default_factory=list)
+
+    # -- words behind a section's name ------------------------------------------------------------------------------
+
+    def plain(self, section: str, rest: list[str]) -> None:
+        """A section whose name stands alone."""
+        if rest:
+            raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(rest)[:60]}")
+
+    def named(self, section: str, rest: list[str]) -> None:
+        """NAME, which says nothing of the program."""
+
+    def sensed(self, section: str, rest: list[str]) -> None:
+        """OBJSENSE and OBJNAME, whose word may stand behind them."""
+        if rest:
+            _LINES[section](self, rest)
+
+    def matrix(self, section: str, rest: list[str]) -> None:
+        """QUADOBJ and QMATRIX of the objective, QSECTION and QCMATRIX of the row whose name is behind them."""
+        if section in ("QUADOBJ", "QMATRIX"):
+            self.plain(section, rest)
+            place = None
+        else:
+            if len(rest) != 1:
+                raise DataError(f"the name of one row must stand behind {section}")
+            place = None if rest[0] == self.objective else self._row(rest[0])
+        if place in self.quadratic:
+            raise DataError(f"a second quadratic part of {rest[0] if rest else 'the objective'}")
+        self.quadratic[place] = (section, [], self.source.line)
+        self.part = self.quadratic[place][1]
+
+    # -- lines ------------------------------------------------------------------------------------------------------
+
+    def no_line(self, words: list[str]) -> None:
+        """Refuse a line of a section that has none."""
+        raise DataError(f"a line that belongs to no section: {' '.join(words)[:60]}")
+
+    def sense(self, words: list[str]) -> None:
+        """OBJSENSE."""
+        if len(words) != 1 or words[0].upper() not in (*_LEAST, *_MOST):
+            raise DataError(f"an objective is to be minimised or maximised, not {' '.join(words)[:60]!r}")
+        self.maximise = words[0].upper() in _MOST
+
+    def name(self, words: list[str]) -> None:
+        """OBJNAME, which must name the first N row: most readers pass it over, and would minimise another one."""
+        if len(words) != 1 or self.objective not in (None, words[0]):
+            raise DataError(f"an objective other than the first N row: {' '.join(words)[:60]}; remove the others")
+        self.wanted = words[0]
+
+    def row(self, words: list[str]) -> None:
+        """ROWS: the first N is the objective."""
+        if len(words) != 2:
+            raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}")
+        kind, name = words[0].upper(), words[1]
+        if kind == "N":
+            if self.objective is None and self.wanted not in (None, name):
+                raise DataError(f"an objective other than the first N row: {self.wanted}; remove the others")
+            self.spare |= {name} if self.objective not in (None, name) else set()
+            self.objective = name if self.objective is None else self.objective
+        elif kind not in ("E", "L", "G") or name in self.rows or name == self.objective or name in self.spare:
+            raise DataError(f"a row must be N, E, L or G with a name of its own; it is {' '.join(words)[:60]!r}")
+        else:
+            self.rows[name] = len(self.rows)
+            self.senses.append(kind)
+
+    def column(self, words: list[str]) -> None:
+        """COLUMNS: entries of one column, or a marker around integers."""
+        if len(words) > 1 and words[1] == "'MARKER'":
+            if words[2:] not in (["'INTORG'"], ["'INTEND'"]):
+                raise DataError(
+                    f"a marker is 'INTORG' or 'INTEND'; others, as of special ordered sets, are not read: {words[-1]}"
+                )
+            self.integral = words[2] == "'INTORG'"
+            return
+        if len(words) not in (3, 5):
+            raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}")
+        if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
+            raise DataError(f"the column {words[0]} goes on behind another one: readers take it for a second column of this name")
+        j = self.columns.setdefault(words[0], len(self.columns))
+        if self.integral:
+            self.integers.add(j)
+        for name, word in zip(words[1::2], words[2::2], strict=True):
+            value = _number(word)
+            if name in self.spare:
+                continue
+            place = None if name == self.objective else self._row(name)
+            if (place, j) in self.entries:
+                raise DataError(f"a second entry of {words[0]} in {name}: some readers add the two, others take one")
+            self.entries[place, j] = value
+
+    def side(self, words: list[str]) -> None:
+        """RHS; the objective's is its constant with the sign changed."""
+        for group, name, word in self._pairs(words):
+            if name == self.objective:
+                self.constant.state(0, name, group, -_number(word, "a right-hand side") + 0.0)
+            elif name not in self.spare:
+                self.sides.state(self._row(name), name, group, _number(word, "a right-hand side"))
+
+    def ranges(self, words: list[str]) -> None:
+        """RANGES: how far a row reaches beyond its side."""
+        for group, name, word in self._pairs(words):
+            value = _number(word, "a range")
+            if name != self.objective and name not in self.spare:
+                self.widths.state(self._row(name), name, group, value)
+
+    def bound(self, words: list[str]) -> None:
+        """BOUNDS: a kind, the set's name, which may be left out, a column, and a number where the kind has one."""
+        kind, rest = words[0].upper(), words[1:]
+        if kind in ("SC", "SI"):
+            raise DataError(f"semi-continuous variables are not read: {' '.join(words)[:60]}")
+        if kind not in _BOUNDS:
+            raise DataError(f"a kind of bound that is not known: {words[0][:20]!r}; known are {', '.join(_BOUNDS)}")
+        sides = _BOUNDS[kind]
+        if any(value is None for _, value in sides):
+            if len(rest) not in (2, 3):
+                raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
+            group, (name, word) = rest[0] if len(rest) == 3 else "", rest[-2:]
+            number = _number(word, "a bound", finite=False)
+        else:
+            if (len(rest) == 2 and rest[1] not in self.columns) or len(rest) == 3:  # a number that counts nothing
+                _number(rest.pop(), "a bound", finite=False)
+            if len(rest) not in (1, 2):
+                raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
+            group, name, number = rest[0] if len(rest) == 2 else "", rest[-1], np.nan
+        j = self._column(name)
+        for side, value in sides:
+            self.bounds.state(j, name, group, number if value is None else value, side)
+        if kind in _INTEGER_BOUNDS:
+            self.integers.add(j)
+
+    def product(self, words: list[str]) -> None:
+        """A quadratic part: one or two entries of a column."""
+        if len(words) not in (3, 5):
+            raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
+        i = self._column(words[0])
+        self.part += [(i, self._column(name), _number(word)) for name, word in zip(words[1::2], words[2::2], strict=True)]
+
+    def indicator(self, words: list[str]) -> None:
+        """INDICATORS: a row that holds where a binary variable is 0 or 1."""
+        if len(words) != 4 or words[0].upper() != "IF" or _number(words[3]) not in (0.0, 1.0):
+            raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
+        i = self._row(words[1])
+        if i in self.switches:
+            raise DataError(f"a second indicator of the row {words[1]}")
+        self.switches[i] = self._column(words[2]), int(_number(words[3])), self.source.line
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    def without_comment(self, section: str, words: list[str]) -> list[str]:
+        """Return the words of a line before a comment: a word behind a complete line that begins with $ or * and names no row."""
+        first = _COMPLETE.get(section)
+        if first is not None:
+            for k in range(first, len(words)):
+                if words[k][0] in "$*" and words[k] not in self.rows:
+                    return words[:k]
+        return words
+
+    def _pairs(self, words: list[str]) -> Iterator[tuple[str, str, str]]:
+        """Names with their numbers, and the name of their set, which may be left out."""
+        if not 2 <= len(words) <= 5:
+            raise DataError(f"a row and its number are needed, at most two of them a line: {' '.join(words)[:60]!r}")
+        first = len(words) % 2
+        group = words[0] if first else ""
+        return ((group, name, word) for name, word in zip(words[first::2], words[first + 1 :: 2], strict=True))
+
+    def _row(self, name: str) -> int:
+        if name not in self.rows:
+            raise DataError(f"the row {name!r} is not declared in ROWS")
+        return self.rows[name]
+
+    def _column(self, name: str) -> int:
+        if name not in self.columns:
+            raise DataError(f"the variable {name!r} is not in COLUMNS")
+        return self.columns[name]
+
+    # -- the program ------------------------------------------------------------------------------------------------
+
+    def program(self) -> FlatProgram:
+        """Return the program of all sections."""
+        n, m = len(self.columns), len(self.rows)
+        lower, upper = self._intervals()
+        q, integer = np.zeros(n), np.zeros(n, dtype=bool)
+        integer[sorted(self.integers)] = True
+        filled = [(i, j, v) for (i, j), v in self.entries.items() if i is not None and v != 0]
+        q[[j for i, j in self.entries if i is None]] = [v for (i, _), v in self.entries.items() if i is None]
+        A = sp.csr_array(
+            ([e[2] for e in filled], ([e[0] for e in filled], [e[1] for e in filled])), shape=(m, n), dtype=np.float64
+        )
+        left, right = self._limits()
+        names = [*self.rows]
+        parts = {i: self._symmetric(i) for i in self.quadratic}
+        squares = [
+            (row, self.quadratic[i][2])
+            for i, Q in parts.items()
+            if i is not None and Q is not None
+            for row in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        ]
+        cones = cone_rows(squares, lower, self.source.at)
+        indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
+        special = {*self.switches, *(i for i, Q in parts.items() if i is not None and Q is not None)}
+        plain = [i for i in range(m) if i not in special]
+        A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
+        constant = float(self.constant.fill(np.zeros(1))[0])
+        return FlatProgram(
+            parts.get(None), q, constant, A, b, equal, lower, upper, integer, tuple(self.columns), rows, self.maximise, INFINITE,
+            indicators, cones,
+        )  # fmt: skip
+
+    def _intervals(self) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds: [0, inf), and [0, 1] of integers of which no bound is stated, as of old for every reader."""
+        n = len(self.columns)
+        lower, upper = self.bounds.fill(np.zeros(n), "lower"), self.bounds.fill(np.full(n, np.inf), "upper")
+        stated = {j for j, _ in self.bounds.values}
+        upper[[j for j in self.integers if j not in stated]] = 1.0
+        for j, name in enumerate(self.columns):
+            if upper[j] < 0 and j in self.integers and (j, "lower") not in self.bounds.values:
+                raise DataError(
+                    f"the integer {name} has a negative upper bound and no lower one, which readers take in two ways: state it"
+                )
+        return lower, upper
+
+    def _limits(self) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value of each row.
+
+        A range of width R makes a row G one of [b, b + |R|], L one of [b - |R|, b], and E one of [b, b + R] or, where R < 0, of
+        [b + R, b].
+        """
+        m = len(self.rows)
+        b, width = self.sides.fill(np.zeros(m)), self.widths.fill(np.full(m, np.inf))
+        left, right = b.copy(), b.copy()
+        for i, sense in enumerate(self.senses):
+            if sense == "L" or (sense == "E" and width[i] < 0):
+                left[i] -= abs(width[i])
+            elif sense == "G" or np.isfinite(width[i]):
+                right[i] += abs(width[i])
+        return np.where(left <= -INFINITE, -np.inf, left), np.where(right >= INFINITE, np.inf, right)
+
+    def _indicators(
+        self, A: sp.csr_array, left: FloatArray, right: FloatArray, names: list[str], binary: np.ndarray
+    ) -> Iterator[IndicatorRow]:
+        for i, (j, active, line) in self.switches.items():
+            self.source.at(line)
+            if i in self.quadratic:
+                raise DataError(f"an indicator of a quadratic row: {names[i]}")
+            if not binary[j]:
+                raise DataError(f"the switch of the indicator {names[i]}, {[*self.columns][j]}, must be a binary variable")
+            yield IndicatorRow(names[i], j, active, sp.csr_array(A[[i]]), float(left[i]), float(right[i]))
+
+    def _symmetric(self, place: int | None) -> sp.csc_array | None:
+        """Return P of ½x'Px for a quadratic part.
+
+        QUADOBJ and QSECTION hold one triangle of P, QMATRIX all of P, and QCMATRIX all of Q in x'Qx, but of the objective P.
+        """
+        section, entries, line = self.quadratic[place]
+        self.source.at(line)
+        n = len(self.columns)
+        if section in ("QUADOBJ", "QSECTION"):
+            return symmetric(entries, n)
+        stated: dict[tuple[int, int], float] = {}
+        for i, j, value in entries:
+            if (i, j) in stated:
+                raise DataError(f"a second entry of one pair of variables in {section}")
+            stated[i, j] = value
+        if any(stated.get((j, i)) != value for (i, j), value in stated.items()):
+            raise DataError(f"{section} must hold both triangles of a symmetric matrix")
+        scale = 1.0 if place is None else 2.0
+        return symmetric([(i, j, scale * value) for (i, j), value in stated.items() if i >= j], n)
+
+
+#: What reads the words behind the name of each section, and its lines.
+_HEADS: dict[str, Callable[[_Reader, str, list[str]], None]] = {
+    "NAME": _Reader.named, "OBJSENSE": _Reader.sensed, "OBJNAME": _Reader.sensed, "QUADOBJ": _Reader.matrix,
+    "QMATRIX": _Reader.matrix, "QSECTION": _Reader.matrix, "QCMATRIX": _Reader.matrix,
+}  # fmt: skip
+_LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
+    "": _Reader.no_line, "NAME": _Reader.no_line, "OBJSENSE": _Reader.sense, "OBJNAME": _Reader.name, "ROWS": _Reader.row,
+    "LAZYCONS": _Reader.row, "USERCUTS": _Reader.row, "COLUMNS": _Reader.column, "RHS": _Reader.side, "BOUNDS": _Reader.bound,
+    "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QMATRIX": _Reader.product, "QSECTION": _Reader.product,
+    "QCMATRIX": _Reader.product, "INDICATORS": _Reader.indicator,
+}  # fmt: skip
+
+
+def read_program(source: Source) -> FlatProgram:
+    """Return the program of a file.
+
+    Raises
+    ------
+    DataError
+        A line that is not understood, or says something that a form does not hold: its number is ``source.line``.
+    """
+    section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
+    for raw in source.lines():
+        if not raw.strip() or raw.startswith("*"):
+            continue
+        if raw[0].isspace():
+            if section in _REFUSED:
+                raise DataError(f"{_REFUSED[section]} are not read: section {section}")
+            _LINES[section](reader, reader.without_comment(section, words_in(raw)))
+            continue
+        section, *rest = raw.split()
+        section = section.upper()
+        if section == "ENDATA":
+            return reader.program()
+        if section in _REFUSED and not rest:
+            continue
+        if section in opened and section not in ("QSECTION", "QCMATRIX"):
+            raise DataError(f"a second section {section}")
+        opened.add(section)
+        if section not in _LINES:
+            what = _REFUSED.get(section, f"{raw.strip()[:60]!r}")
+            raise DataError(f"{what} are not read" if section in _REFUSED else f"{what} is not read: the section is not known")
+        _HEADS.get(section, _Reader.plain)(reader, section, rest)
+    raise DataError("it ends before ENDATA")
+
+
+def _splitter(text: str) -> Callable[[str], list[str]]:
+    """Return the function that takes a line of this file apart: between blanks, or in the fixed columns of the first version.
+
+    Old files have blanks in names, which only their columns tell apart: a line of ROWS that has not two words, or one of COLUMNS
+    that has neither three nor five, says that the whole file is of that kind.
+    """
+    section = ""
+    for raw in text.splitlines():
+        if not raw.strip() or raw.startswith("*"):
+            continue
+        if not raw[0].isspace():
+            section = raw.split()[0].upper()
+            continue
+        words = raw.split()
+        comment = next((k for k, word in enumerate(words) if k >= _COMPLETE.get(section, 99) and word[0] in "$*"), len(words))
+        if section in _WORDS and len(words) not in _WORDS[section] and comment not in _WORDS[section]:
+            return _fixed if _is_fixed(text) else str.split
+    return str.split
+
+
+def _is_fixed(text: str) -> bool:
+    """Tell if every line of ROWS and COLUMNS keeps to the fixed columns: the places between the fields are blank."""
+    section = ""
+    for raw in text.splitlines():
+        if not raw.strip() or raw.startswith("*"):
+            continue
+        if not raw[0].isspace():
+            section = raw.split()[0].upper()
+        elif section in _WORDS and _between(raw).strip():
+            return False
+    return True
+
+
+def _between(raw: str) -> str:
+    """Return what stands between the fields of a line in fixed columns."""
+    stops = [0, *(stop for _, stop in _FIELDS)]
+    starts = [start for start, _ in _FIELDS]
+    return "".join(raw[a:b] for a, b in zip(stops, starts, strict=False))
+
+
+def _fixed(raw: str) -> list[str]:
+    """The fields in fixed columns, without empty ones.
+
+    Raises
+    ------
+    DataError
+        Text between the fields.
+    """
+    if _between(raw).strip():
+        raise DataError(f"text between the fields of the fixed format: {raw.strip()[:60]!r}")
+    fields = (raw[start:stop].strip() for start, stop in _FIELDS)
+    return [field for field in fields if field]
 
 
 class _MPS(FileFormat):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,22 +12,212 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
-from ...arrays import FloatArray, as_labels, as_positive, as_rows, as_vector, entries, in_memory
+from ...arrays import BoolArray, FloatArray, Points, as_labels, as_positive, as_rows, as_vector, entries, in_memory
 from ...inspection.point_explanation import PointExplanation, priced, two_classes
-from ...kernels.kernels import as_kernel
+from ...kernels.kernels import Kernel, as_kernel
 from ...program.form import StandardForm
-from ...statement import Statement
-from ..linear import first_column_is_one, warn_about_features
-from .activity_bounds import ActivityBounds
-from .argument_checks import checked_parts
+from ...statement import DualStatement, Line, Statement, plus, times
+from ..linear import first_column_is_one, linear_summary, price_words, warn_about_features
 from .assembly import Assembly
 from .composition import Composition
-from .dual import dual_statement, dual_value
+from .domains import Domain
 from .losses.conjugate import Conjugate
+from .losses.loss import Loss
+from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
-from .statement import margin_statement, margin_summary, unread_parts
+from .regularisers.regulariser import Regulariser
+from .restrictions.restriction import Restriction
 
 __all__ = ["Margin"]
+
+# The statement of a composed problem, part by part, and figures of a classifier.
+
+
+def margin_statement(
+    parts: Sequence[Part],
+    loss: Loss,
+    regulariser: Regulariser,
+    shape: tuple[int, int],
+    weights: float | FloatArray,
+    intercept: str,
+    kernel: Kernel | None,
+    dual: DualStatement | None,
+) -> Statement:
+    """The program of these parts on n points and p coefficients."""
+    n, p = shape
+    cost, norm = loss.cost_line(), regulariser.cost_line()
+    free = " (w without intercept in the first term)" if intercept == "free" else ""
+    images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
+    kind = "convex" if all(part.convex for part in parts) else "mixed-integer"
+    return Statement(
+        title="Margin: " + " + ".join(type(part).__name__ for part in parts),
+        problem_class=f"{kind} program",
+        sense="minimise",
+        over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+        objective=plus(norm, cost),
+        constraints=tuple(line for part in parts for line in part.lines()),
+        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(weights, 'c_i')}",
+        notes=(*((f"the intercept is {intercept}{free}",) if loss.intercept else ()), *images),
+        dual=dual,
+        source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
+    )
+
+
+def margin_summary(
+    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
+) -> dict[str, float]:
+    """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
+    found = linear_summary(Z, y, w) if loss.labels else {}
+    if loss.residuals:
+        found = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
+    broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
+    return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
+
+
+def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:
+    """Parts that the algorithms for single losses with μ||w||² do not read; where there are none, the loss with its norm."""
+    norm: list[Part] = [] if regulariser.square else [regulariser]
+    named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
+    return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"
+
+
+# Bounds of coefficients and arguments at an optimum, from which big-M constants follow.
+
+
+@dataclass(frozen=True, eq=False)
+class ActivityBounds:
+    """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
+
+    Parameters
+    ----------
+    loss, regulariser
+        The parts.
+    penalised : ndarray of bool (p,)
+    A, c : ndarray
+        Argument Aw + c of the loss, dense.
+    lower, upper : ndarray (p,)
+        The domain's.
+    cutoff : float or None
+        Of R; None where none is known.
+    alone : bool
+        Whether nothing but the loss holds a free intercept.
+    """
+
+    loss: Loss
+    regulariser: Regulariser
+    penalised: BoolArray
+    A: FloatArray
+    c: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    cutoff: float | None
+    alone: bool
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Of |w_j| and of |argument_i|; infinite where none is known."""
+        span = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        if self.cutoff is not None:
+            own = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
+            span[self.penalised] = np.minimum(span[self.penalised], own)
+        with np.errstate(invalid="ignore"):
+            by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
+        if self.cutoff is None:
+            return span, by_span + np.abs(self.c)
+        reach = self.regulariser.reach(self.cutoff, self.A[:, self.penalised])
+        if not self.penalised.all():
+            if self.alone:
+                span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
+            reach = reach + span[0] * np.abs(self.A[:, 0])
+        return span, np.minimum(by_span, reach) + np.abs(self.c)
+
+
+# The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.
+
+
+def checked_parts(
+    loss: object, regulariser: object, domain: object, subject_to: object
+) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
+    """The four, parts in place of names.
+
+    Raises
+    ------
+    InputError
+        Something that is no such part, a name that is none, or a restriction of margins beside a loss that has none.
+    """
+    loss = named(loss, LOSSES, "loss")
+    regulariser = named(regulariser, REGULARISERS, "regulariser")
+    domain = named(domain, DOMAINS, "domain")
+    if not isinstance(loss, Loss):
+        raise _no_part("loss", loss)
+    if not isinstance(regulariser, Regulariser):
+        raise _no_part("regulariser", regulariser)
+    if not isinstance(domain, Domain):
+        raise _no_part("domain", domain)
+    if not isinstance(subject_to, Restriction | Iterable):
+        raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}")
+    restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
+    for given in restrictions:
+        if not isinstance(given, Restriction):
+            raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}{_meant(given)}")
+        if given.of_margins and not loss.labels:
+            raise InputError(f"{type(given).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
+    return loss, regulariser, domain, tuple(restrictions)
+
+
+def _no_part(what: str, given: object) -> InputError:
+    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}{_meant(given)}")
+
+
+def _meant(given: object) -> str:
+    """Return the name that a misspelt one probably stands for."""
+    if isinstance(given, type):
+        return f"; that is the class, a part is {given.__name__}(...)"
+    if isinstance(given, AtMost):
+        return f"; at most {given.k} of what? at_most({given.k}).nonzero counts coefficients"
+    if callable(given) or type(given).__module__.partition(".")[0] == "cvxpy":
+        return "; expressions of CVXPY are added by model.with_constraint(...)"
+    return ""
+
+
+# The closed-form dual of a composed problem with a squared norm and nothing else: its value and its statement.
+
+
+def dual_value(
+    conjugate: Conjugate, mu: float, A: FloatArray, c: FloatArray, penalised: BoolArray, costs: FloatArray, beta: FloatArray
+) -> float:
+    """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding. At μ = 0 all of A'β must be."""
+    penalised = penalised & (mu > 0.0)
+    pulled = A.T @ beta
+    size = np.abs(A).T @ np.abs(beta)
+    if (np.abs(pulled[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
+        return float("-inf")
+    v = pulled[penalised]
+    norm = float(v @ v) / (4.0 * mu) if mu else 0.0
+    return float(c @ beta) + conjugate.value(beta, costs) - norm
+
+
+def dual_weights(A: FloatArray, penalised: BoolArray, mu: float, beta: FloatArray) -> FloatArray:
+    """w with w_P = -A_P'β/(2μ), zero on the free coefficients, which the dual does not tell."""
+    return np.where(penalised, -(A.T @ beta) / (2.0 * mu), 0.0)
+
+
+def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
+    """In α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
+    if not mu:  # balanced: nothing is left of A'β
+        return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
+    k = conjugate.multiple
+    norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
+    point = times(k / (2.0 * mu), total)
+    pairs = (part.text, norm.text), (part.latex, norm.latex)
+    return DualStatement(
+        sense="maximise",
+        over=symbol,
+        objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
+        constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
+        kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),
+    )
+
 
 V = TypeVar("V")
 

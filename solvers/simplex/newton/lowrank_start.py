@@ -17,21 +17,263 @@ Memory: up to 8 bytes for each row of B and point, and half of |S|² entries as 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
+from ....models.kernels.gram import GramOperator
+from ....models.kernels.series import Series
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
 from .exact import Finish
-from .expansion import EACH, FEWEST, expansion, rows_within
-from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
-from .lowrank import LowRank
+from .krylov import COLUMNS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 from .triangle import Triangle
-from .trust_schedule import CAREFUL, FIRST, TRUSTED
 
 __all__ = ["LOW_RANK_FROM", "START_BYTES", "lowrank_applies", "lowrank_start"]
+
+# A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
+#
+# The dual of min ½x'(B'B + D)x + c'x over E'x = 1, x ≥ 0 (E has a column for each simplex) has one variable u = Bx for each
+# row of B and one ν for each simplex: min ½|u|² + Σ_i max(0, s_i)²/(2D_i) - Σν, s = Eν - c - B'u, with x = max(0, s)/D. It is
+# convex and piecewise quadratic; semismooth Newton with an exact line search ends after finitely many steps, in practice fewer
+# than ten. A step costs |S|r² operations in float32, where S = {s > 0} and r is the number of rows.
+
+_NEWTON_STEPS, _SEARCH_STEPS = 30, 30
+#: Share of the support that may still change at the end: the model is rough itself.
+_SETTLED = 1e-3
+#: Points between two yields: with 2,048 rows a second.
+_TOGETHER = 8 * COLUMNS
+#: Least D, relative to the diagonal of Q.
+_LEAST = 1e-6
+
+
+class LowRank:
+    """Q ≈ B'B + D.
+
+    Parameters
+    ----------
+    view : SimplexQP
+    B : ndarray of float32 (r, n)
+        Of `expansion`.
+    """
+
+    def __init__(self, view: SimplexQP, B: SingleArray) -> None:
+        self.view, self.B = view, B
+        diagonal, loading = view.gram.diagonal, view.gram.loading
+        left = diagonal - np.einsum("ij,ij->j", B, B, dtype=np.float64)
+        self.D = np.maximum(left, np.maximum(loading, _LEAST * float(diagonal.max())))
+        self._inverse = 1.0 / self.D
+        groups, G = view.groups, view.simplices
+        self._c = view.c
+        self._nu = np.bincount(groups, weights=view.c + self.D, minlength=G) / np.bincount(groups, minlength=G)
+        self._u = np.zeros(B.shape[0])
+        self._inside: IntArray = np.zeros(0, dtype=np.int64)
+        self._matrix = np.eye(self._u.size)
+
+    def follow(self, coarse: LowRank) -> Steps:
+        """Begin where a model of fewer rows, the first ones of B, ends: its steps cost less."""
+        x = np.maximum((yield from coarse.solve()), 0.0) * coarse._inverse
+        self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
+
+    def sums(self, points: IntArray) -> Steps:
+        """I + B D⁻¹B' over these points."""
+        yield from self._update(points)
+        return self._matrix.copy()
+
+    @property
+    def left(self) -> float:
+        """Median of D over Q's known ridge, at least 1: how much of Q the landmarks do not explain; inf without a ridge."""
+        loading = self.view.gram.loading
+        return float(np.median(self.D / loading)) if (loading > 0.0).all() else np.inf
+
+    def _slack(self, u: FloatArray, nu: FloatArray) -> FloatArray:
+        return np.asarray(nu[self.view.groups] - self._c - u.astype(np.float32) @ self.B)
+
+    def point(self, slack: FloatArray) -> FloatArray:
+        """max(0, s)/D, moved into the simplices: a simplex without weight gets its largest slack's vertex."""
+        groups, G = self.view.groups, self.view.simplices
+        x = np.maximum(slack, 0.0) / self.D
+        for empty in np.flatnonzero(np.bincount(groups, weights=x, minlength=G) <= 0.0):
+            x[np.argmax(np.where(groups == empty, slack, -np.inf))] = 1.0
+        return np.asarray(x / np.bincount(groups, weights=x, minlength=G)[groups])
+
+    def solve(self, offset: FloatArray | float = 0.0) -> Steps:
+        """The slacks s at the solution with c + offset for c, whose weights are max(0, s)/D; begins at the last solution."""
+        groups = self.view.groups
+        self._c = self.view.c + offset
+        s = self._slack(self._u, self._nu)
+        for _ in range(_NEWTON_STEPS):
+            live = np.flatnonzero(s > 0)
+            yield
+            first = not self._inside.size
+            changed = yield from self._update(live)
+            settled = not first and changed <= _SETTLED * live.size
+            du, dnu = self._direction(self._u, s, live)
+            ds = dnu[groups] - du.astype(np.float32) @ self.B
+            step = self._search(self._u, s, du, dnu, ds)
+            self._u, self._nu = self._u + step * du, self._nu + step * dnu
+            s = self._slack(self._u, self._nu)
+            if settled:
+                break
+        return s
+
+    def _update(self, new: IntArray) -> Steps:
+        """Make the matrix I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
+        old, self._inside = self._inside, new
+        come, gone = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
+        for sign, points in ((1.0, come), (-1.0, gone)):
+            for start in range(0, points.size, _TOGETHER):
+                self._matrix += sign * weighted_squares(self.B, self._inverse, points[start : start + _TOGETHER])
+                yield
+        return int(come.size + gone.size)
+
+    def _direction(self, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The Newton direction: the dual's Hessian is bordered by the simplices' sums."""
+        groups, G = self.view.groups, self.view.simplices
+        inverse = self._inverse[live]
+        x = s[live] * inverse
+        V = np.zeros((s.size, G + 1), dtype=np.float32)
+        V[live, groups[live]], V[live, G] = inverse, x
+        sums = (self.B @ V).astype(np.float64)
+        border, slope_u = -sums[:, :G], u - sums[:, G]
+        weight = np.bincount(groups[live], weights=inverse, minlength=G) + 1e-300
+        slope_nu = np.bincount(groups[live], weights=x, minlength=G) - 1.0
+        factor = (shifted_cholesky(self._matrix.copy(), 0.0), True)
+        solved = scipy.linalg.cho_solve(factor, np.column_stack([slope_u, border]), check_finite=False)
+        schur = np.diag(weight) - border.T @ solved[:, 1:]
+        dnu = np.linalg.lstsq(schur, border.T @ solved[:, 0] - slope_nu, rcond=None)[0]
+        return -solved[:, 0] - solved[:, 1:] @ dnu, dnu
+
+    def _search(self, u: FloatArray, s: FloatArray, du: FloatArray, dnu: FloatArray, ds: FloatArray) -> float:
+        """The step that minimises the dual along the direction, by Newton on its piecewise linear derivative, safeguarded."""
+        low, high, step = 0.0, np.inf, 1.0
+        scaled, linear, square = ds / self.D, float(u @ du - dnu.sum()), float(du @ du)
+        first = linear + float(np.maximum(s, 0.0) @ scaled)
+        for _ in range(_SEARCH_STEPS):
+            t = s + step * ds
+            slope = linear + step * square + float(np.maximum(t, 0.0) @ scaled)
+            if abs(slope) <= 0.1 * abs(first):
+                break
+            low, high = (low, step) if slope > 0.0 else (step, high)
+            following = step - slope / (square + float(ds[t > 0] @ scaled[t > 0]))
+            if not low < following < high:
+                following = 2.0 * step if np.isinf(high) else 0.5 * (low + high)
+            step = following
+        return step
+
+
+# Rows B with Q ≈ B'B + D, D diagonal: Nyström's on random landmarks, or the leading terms of the kernel's own series.
+#
+# Landmarks lie where the points do, terms do not know of clusters but leave less where the points fill all directions (20 normal
+# features, 256 rows: the largest eigenvalue that is left is a third of Nyström's). A sample of the diagonal decides.
+
+#: One row for so many points, or for so many where that leaves much; between so many of them.
+_PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
+#: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
+EACH, _PART = 8, 0.75
+#: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
+_SHIFT = 1e-6
+#: Points of whose diagonal it is compared what is left.
+_SAMPLE = 1024
+
+
+def rows_within(n: int, limit: float, *, more: bool = False) -> int:
+    """Rows for n points and so many bytes: more for many points, where products are dear, since each round then needs fewer."""
+    return int(max(min(n // (_PER_MORE if more else _PER_ROW), _MOST, _PART * limit / (EACH * n)), FEWEST))
+
+
+def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
+    """B, at most ``count`` × n, in float32; its first rows are such a model themselves, a rougher one.
+
+    Q without its known ridge, which belongs to D.
+    """
+    order = rng.permutation(gram.n)
+    chosen, others = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
+    series = gram.series(count)
+    factor = _factor(gram, chosen)
+    if series is not None and others.size:
+        terms = np.empty((series.count, others.size), dtype=np.float32)
+        series.rows(others, terms)
+        landmarks = gram.single_block(chosen, others)
+        _solve(factor, landmarks)
+        if float((terms * terms).sum()) > float((landmarks * landmarks).sum()):
+            return _terms(gram.n, series)
+    rows = gram.single_columns(chosen)
+    rows[np.arange(chosen.size), chosen] -= gram.loading[chosen].astype(np.float32)
+    _solve(factor, rows)
+    return rows
+
+
+def _factor(gram: GramOperator, chosen: IntArray) -> SingleArray:
+    """L with LL' = Q_PP for the landmarks P."""
+    A = gram.single_block(chosen, chosen).astype(np.float64)
+    A[np.diag_indices_from(A)] -= gram.loading[chosen]
+    return np.asarray(shifted_cholesky(0.5 * (A + A.T), _SHIFT).astype(np.float32))
+
+
+def _solve(factor: SingleArray, rows: SingleArray) -> None:
+    """rows ← L⁻¹ rows."""
+    parts = cuts(rows.shape[1], workers(rows.size))
+
+    def solve(k: int) -> None:
+        for some in _blocks(parts[k]):
+            rows[:, some] = scipy.linalg.solve_triangular(factor, rows[:, some], lower=True, check_finite=False)
+
+    share(solve, len(parts))
+
+
+def _terms(n: int, series: Series) -> SingleArray:
+    """The series' rows at all points."""
+    rows = np.empty((series.count, n), dtype=np.float32)
+    parts = cuts(n, workers(rows.size))
+
+    def fill(k: int) -> None:
+        for some in _blocks(parts[k]):
+            series.rows(np.arange(some.start, some.stop), rows[:, some])
+
+    share(fill, len(parts))
+    return rows
+
+
+def _blocks(part: slice) -> list[slice]:
+    return [slice(start, min(start + COLUMNS, part.stop)) for start in range(part.start, part.stop, COLUMNS)]
+
+
+# The steps of the low-rank start's rounds, by the trust in its model.
+
+#: Relative gap of the first solution on the model's support.
+FIRST = 0.02
+
+
+@dataclass(frozen=True)
+class TrustSchedule:
+    """The steps of a round.
+
+    Parameters
+    ----------
+    precision : float
+        Of the solution on own points, relative to the gap that the last round left.
+    growth : float
+        Points that may join, relative to those that are there.
+    roughest : float
+        The least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
+        precise one is lost work.
+    correct : float
+        The relative gap above which the model, corrected by what it was off, says where to go on.
+    """
+
+    precision: float
+    growth: float
+    roughest: float
+    correct: float
+
+
+#: With a model that is trusted, and with one that leaves much.
+TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)
+
 
 #: Bytes a point that the start should have: twice the fewest rows.
 START_BYTES = 2 * EACH * FEWEST

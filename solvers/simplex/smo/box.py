@@ -5,13 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ....errors import InputError
+from ....models.arrays import FloatArray, IntArray
+from ....models.kernels.float32 import SingleArray
+from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
+from ...interface.by_reference import by_reference
 from ...records.answer import Answer
+from ...records.named_scalars import integers_and_floats, named_scalars
 from ...records.options import Options
 from .. import records
 from ..answer import relative
@@ -19,11 +26,344 @@ from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
 from ..warm_up import load_loops
 from . import box_loops as loops
-from .box_blocks import CALM, block_round
-from .box_order import OrderedGram, shrink
-from .box_state import BoxState, into_box, make_work, measure_gap, next_violators, refresh, restored, violation
+from .box_loops import BLOCK
 
 __all__ = ["BoxSMO", "BoxState"]
+
+# The state of SMO on a box between calls of its compiled loop, and the work on it there.
+
+#: Numbers of the iteration: steps, the column that is missing, clock of the cache, points that take part; the objective and the
+#: violation max_low d - min_up d.
+SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
+
+
+@by_reference
+class BoxWork(NamedTuple):
+    """The iteration: arrays and numbers that compiled code changes in place; the points stand in the order of `BoxState`."""
+
+    columns: Any  #: (slots, n) of K
+    slot: Any  #: (n,)
+    stamp: Any  #: (slots,)
+    diagonal: Any  #: (n,)
+    short: Any  #: (n,) the diagonal in float32
+    upper: Any  #: (n,)
+    s: Any  #: (n,)
+    a: Any  #: (n,)
+    d: Any  #: (n,) s∘∇
+    rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
+    fall: Any  #: (n,) 1 where the point can move by -s_i, else 0; float32
+    store: Any  #: room for a block, and the same bits as whole numbers
+    bits: Any
+    slope: Any  #: room for a block, float32, and the same bits as whole numbers
+    slopes: Any
+    gain: Any
+    gains: Any
+    now: Any  #: the numbers, by name (`SCALARS`)
+
+
+@dataclass(eq=False)
+class BoxState:
+    """State of a run; the arrays of ``work`` stand in the order ``order``."""
+
+    view: BoxEqualityQP
+    order: IntArray
+    tol: float
+    limit: int
+    cache: ColumnCache
+    work: BoxWork
+    epsilon: float  #: violation at which the loop is asked to stop next
+    gap: float = float("inf")  #: at the last refresh
+    bound: float = -float("inf")  #: the best of all refreshes
+    objective: float = 0.0
+    exact: bool = True  #: the gradient is float64 from the data
+    refreshes: int = 0
+    stuck: int = 0  #: refreshes in a row that found the gap no smaller
+    rate: float = 1e4  #: iterations per second, as measured
+    step: str = ""
+    next_shrink: int = 0  #: the iteration of the next look
+    shrinkings: int = 0
+    last: IntArray | None = None  #: the last working set of many points
+    cached_block_streak: int = 0  #: such sets in a row that needed few new columns
+
+
+def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:
+    """The iteration at the point a with its gradient, every point taking part."""
+    diagonal = cache.gram.diagonal
+    store, slope, gain = np.empty(BLOCK), np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
+    work = BoxWork(
+        columns=cache.columns,
+        slot=cache.slot,
+        stamp=cache.stamp,
+        diagonal=diagonal,
+        short=diagonal.astype(np.float32),
+        upper=view.upper.astype(np.float64),
+        s=view.signs.astype(np.float64),
+        a=a,
+        d=view.signs * gradient,
+        rise=np.zeros(view.n),
+        fall=np.zeros(view.n, dtype=np.float32),
+        store=store,
+        bits=store.view(np.int64),
+        slope=slope,
+        slopes=slope.view(np.int32),
+        gain=gain,
+        gains=gain.view(np.int32),
+        now=named_scalars(SCALARS),
+    )
+    work.now.active = view.n
+    _mark_all(work)
+    return work
+
+
+def _mark_all(work: BoxWork) -> None:
+    """Note in which directions every point can move."""
+    positive = work.s > 0
+    below, above = work.a < work.upper, work.a > 0
+    work.rise[:] = np.where(np.where(positive, below, above), 0.0, 1e300)
+    work.fall[:] = np.where(positive, above, below)
+
+
+def restored(state: BoxState, values: FloatArray) -> FloatArray:
+    """Numbers of the iteration's order in the order of the points."""
+    result = np.empty_like(values)
+    result[state.order] = values
+    return result
+
+
+def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
+    """Objective, gap and bound at a point with its gradient, in the order of the points."""
+    state.objective = 0.5 * float(a @ (gradient + state.view.c))
+    state.gap = float(a @ gradient) - state.view.level(gradient)[0]
+    state.bound = max(state.bound, state.objective - state.gap)
+    state.work.now.objective = state.objective
+
+
+def refresh(state: BoxState) -> None:
+    """All points active, s'a = 0 to rounding, ∇ in float64 from the data, and with it objective and gap."""
+    view, work = state.view, state.work
+    a = restored(state, work.a)
+    if not state.exact:
+        a = into_box(view, a)
+        gradient = view.gram.product(a) + view.c
+        work.a[:] = a[state.order]
+        _mark_all(work)
+        work.d[:] = (view.signs * gradient)[state.order]
+        work.now.active = view.n
+        state.next_shrink = 0
+        state.exact = True
+        state.refreshes += 1
+    measure_gap(state, a, restored(state, work.d * work.s))
+
+
+def violation(state: BoxState) -> float:
+    """max_low d - min_up d over all points; -∞ where nothing can move one way."""
+    work = state.work
+    rising, falling = work.rise == 0.0, work.fall > 0.0
+    return float(work.d[falling].max(initial=-np.inf) - work.d[rising].min(initial=np.inf))
+
+
+def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
+    """The missing place and active ones not cached that violate most in the same direction, ``count`` in all at most."""
+    active = int(work.now.active)
+    d, free = work.d[:active], work.slot[:active] < 0
+    lowest = float((d + work.rise[:active]).min())
+    score = np.where(free & (work.rise[:active] == 0.0), d, np.inf)
+    if d[missing] > lowest:  # it is wanted as the point that falls
+        score = np.where(free & (work.fall[:active] > 0.0), -d, np.inf)
+    score[missing] = -np.inf
+    chosen = np.argpartition(score, count - 1)[:count] if count < active else np.arange(active)
+    return np.asarray(chosen[score[chosen] < np.inf])
+
+
+def into_box(view: BoxEqualityQP, given: FloatArray) -> FloatArray:
+    """A point clipped to the box, with the heavier side of s'a = 0 scaled down: its free part where that is enough.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or not finite.
+    """
+    if given.shape != (view.n,) or not np.isfinite(given).all():
+        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}")
+    a = np.clip(given, 0.0, view.upper)
+    plus = view.signs > 0
+    up, down = float(a[plus].sum()), float(a[~plus].sum())
+    if abs(up - down) <= 1e-13 * max(up, down):  # rounding; scaling would move points off their bounds
+        return a
+    heavy = plus if up > down else ~plus
+    free = heavy & (a < view.upper)
+    spare = float(a[free].sum())
+    if spare <= 2.0 * abs(up - down):
+        free, spare = heavy, max(up, down)
+    a[free] *= max(spare - abs(up - down), 0.0) / spare
+    return a
+
+
+# Working sets of many points for SMO on a box: pairs within a block, whose columns come in one product.
+#
+# A pair step passes over all n points; one within a block of q passes over q, and the gradient follows once for the whole block
+# (as in Wen et al. 2018, ThunderSVM). It takes more pairs, as they are chosen among fewer points, and pays as long as sets need
+# new columns: points on their way to a bound. The free points at the end are left to pairs chosen among all.
+
+#: Sets in a row with few new columns after which blocks have done their work.
+CALM = 2
+#: Share of the violation at which pairs within the block stop.
+_INNER = 0.1
+#: Share of a set whose columns must be new for blocks to pay.
+_NEW = 0.05
+#: Pairs within a block, for each of its points, at most.
+_PAIRS = 20
+
+
+def block_round(state: BoxState, size: int, pairs: int) -> bool:
+    """One working set: the ``size`` points that violate most; at most ``pairs`` pair steps among them.
+
+    Returns
+    -------
+    bool
+        Whether the violation of all is above ``state.epsilon``, and a pair was found. Where none was, blocks are over.
+    """
+    work, cache = state.work, state.cache
+    chosen, work.now.violation = _working_set(state, size)
+    if work.now.violation <= state.epsilon:
+        return False
+    work.now.clock += 1
+    work.stamp[work.slot[chosen[work.slot[chosen] >= 0]]] = work.now.clock
+    missing = chosen[work.slot[chosen] < 0]
+    if missing.size:
+        cache.load(missing, int(work.now.clock))
+    state.cached_block_streak = 0 if missing.size >= _NEW * chosen.size else state.cached_block_streak + 1
+    block = _block(work, chosen)
+    before = block.a.copy()
+    loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.now.violation)))
+    if not block.now.iteration:
+        state.cached_block_streak = CALM
+        return True
+    moved = np.flatnonzero(block.a != before)
+    places = chosen[moved]
+    work.a[places] = block.a[moved]
+    loops.add_columns(work, work.slot[places], block.s[moved] * (block.a[moved] - before[moved]))
+    loops.mark(work, places)
+    work.now.objective += block.now.objective
+    work.now.iteration += block.now.iteration
+    state.last, state.exact, state.step = chosen, False, "block"
+    return True
+
+
+def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
+    """Half of them those that violate most in either direction, half of the last set; and max_low d - min_up d."""
+    work = state.work
+    n = int(work.now.active)
+    d = work.d[:n]
+    rising, falling = work.rise[:n] == 0.0, work.fall[:n] > 0.0
+    up, down = np.where(rising, d, np.inf), np.where(falling, -d, np.inf)
+    violation = -float(down.min(initial=np.inf)) - float(up.min(initial=np.inf))
+    size = min(size, n)
+    kept = state.last[: size // 2] if state.last is not None else np.zeros(0, np.int64)
+    taken = np.zeros(n, dtype=np.bool_)
+    parts = []
+    half = max((size - kept.size) // 2, 1)
+    taken[kept] = True
+    for key in (up, down):
+        key[taken] = np.inf
+        first = np.argpartition(key, half - 1)[:half] if half < n else np.arange(n)
+        first = first[key[first] < np.inf]
+        first = first[np.argsort(key[first], kind="stable")]
+        taken[first] = True
+        parts.append(first)
+    longest = max(part.size for part in parts)
+    merged = [part[k] for k in range(longest) for part in parts if k < part.size]
+    return np.concatenate([np.array(merged, dtype=np.int64), kept]), violation
+
+
+def _block(work: BoxWork, chosen: IntArray) -> BoxWork:
+    """The iteration on the block alone."""
+    q = chosen.size
+    now = named_scalars(SCALARS)
+    now.active = q
+    return BoxWork(
+        columns=work.columns[np.ix_(work.slot[chosen], chosen)],
+        slot=np.arange(q), stamp=np.zeros(q, dtype=np.int64), diagonal=work.diagonal[chosen], short=work.short[chosen],
+        upper=work.upper[chosen], s=work.s[chosen], a=work.a[chosen], d=work.d[chosen], rise=work.rise[chosen],
+        fall=work.fall[chosen], store=work.store, bits=work.bits, slope=work.slope, slopes=work.slopes, gain=work.gain,
+        gains=work.gains, now=now,
+    )  # fmt: skip
+
+
+# The order of the points in SMO on a box: the active ones first, and kernel columns in that order.
+
+#: The share of the active points that must be ready to leave: moving columns about costs as much as a few steps.
+_SHARE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedGram(GramOperator):
+    """K_ij = s_i s_j Q_ij of a box problem, with the points in the given order.
+
+    Parameters
+    ----------
+    view : BoxEqualityQP
+    order : ndarray of int (n,)
+        The point at each place; changed in place by `shrink`.
+    """
+
+    view: BoxEqualityQP
+    order: IntArray
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.view.n
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """K_ii = Q_ii."""
+        return self.view.gram.diagonal[self.order]
+
+    @cached_property
+    def _signs(self) -> SingleArray:
+        return self.view.signs.astype(np.float32)
+
+    @property
+    def _moved(self) -> bool:
+        return bool((self.order != np.arange(self.n)).any())
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        """Columns of K, float64."""
+        chosen, signs = self.order[indices], self.view.signs
+        block = self.view.gram.columns(chosen) * (signs[:, None] * signs[chosen])
+        return np.asarray(block[self.order])
+
+    def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
+        """Columns of K as rows, float32."""
+        chosen, signs = self.order[indices], self._signs
+        moved = self._moved
+        block = self.view.gram.single_columns(chosen, None if moved else out)
+        block *= signs
+        block *= signs[chosen][:, None]
+        if not moved:
+            return block
+        return np.take(block, self.order, axis=1, out=out)
+
+
+def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
+    """Move the points that cannot take part in a violating pair behind the active ones; whether there were enough of them."""
+    active = int(work.now.active)
+    keep = np.empty(active, dtype=np.bool_)
+    leaving = loops.removable(work, keep)
+    if leaving < max(1, _SHARE * active) or leaving > active - 2:
+        return False
+    rest = active - leaving
+    front, back = np.flatnonzero(~keep[:rest]), rest + np.flatnonzero(keep[rest:])
+    for array in (order, work.diagonal, work.short, work.upper, work.s, work.a, work.d, work.rise, work.fall, work.slot):
+        array[front], array[back] = array[back], array[front]
+    for place in (front, back):
+        cached = place[work.slot[place] >= 0]
+        cache.owner[work.slot[cached]] = cached
+    loops.swap_columns(cache.columns, cache.used, front, back)
+    work.now.active = rest
+    return True
+
 
 #: Fewest pairs between two looks for points that can leave the iteration.
 _SHRINK_EVERY = 1000

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import math
+import pickle
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, final
 
 import numpy as np
 import torch
@@ -13,19 +17,219 @@ from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, WriteError
 from ..estimators.base import Estimator
+from ..files import whole_file
 from ..models.arrays import FloatArray
 from ..models.formulations.nonparallel.class_labels import as_classes
-from .checkpoint import Checkpoint, fingerprint, plain
 from .encoders import Encoder, check_output, make_encoder
 from .head import Hypothesis, Network, NPSVCHead
 from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
-from .samples import Samples, check_finite, resolve_device
 from .training import Batches, Callback, Settings, Training, seeded
 
 __all__ = ["DeepNPSVC"]
+
+# Training that continues after a kill: one file, replaced after every epoch.
+
+_FORMAT = 1
+
+
+def fingerprint(data: Batches) -> str:
+    """SHA-256 of the samples and their classes, as they enter the network."""
+    digest = hashlib.sha256(repr((tuple(data.rows.shape), str(data.rows.dtype))).encode())
+    for tensor in (data.rows, data.y):
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+@final
+class Checkpoint:
+    """A file with everything that the next epoch depends on: weights, optimiser, τ, random generators, trace.
+
+    Parameters
+    ----------
+    path : str or Path
+    identity : dict
+        What must be equal for a run to continue: names and plain values.
+    """
+
+    def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
+        self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise InputError(f"checkpoint: the folder {str(self.path.parent)!r} does not exist; make it first")
+        self.identity = identity
+
+    def save(self, training: Training, device: torch.device) -> None:
+        """Write after an epoch; a kill at any moment leaves the old file or the new one."""
+        state = {
+            "format": _FORMAT,
+            "identity": self._identity(training),
+            "epoch": training.epoch,
+            "history": training.history,
+            "network": training.network.state_dict(),
+            "loss": training.loss.state_dict(),
+            "optimizer": training.optimizer.state_dict(),
+            "order": training.order.get_state(),
+            "random": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
+        }
+        try:
+            with whole_file(self.path) as file:
+                torch.save(state, file)
+        except (WriteError, RuntimeError) as error:
+            raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}") from error
+
+    def load(self, training: Training, device: torch.device) -> bool:
+        """Continue where the file stands; False where there is no file.
+
+        Raises
+        ------
+        InputError
+            The file is no checkpoint, or one of another run (says what differs).
+        """
+        if not self.path.exists():
+            return False
+        try:
+            state = torch.load(self.path, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, KeyError) as error:
+            raise InputError(f"{str(self.path)!r} cannot be read as a checkpoint: {error}") from error
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            raise InputError(f"{str(self.path)!r} is no checkpoint of this version of DeepNPSVC")
+        self._compare(state["identity"], self._identity(training))
+        try:
+            training.network.load_state_dict(state["network"])
+        except RuntimeError as error:
+            raise InputError(f"the checkpoint {str(self.path)!r} belongs to another network: {error}") from error
+        training.loss.load_state_dict(state["loss"])
+        training.optimizer.load_state_dict(state["optimizer"])
+        training.epoch, training.history = state["epoch"], list(state["history"])
+        training.order.set_state(state["order"])
+        torch.set_rng_state(state["random"])
+        if device.type == "cuda" and state["cuda"] is not None:
+            torch.cuda.set_rng_state(state["cuda"], device)
+        return True
+
+    def _identity(self, training: Training) -> dict[str, Any]:
+        return {**self.identity, **asdict(training.settings)}
+
+    def _compare(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+        for name in sorted({*found, *wanted}):
+            if found.get(name) != wanted.get(name):
+                what = (
+                    f"{found.get(name)!r} there, {wanted.get(name)!r} here"
+                    if name != "data"
+                    else "the samples or labels are others"
+                )
+                raise InputError(
+                    f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({what}). "
+                    "Give the same parameters and data, another checkpoint, or resume=False"
+                )
+
+
+def plain(value: Any) -> float | str:
+    """A number or a name as a checkpoint may hold it: no NumPy scalar."""
+    return value if isinstance(value, str) else float(value)
+
+
+# Samples as tensors: shape, scale, precision and device.
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The conversion of arrays to tensors: (x - shift)·factor, reshaped.
+
+    Parameters
+    ----------
+    given, shape : tuple of int
+        Of a sample in X, and as the encoder takes it.
+    shift, factor : ndarray
+        One for each feature; for images one for all pixels.
+    dtype : torch.dtype
+    """
+
+    given: tuple[int, ...]
+    shape: tuple[int, ...]
+    shift: FloatArray
+    factor: FloatArray
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> Samples:
+        """From the training samples.
+
+        Raises
+        ------
+        InputError
+            ``image_shape`` does not fit, or an unknown dtype.
+        """
+        if dtype not in ("float32", "float64"):
+            raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}")
+        given = tuple(X.shape[1:])
+        shape = given if image_shape is None else _fitting(image_shape, given)
+        shift, deviation = np.zeros(()), np.ones(())
+        if standardise:
+            axis = 0 if len(shape) == 1 else None
+            shift, deviation = X.mean(axis=axis, dtype=np.float64), X.std(axis=axis, dtype=np.float64)
+        # a feature whose spread is rounding is constant: it becomes 0, not noise
+        constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(shift)
+        factor = np.where(constant, 1.0, 1.0 / np.where(constant, 1.0, deviation))
+        return cls(given, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
+
+    def tensor(self, X: Any) -> Tensor:
+        """A batch on the CPU.
+
+        Raises
+        ------
+        InputError
+            Samples of another shape than in training.
+        """
+        if tuple(X.shape[1:]) != self.given:
+            raise InputError(f"samples must have shape {self.given}, as in fit; they have {tuple(X.shape[1:])}")
+        scaled = (X - self.shift) * self.factor
+        return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
+
+
+def _fitting(image_shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(side) for side in image_shape)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}") from error
+    if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(given):
+        raise InputError(f"image_shape = {shape} does not hold the {math.prod(given)} numbers of a sample")
+    return shape
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of this name.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a GPU that this machine, or this build of PyTorch, does not have.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind not in ("cpu", "cuda") or (number and (kind == "cpu" or not number.isdigit())):
+        raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {name!r}")
+    if kind == "cpu":
+        return torch.device("cpu")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(number or 0) >= count:
+        raise InputError(f"device = {name!r}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'")
+    return torch.device(name)
+
+
+def check_finite(X: Any) -> None:
+    """Raise `InputError` at the first sample with NaN or infinity."""
+    bad = ~np.isfinite(X).reshape(len(X), -1).all(axis=1)
+    if bad.any():
+        raise InputError(
+            f"X must be finite: sample {int(np.argmax(bad))} (of {int(bad.sum())}) holds NaN or infinity; drop or fill it"
+        )
+
 
 _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax")
 

@@ -22,7 +22,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
 from marginopt.solvers.zero_one import algorithm
-from marginopt.solvers.zero_one.distributed import batch_size, conflict_engine, conflict_proof, engine
+from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size, engine
 
 #: Anything, in place of a field of an outcome.
 ODD: tuple[Any, ...] = (

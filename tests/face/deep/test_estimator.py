@@ -303,7 +303,7 @@ def test_nan_from_the_encoder_in_a_later_batch_is_our_error(blobs: tuple) -> Non
 
 
 def test_auto_takes_a_gpu_where_pytorch_sees_one(blobs: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    from marginopt.deep.samples import resolve_device
+    from marginopt.deep.estimator import resolve_device
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert resolve_device("auto").type == "cuda"

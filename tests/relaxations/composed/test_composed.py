@@ -248,7 +248,7 @@ def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
     """x^α at feasible points of a form with an equation, an integer that is no binary, and a quadratic objective."""
     import itertools as it
 
-    from marginopt.relaxations.composed.moments import moment_form
+    from marginopt.relaxations.composed.form_reductions import moment_form
 
     model = mo.Margin(*points(3, 2), "zero-one", weights=0.7, domain=margin.Integers(-2, 2), subject_to=mo.fixed({2: 1.0}))
     form = model.form
@@ -267,7 +267,7 @@ def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
 
 
 def test_a_violated_triangle_is_found_and_none_at_binaries() -> None:
-    from marginopt.relaxations.composed.triangles import all_triangles, violated_triangles
+    from marginopt.relaxations.composed.form_reductions import all_triangles, violated_triangles
 
     assert all_triangles(5).shape == (40, 4)
     binary, half = np.arange(3), np.full(3, 0.5)

@@ -8,8 +8,7 @@ import pytest
 
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
 from marginopt.relaxations.report.gaps import Interval
-from marginopt.relaxations.report.pictures.gaps import gap_against_seconds, gap_bars
-from marginopt.relaxations.report.pictures.sweeps import against
+from marginopt.relaxations.report.pictures.gallery import against, gap_against_seconds, gap_bars
 from marginopt.relaxations.report.tables.column import Column, shown
 
 _M = "M is below its smallest value proved valid at 3 of 3 points"

@@ -17,7 +17,7 @@ from marginopt.errors import DataError, InputError
 from marginopt.models.statement import typeset
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
 from marginopt.relaxations.report.formats import format_of, formats
-from marginopt.relaxations.report.pictures.gaps import gap_bars
+from marginopt.relaxations.report.pictures.gallery import gap_bars
 from marginopt.relaxations.report.pictures.losses import loss_functions
 from marginopt.relaxations.report.tables.listing import report_tables
 

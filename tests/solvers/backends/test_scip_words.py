@@ -13,7 +13,7 @@ import pytest
 from marginopt.errors import SolverError
 from marginopt.models import Block, StandardForm, Zero
 from marginopt.models.program.form import Constraint
-from marginopt.solvers.backends.scip_output import unheard
+from marginopt.solvers.backends.scip import unheard
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 

@@ -11,8 +11,7 @@ from marginopt.errors import InputError
 from marginopt.models import BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers import Status
 from marginopt.solvers.box import BoxDescent, box_minimum
-from marginopt.solvers.box.descent import make_state
-from marginopt.solvers.box.interior import interior_point
+from marginopt.solvers.box.descent import interior_point, make_state
 from marginopt.solvers.box.newton import newton_steps
 
 

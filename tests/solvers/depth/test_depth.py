@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 import marginopt as mo
-from marginopt.solvers.depth import depth as module, exact
+from marginopt.solvers.depth import depth as exact, depth as module
 
 
 def by_programs(X: np.ndarray, z: np.ndarray) -> int:

@@ -20,7 +20,7 @@ import pytest
 from marginopt.errors import LicenceError, MissingPackageError
 from marginopt.models import ConicSVM, HingeSVM, Model, ZeroOneSVM
 from marginopt.solvers.backends import mosek as mosek_backend
-from marginopt.solvers.backends.gurobi_licence import find_licence
+from marginopt.solvers.backends.gurobi import find_licence
 from marginopt.solvers.path import path
 from marginopt.solvers.records.licence import LicenceState
 from marginopt.solvers.records.options import Options

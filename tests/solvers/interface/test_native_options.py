@@ -17,7 +17,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
-from marginopt.solvers.backends.cvxpy_options import implied_bound, known_names, settings_of
+from marginopt.solvers.backends.cvxpy import implied_bound, known_names, settings_of
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_misses
 from marginopt.solvers.interface.solver import Solver

@@ -11,7 +11,7 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers.certification.natural_units import natural_units, objective_scale
+from marginopt.solvers.certification.certificate import natural_units, objective_scale
 
 REGULARISERS = [margin.SquaredNorm(0.7), margin.ElasticNet(0.2, 0.3), margin.L1(0.5), margin.GroupL1((0, 1, 1), 0.4)]
 

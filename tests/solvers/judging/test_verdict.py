@@ -13,8 +13,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.models.bare_form import BareForm
-from marginopt.solvers.certification.certificate import Certificate
-from marginopt.solvers.certification.natural_units import objective_scale
+from marginopt.solvers.certification.certificate import Certificate, objective_scale
 from marginopt.solvers.certification.verdict import ZERO, big_m_exceeds_tolerance, verdict
 from marginopt.solvers.certification.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer

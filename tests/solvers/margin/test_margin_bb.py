@@ -16,7 +16,7 @@ from marginopt.errors import InputError
 from marginopt.models.margin_view import Corners, MarginProblem
 from marginopt.solvers import Options, Status
 from marginopt.solvers.margin import MarginBB, loops
-from marginopt.solvers.margin.rotated import rotated
+from marginopt.solvers.margin.algorithm import rotated
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -20,8 +20,8 @@ from marginopt.solvers.scoring.check.data import LoggedScoringProblem
 from marginopt.solvers.scoring.check.node import CheckedNode
 from marginopt.solvers.scoring.check.pairs import LoggedMultipliers as Checked
 from marginopt.solvers.scoring.multipliers import Box, Scores
-from marginopt.solvers.scoring.pairs import PairProgram
 from marginopt.solvers.scoring.reduced import reduce_problem
+from marginopt.solvers.scoring.search import PairProgram
 
 from .test_exact import drawn, enumerated, solved
 from .test_proof import sealed

@@ -13,8 +13,7 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precompute
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import BoxSMO
-from marginopt.solvers.simplex.smo.box import into_box
-from marginopt.solvers.simplex.smo.box_order import OrderedGram
+from marginopt.solvers.simplex.smo.box import OrderedGram, into_box
 from marginopt.solvers.solve import solve_problem
 
 

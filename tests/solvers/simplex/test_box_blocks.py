@@ -16,8 +16,7 @@ from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import BoxSMO
-from marginopt.solvers.simplex.smo.box_blocks import CALM, block_round
-from marginopt.solvers.simplex.smo.box_state import restored
+from marginopt.solvers.simplex.smo.box import CALM, block_round, restored
 from marginopt.solvers.solve import solve_problem
 
 

@@ -15,9 +15,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO, AutoSimplex
 from marginopt.solvers.simplex.newton import lowrank_start as module
-from marginopt.solvers.simplex.newton.expansion import expansion
-from marginopt.solvers.simplex.newton.lowrank import LowRank
-from marginopt.solvers.simplex.newton.lowrank_start import lowrank_applies, lowrank_start
+from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start
 from marginopt.solvers.simplex.newton.triangle import Triangle
 from marginopt.solvers.solve import solve_problem
 

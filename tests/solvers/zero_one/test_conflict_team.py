@@ -14,7 +14,7 @@ from data import clouds
 
 import marginopt as mo
 from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.distributed import batch_size, conflict_engine, conflict_proof
+from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size
 from marginopt.solvers.zero_one.engines import passes
 
 

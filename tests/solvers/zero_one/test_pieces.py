@@ -29,7 +29,7 @@ from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.distributed import batch_size, checkpoint as files, engine as subtrees
+from marginopt.solvers.zero_one.distributed import checkpoint as files, dispatcher as batch_size, engine as subtrees
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.box_pool import grown
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes

@@ -9,7 +9,7 @@ from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.zero_one import ZeroOneBB, schedule as module
+from marginopt.solvers.zero_one import ZeroOneBB, algorithm as module
 from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
 
 
