@@ -24,7 +24,7 @@ TEXTS = {
     "src/marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
     "src/marginopt/deep/estimator.py": "a user's 'name:part' of a data set",
     "src/marginopt/display.py": "signs in names that a screen obeys and does not show",
-    "models/changes/changed_model.py": "labels of a user's form, CVXPY's printed rows, and a name that has the change's words already",
+    "models/changes/changed_model.py": "labels of a user's form, printed rows of CVXPY, names that have the change's words",
     "models/formulations/margin/model.py": "the module of an object that is no part, which may be CVXPY's",
     "models/formulations/max_min.py": "a user's 'log-gamma'",
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",

@@ -64,7 +64,7 @@ def test_a_row_cuts_the_optimum_off_as_it_does_in_cvxpy(name: str) -> None:
     problem = model.to_cvxpy()
     block = labelled_variables(problem)[label]
     # a row on a free intercept: the form's optimum is found, and the form's M are not known to hold for the problem
-    assert after.status is (mo.Status.INACCURATE if changed.level == -np.inf else mo.Status.OPTIMAL)
+    assert after.status is (mo.Status.INACCURATE if changed.cutoff == -np.inf else mo.Status.OPTIMAL)
     assert after.objective == pytest.approx(theirs(model, [cp.abs(block[j]) <= 0.8 * top], problem), rel=2e-5, abs=1e-6)
     worse = before.objective - after.objective if model.form.maximise else after.objective - before.objective
     assert worse > 1e-6

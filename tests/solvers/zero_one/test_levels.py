@@ -69,7 +69,7 @@ def test_logs_with_levels_are_accepted(logged):
 
 def test_levels_save_nodes(logged, monkeypatch):
     model, _, result = logged
-    monkeypatch.setattr("marginopt.solvers.zero_one.reduced.Reduced.step", 0.0)
+    monkeypatch.setattr("marginopt.solvers.zero_one.reduced.ReducedZeroOneProblem.step", 0.0)
     without = mo.solve(model, "zero-one-bb", engine="boxes", threads=1)
     assert without.nodes > result.nodes
     assert without.bound == pytest.approx(result.bound, rel=2e-6)
