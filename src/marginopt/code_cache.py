@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from functools import partial
 from typing import Any, ClassVar, TypeVar, cast, final
 
 import numba as nb
@@ -49,7 +50,16 @@ class CodeCache:
         # Numba unpickles an index before it looks whether that is fresh: one of other sources may name classes that are gone, so
         # it counts as another version's, which is not read.
         file._version = f"{file._version} {file._source_stamp!r}"
+        file._load_index = partial(_loaded_index, file._load_index)
         return True
+
+
+def _loaded_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """Return Numba's index of kept code; empty where it names a class or module of an earlier version of the package."""
+    try:
+        return load()
+    except (ImportError, AttributeError):
+        return {}
 
 
 def kept(fastmath: Set[str]) -> Callable[[F], F]:

@@ -77,6 +77,21 @@ def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) 
             assert said(started(package, say, NUMBA_CACHE_DIR=cache)) == (2.0, hits)
 
 
+def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path) -> None:
+    """As after an update that moves the record that a loop reads to another module, where the loop's own file is all that counts."""
+    (package / "alone.py").write_text(
+        "from pathlib import Path\nfrom marginopt.solvers.interface.numba_flags import FAST, Loops\nloops = Loops(FAST)\n"
+    )
+    (package / "caller.py").write_text("from .alone import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n")
+    cache = str(package.parent / "cache")
+    for module in ("before", "after"):
+        (package / f"{module}.py").write_text(STATE.format(name="State"))
+        say = f"from kernels.{module} import State; " + SAY.replace("run(1.0)", "run(State(1.0))")
+        for hits in (0, 1):
+            assert said(started(package, say, NUMBA_CACHE_DIR=cache)) == (2.0, hits)
+        (package / f"{module}.py").unlink()
+
+
 def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
     said(started(package))
     assert [path.name.split("-")[0] for path in package.rglob("*.nbi")] == ["caller.run"]
