@@ -78,7 +78,7 @@ def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) 
 
 
 def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path) -> None:
-    """As after an update that moves the record that a loop reads to another module, where the loop's own file is all that counts."""
+    """As after an update that moves a record to another module, where only the file of the loop itself counts."""
     (package / "alone.py").write_text(
         "from pathlib import Path\nfrom marginopt.solvers.interface.numba_flags import FAST, Loops\nloops = Loops(FAST)\n"
     )
