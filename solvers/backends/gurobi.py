@@ -235,14 +235,14 @@ def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: An
         elif where == codes.MIPSOL:
             best = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
             recorder.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
-        elif where == codes.MIP and recorder.due():
+        elif where == codes.MIP and time.perf_counter() >= recorder.next_row:
             left = int(ask(codes.MIP_NODLFT))
             recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
         elif where == codes.BARRIER:
             primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
             residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
             recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
-        elif where == codes.SIMPLEX and recorder.due():
+        elif where == codes.SIMPLEX and time.perf_counter() >= recorder.next_row:
             recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
     if recorder.stopped:
         model.terminate()

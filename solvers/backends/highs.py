@@ -326,7 +326,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
 
     def node(event: Any, *, found: bool) -> None:
         with recorder.guarded():
-            if found or recorder.due():
+            if found or time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 step = "incumbent" if found else "node"
                 recorder.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
@@ -334,7 +334,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
 
     def iteration(event: Any) -> None:
         with recorder.guarded():
-            if recorder.due():
+            if time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none yet
                 recorder.see(steps, np.nan, np.nan, step="simplex or barrier")

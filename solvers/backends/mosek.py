@@ -211,12 +211,12 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, lon
     """MOSEK's callback: new incumbents, nodes every 50 ms, iterations of the interior point; non-zero stops."""
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
     with recorder.guarded():
-        if code == kinds.new_int_mio or (code == kinds.im_mio and recorder.due()):
+        if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
             found = whole[mosek.iinfitem.mio_num_int_solutions] > 0
             best = real[numbers.mio_obj_int] if found else np.nan
             nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
             recorder.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
-        elif code == kinds.intpnt and recorder.due():
+        elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
             iterations = int(whole[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]

@@ -345,7 +345,7 @@ def _watch(model: Any) -> Any:
         def eventexec(self, event: Any) -> None:
             """Pass the state on, where there is news: nodes come by the thousand."""
             found = event.getType() == kind_of.BESTSOLFOUND
-            if found or self.recorder.due():
+            if found or time.perf_counter() >= self.recorder.next_row:
                 self.tell("incumbent" if found else "node")
             if self.recorder.stopped:
                 self.model.interruptSolve()

@@ -57,6 +57,9 @@ class Recorder:
         Whether the user's callback asked to stop (or raised an error inside `guarded`).
     last : TraceRow
         The latest row, whether it was kept or not.
+    next_row : float
+        The time of `time.perf_counter` from which a row without a new incumbent is wanted. Callbacks that are called by the
+        thousand compare with it before they call anything.
     """
 
     def __init__(self, name: str, options: Options) -> None:
@@ -69,6 +72,7 @@ class Recorder:
         self._error: BaseException | None = None
         self.stopped = False
         self.last = TraceRow(0, -np.inf, float("nan"))
+        self.next_row = -np.inf
 
     def start(self) -> None:
         """Set the clock to zero: the solve begins."""
@@ -78,10 +82,6 @@ class Recorder:
     def seconds(self) -> float:
         """Since the start."""
         return time.perf_counter() - self._start
-
-    def due(self) -> bool:
-        """Return whether a row without a new incumbent is wanted now; asked first by callbacks that are called often."""
-        return time.perf_counter() - self._start - self.last.seconds >= _EVERY
 
     def measured(self, now: Measure) -> bool:
         """Record where the run stands.
@@ -93,6 +93,7 @@ class Recorder:
         """
         seconds = self.seconds
         self.last = TraceRow(now.iteration, seconds, float(now.objective), float(now.bound), now.active, now.columns, now.step)
+        self.next_row = self._start + seconds + _EVERY
         if now.checkpoint:
             self._keep(self.last)
         if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
