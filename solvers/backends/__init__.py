@@ -1,1 +1,1 @@
-"""Off-the-shelf solvers, one file each; the registry finds them by looking."""
+"""Off-the-shelf solvers, one file each; the registry imports every file of this folder."""

@@ -43,32 +43,33 @@ _STATUS = {
     "Unsolved": Status.FAILED,
 }
 
-#: Seconds for each non-zero of P and the rows until the first iteration looks at the clock (semidefinite forms of 1,500 points).
+#: Seconds for each non-zero of P and the rows until the first iteration checks the time limit (semidefinite forms of 1,500
+#: points).
 _SET_UP = 1e-6
 
-#: Multiples of the native tolerance, of which the tolerance asked for is a hundred, at which a relative gap is good enough.
+#: Accepted relative gap, in multiples of the native tolerance, which is a hundredth of the requested one.
 _ENOUGH = 10.0
-#: The least gap beside the objective's terms, and residual, that a second solve is asked for.
+#: The least gap relative to the objective's terms, and the least residual, that a second solve requests.
 _GAP, _FEASIBLE = 1e-13, 1e-12
 
-#: Violation of a cone or of the dual equations, beside the data, from which on the objective is solved again in another scale.
+#: Violation of a cone or of the dual equations, relative to the data, from which the objective is solved again in another scale.
 _FAULT = 1e-6
-#: That scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
+#: The other scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
 _SCALE = 1e5
-#: The setting of the factorisation, and the one that has no threads.
+#: The setting of the factorisation, and its value without threads.
 _FACTORISATION, _SINGLE = "direct_solve_method", "qdldl"
 
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
 
 def _locked(form: StandardForm) -> float:
-    """Seconds of setting up and of one factorisation."""
+    """Return the seconds of setting up and of one factorisation."""
     P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
     return _SET_UP * (P + form.rows_matrix()[0].nnz)
 
 
 class Clarabel(Backend):
-    """Clarabel reads A x + s = b, s in K: here A = -F, b = g, and its z is ours. It has no warm start."""
+    """Clarabel, which reads A x + s = b, s in K: here A = -F, b = g, and its z has our sign. It has no warm start."""
 
     info = SolverInfo(
         name="clarabel",
@@ -86,16 +87,20 @@ class Clarabel(Backend):
     )
 
     def pools_threads(self, options: Options) -> bool:
-        """Return whether the user chose a factorisation with a pool of threads; in forks QDLDL, without one, is the default."""
+        """Return whether the user chose a factorisation with a thread pool. The default QDLDL has no pool and is safe
+        in forks.
+        """
         return options.native.get(_FACTORISATION, _SINGLE) != _SINGLE
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with the native tolerances two orders below the gap asked for."""
+        """Solve with a native tolerance two orders below the requested gap."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin, rescale=True)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Update P, q, A and b in place where their non-zeros stay where they are; equilibration is the first form's."""
+        """Update P, q, A and b in place if their sparsity patterns are the same; the equilibration stays that of the
+        first form.
+        """
         begin = time.perf_counter()
         parts = kept.updates(form, ALL_PARTS)
         if parts is None:
@@ -116,7 +121,7 @@ class Clarabel(Backend):
         return self._solve(kept.native, form, options, begin)
 
     def _build(self, form: StandardForm, options: Options, *, updates: bool = False) -> Any:
-        """A native solver; ``updates`` leaves out presolve and chordal decomposition, which would forbid them."""
+        """Return a native solver. ``updates`` turns off presolve and chordal decomposition, which forbid updates."""
         import clarabel
 
         settings = self._settings(clarabel, options)
@@ -133,8 +138,8 @@ class Clarabel(Backend):
         with interrupt_flag() as flag:
             solution = run_with_timeout(lambda: self._best(solver, recorder, flag, form, options, begin, rescale), options, begin)
         solved = time.perf_counter()
-        word, iterations = solution.status, solution.iterations
-        status = _STATUS.get(word, Status.FAILED)
+        native_status, iterations = solution.status, solution.iterations
+        status = _STATUS.get(native_status, Status.FAILED)
         x, z = solution.x, solution.z
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -142,7 +147,7 @@ class Clarabel(Backend):
         trace = recorder.end(iterations, None if ray else objective, None if ray else bound)
         return Answer(
             status=status,
-            native_status=word,
+            native_status=native_status,
             values=None if ray or not np.isfinite(x).all() else form.split(x),
             multipliers=None if ray or not np.isfinite(z).all() else multipliers,
             objective=None if ray else objective,
@@ -166,15 +171,22 @@ class Clarabel(Backend):
         begin: float,
         rescale: bool,
     ) -> _Solution:
-        """The solution; where it misses cones or dual equations of a linear objective, the better one of two scales of it."""
+        """Return the solution. If it violates cones or dual equations of a linear objective, solve in another scale and return
+        the better one.
+        """
         first = _Solution.of(*_refined(solver, recorder, flag, form.r, options, begin))
-        left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
-        stopped = recorder.stopped or flag.is_set() or (left is not None and left <= 0.0) or options.iteration_limit is not None
-        own = any(name.startswith("tol_") for name in options.native)
+        seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
+        stopped = (
+            recorder.stopped
+            or flag.is_set()
+            or (seconds_left is not None and seconds_left <= 0.0)
+            or options.iteration_limit is not None
+        )
+        has_tolerance = any(name.startswith("tol_") for name in options.native)
         solved = first.status in ("Solved", "AlmostSolved")
-        if not rescale or stopped or own or not solved or form.quadratic is not None or first.fault(form) <= _FAULT:
+        if not rescale or stopped or has_tolerance or not solved or form.quadratic is not None or first.fault(form) <= _FAULT:
             return first
-        scaled = self._build(form.replace(q=_SCALE * form.q), replace(options, time_limit=left))
+        scaled = self._build(form.replace(q=_SCALE * form.q), replace(options, time_limit=seconds_left))
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
         better = second.status in ("Solved", "AlmostSolved") and second.fault(form) < first.fault(form)
@@ -186,7 +198,7 @@ class Clarabel(Backend):
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
         settings.tol_gap_rel = settings.tol_feas = tol
-        # either gap ends the run: an absolute one must not pass for a relative one on small objectives
+        # either gap ends the run: an absolute gap must not count as a relative one for small objectives
         settings.tol_gap_abs = 1e-4 * tol
         if options.time_limit is not None:
             settings.time_limit = options.time_limit
@@ -217,7 +229,7 @@ class _Solution:
         return cls(str(native.status), x, z, float(native.obj_val) / scale, float(native.obj_val_dual) / scale, iterations)
 
     def fault(self, form: StandardForm) -> float:
-        """The largest violation of a cone by F x + g or by z, or of F'z = q, beside the sizes of g and q."""
+        """Return the largest violation of a cone by F x + g or by z, or of F'z = q, relative to the sizes of g and q."""
         if not (np.isfinite(self.x).all() and np.isfinite(self.z).all()):
             return np.inf
         residual, primal, dual = form.q.copy(), 0.0, 0.0
@@ -234,29 +246,36 @@ class _Solution:
 def _refined(
     solver: Any, recorder: Recorder, flag: threading.Event, constant: float, options: Options, begin: float
 ) -> tuple[Any, int]:
-    """The solution and all iterations. Clarabel's gap is relative to 1 where the objective is smaller: such an optimum is solved
-    again at a gap that is relative to it, by the same factorisations, and the better of the two counts.
+    """Return the solution and the number of all iterations, with a gap relative to the objective.
+
+    Clarabel's gap is relative to 1 if the objective is smaller. Such a form is solved again with a smaller tolerance and the same
+    factorisations, and the better solution is returned.
     """
     first = _solve(solver, recorder, flag, constant)
-    done = int(first.iterations)
+    first_iterations = int(first.iterations)
     before, finer = solver.get_settings(), solver.get_settings()
     tol, size, value = finer.tol_gap_rel, abs(first.obj_val), abs(first.obj_val + constant)
-    left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
-    stopped = recorder.stopped or flag.is_set() or (left is not None and left <= 0.0) or done >= finer.max_iter
-    own = any(name.startswith("tol_") for name in options.native)
-    if own or stopped or str(first.status) != "Solved" or value == 0.0 or _apart(first) <= _ENOUGH * tol * value:
-        return first, done
+    seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
+    stopped = (
+        recorder.stopped
+        or flag.is_set()
+        or (seconds_left is not None and seconds_left <= 0.0)
+        or first_iterations >= finer.max_iter
+    )
+    has_tolerance = any(name.startswith("tol_") for name in options.native)
+    if has_tolerance or stopped or str(first.status) != "Solved" or value == 0.0 or _apart(first) <= _ENOUGH * tol * value:
+        return first, first_iterations
     finer.tol_gap_rel = max(tol * value, _GAP * size) / max(1.0, size)
     finer.tol_gap_abs = 1e-2 * finer.tol_gap_rel
     finer.tol_feas = max(tol * min(value, 1.0) ** 0.5, _FEASIBLE)
-    finer.max_iter -= done
-    if left is not None:
-        finer.time_limit = left
+    finer.max_iter -= first_iterations
+    if seconds_left is not None:
+        finer.time_limit = seconds_left
     solver.update(settings=finer)
-    second = _solve(solver, recorder, flag, constant, done)
+    second = _solve(solver, recorder, flag, constant, first_iterations)
     solver.update(settings=before)
     better = str(second.status) in ("Solved", "AlmostSolved") and _apart(second) < _apart(first)
-    return second if better else first, done + int(second.iterations)
+    return second if better else first, first_iterations + int(second.iterations)
 
 
 def _apart(solution: Any) -> float:
@@ -264,7 +283,7 @@ def _apart(solution: Any) -> float:
 
 
 def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: float, done: int = 0, scale: float = 1.0) -> Any:
-    """Solve under the termination callback: a row for each iteration; the user's callback or Ctrl-C ends the solve."""
+    """Solve under the termination callback: each iteration adds a row; the user's callback or Ctrl-C ends the solve."""
 
     def watch(info: Any) -> bool:
         with recorder.guarded():
@@ -279,18 +298,20 @@ def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: flo
 
 @functools.cache
 def _known(settings: Any) -> tuple[str, ...]:
-    """Names of the settings."""
+    """Return the names of the settings."""
     made = settings()
     return tuple(name for name in dir(made) if not (name.startswith("_") or callable(getattr(made, name))))
 
 
 def _objective(form: StandardForm) -> sp.csc_matrix:
-    """The upper triangle of P."""
+    """Return the upper triangle of P."""
     return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
 
 
 def _cones(clarabel: Any, c: Constraint) -> list[Any]:
-    """One native cone for a linear stack, one for each cone of a second-order or PSD stack (svec order is ours)."""
+    """Return one native cone for a linear stack, one for each cone of a second-order or PSD stack (svec has the same order in
+    Clarabel).
+    """
     if isinstance(c.cone, Zero):
         return [clarabel.ZeroConeT(c.rows)]
     if isinstance(c.cone, Nonnegative):

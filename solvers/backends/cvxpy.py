@@ -1,6 +1,6 @@
-"""Every solver that CVXPY reaches and that has no file of its own here: ``cvxpy:<name>``.
+"""Solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
-Nothing is listed by hand: names, cones and integrality come from CVXPY's own records of its interfaces.
+Names, cones and integrality come from CVXPY's records of its interfaces, so a new interface needs no entry here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..records.status import Status
 
 __all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 
-# Names of the common options in the interfaces of CVXPY, which has no names of its own.
+# Names of the common options in CVXPY's interfaces; CVXPY has no names of its own.
 
 #: Names as paths of keys.
 _TOLERANCES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -53,7 +53,7 @@ _TIME: Mapping[str, tuple[str, ...]] = {
     "GLPK_MI": ("tm_lim",),
     "CBC": ("maximumSeconds",),
 }
-#: Interfaces that count time in whole milliseconds, and take their default for what is no whole number.
+#: Interfaces that count time in whole milliseconds and use their default for other numbers.
 _MILLISECONDS = frozenset({"GLPK", "GLPK_MI"})
 _ITERATIONS: Mapping[str, tuple[str, ...]] = {
     "CLARABEL": ("max_iter",),
@@ -62,8 +62,8 @@ _ITERATIONS: Mapping[str, tuple[str, ...]] = {
     "CVXOPT": ("max_iters",),
     "QOCO": ("max_iters",),
 }
-#: Interfaces that search until nothing better is left and tell no bound: what they take for nothing, with its default, as a share
-#: of the objective f and of 1 + |f|.
+#: Interfaces that search to the end and report no bound: the option for the improvement that they ignore, with its default, as a
+#: share of the objective f and of 1 + |f|.
 _LEFT: Mapping[str, tuple[tuple[str, float], tuple[str, float]]] = {"GLPK_MI": (("mip_gap", 0.0), ("tol_obj", 1e-7))}
 _GLPK = frozenset(
     {"msg_lev", "meth", "pricing", "r_test", "tol_bnd", "tol_dj", "tol_piv"}
@@ -73,7 +73,7 @@ _GLPK_MI = frozenset(
     {"msg_lev", "br_tech", "bt_tech", "pp_tech", "fp_heur", "gmi_cuts", "mir_cuts", "cov_cuts", "clq_cuts"}
     | {"tol_int", "tol_obj", "mip_gap", "tm_lim", "out_frq", "out_dly", "presolve", "binarize"}
 )
-#: Further names of interfaces that do not refuse what they do not know, from their documentation.
+#: Further options, from the documentation, of interfaces that ignore unknown names.
 _FURTHER: Mapping[str, frozenset[str]] = {
     "CVXOPT": frozenset({"kktsolver", "refinement"}),
     "GLPK": frozenset({"glpk"}),
@@ -84,13 +84,13 @@ INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 
 
 def known_names(name: str) -> frozenset[str]:
-    """The option names of this interface that are known here."""
+    """Return the option names of this interface that are listed here."""
     paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
     return frozenset(path[0] for path in paths) | _FURTHER.get(name, frozenset())
 
 
 def tight(name: str) -> dict[str, Any]:
-    """Tolerances of this interface, small."""
+    """Return small tolerances for this interface."""
     settings: dict[str, Any] = {}
     for path in _TOLERANCES.get(name, ()):
         _put(settings, path, 1e-8)
@@ -98,7 +98,7 @@ def tight(name: str) -> dict[str, Any]:
 
 
 def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> tuple[dict[str, Any], frozenset[str]]:
-    """Keyword arguments for the interface, and which common options found a place among them.
+    """Return the keyword arguments of the interface, and the common options that they cover.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
         CVXPY's.
     options : Options
     default : float
-        The solver's tolerance where none is given.
+        The solver's default tolerance.
     mixed : bool
-        Whether there are integers: the tolerance is that of the gap then.
+        Whether there are integers: the tolerance is then that of the gap.
     """
-    tol, settings, taken = options.tolerance(default), dict[str, Any](), set()
+    tol, settings, covered = options.tolerance(default), dict[str, Any](), set()
     if mixed:
         if name in _MIP_GAP:
             _put(settings, _MIP_GAP[name], tol)
@@ -122,19 +122,19 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     for option, table in (("time_limit", _TIME), ("iteration_limit", _ITERATIONS)):
         value = getattr(options, option)
         if value is not None and name in table:
-            whole = option == "time_limit" and name in _MILLISECONDS
-            _put(settings, table[name], math.ceil(1e3 * min(value, 2e6)) if whole else value)
-            taken.add(option)
+            in_milliseconds = option == "time_limit" and name in _MILLISECONDS
+            _put(settings, table[name], math.ceil(1e3 * min(value, 2e6)) if in_milliseconds else value)
+            covered.add(option)
     for key, value in options.native.items():
-        inner = settings.get(key, {})  # copied: interfaces add to what they are given
+        inner = settings.get(key, {})  # copied: interfaces change the mappings that they receive
         settings[key] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
-    return settings, frozenset(taken)
+    return settings, frozenset(covered)
 
 
 def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> float | None:
-    """Return the bound that an interface without bounds claims with the word "optimal" for integers; None where it is not known.
+    """Return the bound that an interface without bounds implies by "optimal" for integers; None if no bound is implied.
 
-    GLPK cuts off what is better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
+    GLPK cuts off points that are better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
     """
     if name not in _LEFT:
         return None
@@ -149,10 +149,10 @@ def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     settings[path[-1]] = value
 
 
-#: Inaccurate answers and errors count as a time limit where the time that was allowed has passed.
+#: Inaccurate answers and errors count as a time limit if the time limit has passed.
 _STATUS = {
     "optimal": Status.OPTIMAL,
-    "optimal_inaccurate": Status.OPTIMAL,  # a claim: the certificate judges it
+    "optimal_inaccurate": Status.OPTIMAL,  # a claim, which the certificate checks
     "user_limit": Status.ITERATION_LIMIT,
     "infeasible": Status.INFEASIBLE,
     "infeasible_inaccurate": Status.STALLED,
@@ -166,46 +166,46 @@ _UNSURE = ("optimal_inaccurate", "user_limit", "solver_error")
 #: Modules whose libraries may wait for threads that a forked process does not have.
 _THREADS_OF = {"SCIPY": "scipy"}
 
-#: CVXPY's cones by name, and what they are here; every interface takes linear ones.
+#: Features by CVXPY's cone names; every interface takes linear cones.
 _CONES = {"SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD}
 
 
 class CvxpySolver(Backend):
-    """One solver of CVXPY's; the form goes through `models.export.native.cvxpy`."""
+    """A solver of CVXPY; `models.export.native.cvxpy` translates the form."""
 
     native_name: ClassVar[str]
 
     def version(self) -> str:
-        """Version of the solver's own package where one has its name, and of CVXPY."""
-        cvxpy, own = f"cvxpy {version_of('cvxpy')}", installed_version(self.native_name.lower())
-        return cvxpy if own is None else f"{own} ({cvxpy})"
+        """Return the versions of the solver's own package, if one has its name, and of CVXPY."""
+        cvxpy, solver_version = f"cvxpy {version_of('cvxpy')}", installed_version(self.native_name.lower())
+        return cvxpy if solver_version is None else f"{solver_version} ({cvxpy})"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Canonicalise (that is build time), solve, read values and dual values by label."""
+        """Canonicalise (counted as build time), solve, and read values and dual values by label."""
         begin = time.perf_counter()
         problem = with_stated_bounds(to_cvxpy(form))
-        settings, taken = self._settings(form, options)
+        settings, covered = self._settings(form, options)
         with self._refusals(options):
             data, chain, inverse = problem.get_problem_data(self.native_name, solver_opts=settings)
             loaded = time.perf_counter()
             raw = chain.solve_via_data(problem, data, warm_start=False, verbose=options.verbose, solver_opts=settings)
             solved = time.perf_counter()
-            word = _unpacked(problem, raw, chain, inverse)
-        status = _STATUS.get(word, Status.FAILED)
-        if word in _UNSURE and options.time_limit is not None and solved - loaded >= options.time_limit:
+            native_status = _unpacked(problem, raw, chain, inverse)
+        status = _STATUS.get(native_status, Status.FAILED)
+        if native_status in _UNSURE and options.time_limit is not None and solved - loaded >= options.time_limit:
             status = Status.TIME_LIMIT
         values = {label: variable.value for label, variable in labelled_variables(problem).items()}
-        x = _point(form, values) if word in ("optimal", "optimal_inaccurate", "user_limit") else None
+        x = _point(form, values) if native_status in ("optimal", "optimal_inaccurate", "user_limit") else None
         duals = None if x is None or form.integer.any() else multipliers(form, problem)
         stats = problem.solver_stats
         extra = stats.extra_stats if stats is not None and isinstance(stats.extra_stats, Mapping) else {}
         bound, nodes = extra.get("mip_dual_bound"), extra.get("mip_node_count")
         mixed = bool(form.integer.any())
-        if mixed and bound is None and x is not None and word == "optimal":
+        if mixed and bound is None and x is not None and native_status == "optimal":
             bound = implied_bound(self.native_name, settings, form.objective(x) - form.r)
         return Answer(
             status=status,
-            native_status=word,
+            native_status=native_status,
             values=None if x is None else form.split(x),
             multipliers=None if duals is None else duals[0],
             reduced=None if duals is None else duals[1],
@@ -215,27 +215,27 @@ class CvxpySolver(Backend):
             iterations=int(stats.num_iters) if stats is not None and stats.num_iters is not None else None,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, taken),
+            details=not_taken(options, covered),
         )
 
     @contextmanager
     def _refusals(self, options: Options) -> Iterator[None]:
-        """Turn the interface's exceptions into ours; its warnings say no more than the status."""
+        """Translate errors of the interface into ours and drop its warnings, which repeat the status."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.filterwarnings("error", message="(Unknown solver|Unrecognized) options")  # SciPy's way of refusing them
+            warnings.filterwarnings("error", message="(Unknown solver|Unrecognized) options")  # SciPy
             try:
                 yield
             except Exception as error:
                 if options.native:
-                    known = known_names(self.native_name)
-                    hints = "".join(near_misses(option, known) for option in options.native if option not in known)
-                    said = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
-                    raise InputError(said) from error
+                    names = known_names(self.native_name)
+                    hints = "".join(near_misses(option, names) for option in options.native if option not in names)
+                    message = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
+                    raise InputError(message) from error
                 raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
 
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
-        """Keyword arguments for the interface, and which common options found a place among them."""
+        """Return the keyword arguments of the interface, and the common options that they cover."""
         name = self.native_name
         if options.native and _swallows_unknown(name):
             check_native(self.info.name, options.native, known_names(name))
@@ -246,9 +246,9 @@ class CvxpySolver(Backend):
 
 
 def discover() -> tuple[Backend, ...]:
-    """One solver for each that CVXPY finds installed and that has no file in this folder.
+    """Return one solver for each installed CVXPY interface that has no file in this folder.
 
-    Those that read quadratic programs only and that qpsolvers reaches as well are left to it.
+    Quadratic-only interfaces that qpsolvers reaches as well are omitted.
     """
     try:
         import cvxpy
@@ -261,12 +261,12 @@ def discover() -> tuple[Backend, ...]:
     quadratic = {solver.info.name for solver in reached_by_qpsolvers()}
     installed = cvxpy.installed_solvers()  # type: ignore[no-untyped-call]
     names = [name for name in installed if name.lower() not in direct]
-    found = [solver for solver in map(of_name, names) if solver is not None]
-    return tuple(s for s in found if s.info.reads - {Feature.QUADRATIC} or s.native_name.lower() not in quadratic)
+    solvers = [solver for solver in map(of_name, names) if solver is not None]
+    return tuple(s for s in solvers if s.info.reads - {Feature.QUADRATIC} or s.native_name.lower() not in quadratic)
 
 
 def of_name(name: str) -> CvxpySolver | None:
-    """The solver that CVXPY calls so; None where it is one for nonlinear programs only."""
+    """Return the solver with this CVXPY name; None if it solves nonlinear programs only."""
     from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
     conic, quadratic = SOLVER_MAP_CONIC.get(name), SOLVER_MAP_QP.get(name)
@@ -291,7 +291,7 @@ def of_name(name: str) -> CvxpySolver | None:
 
 
 def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:
-    """Return the features that an interface reads, alone and together with integers, from CVXPY's record of it."""
+    """Return the features that an interface reads, alone and together with integers, from CVXPY's record."""
     alone: set[Feature] = set()
     mixed: set[Feature] = set()
     if conic is not None:
@@ -310,7 +310,7 @@ def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[fro
 
 @functools.cache
 def _swallows_unknown(name: str) -> bool:
-    """Return whether an interface takes a nonsense option beside good ones without a word; tried on a program in one variable."""
+    """Return whether an interface ignores an unknown option silently; tested on a program in one variable."""
     import cvxpy
 
     settings = {"marginopt_has_no_such_option": 1, **tight(name)}
@@ -320,13 +320,13 @@ def _swallows_unknown(name: str) -> bool:
         warnings.simplefilter("error")
         try:
             problem.solve(solver=name, **settings)  # type: ignore[no-untyped-call]
-        except Exception:  # noqa: BLE001 - what it raises differs from solver to solver; that it does is the answer
+        except Exception:  # noqa: BLE001 - the class of the error differs from solver to solver
             return False
     return True
 
 
 def _unpacked(problem: Any, raw: Any, chain: Any, inverse: Any) -> str:
-    """CVXPY's word for how the solve ended, with values and dual values put into the problem."""
+    """Put values and dual values into the problem and return CVXPY's status."""
     import cvxpy
 
     try:
@@ -337,23 +337,25 @@ def _unpacked(problem: Any, raw: Any, chain: Any, inverse: Any) -> str:
 
 
 def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
-    """x; a block that no constraint and no objective mentions is unknown to CVXPY and may take any value in its bounds."""
-    found = {}
+    """Return x. CVXPY does not know blocks that no constraint and no objective mentions: they take any value within
+    their bounds.
+    """
+    values_by_label = {}
     for block in form.blocks:
         value = values.get(block.label)
         if value is None:
             s = form.slices[block.label]
             value = block.unpack(np.clip(np.zeros(block.size), form.lower[s], form.upper[s]))
-        found[block.label] = np.asarray(value, dtype=np.float64).reshape(block.shape)
-    x = form.join(found)
+        values_by_label[block.label] = np.asarray(value, dtype=np.float64).reshape(block.shape)
+    x = form.join(values_by_label)
     return x if np.isfinite(x).all() else None
 
 
 def absent(name: str) -> str | None:
-    """Return the missing package of a solver ``cvxpy:NAME`` that CVXPY has an interface for; None for other names."""
+    """Return the missing requirement of ``cvxpy:NAME``, an interface that CVXPY has but does not find; None for other names."""
     try:
         from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
-    except ImportError:  # without CVXPY there is none of its names
+    except ImportError:  # without CVXPY there are no names
         return None
     interfaces = {**SOLVER_MAP_QP, **SOLVER_MAP_CONIC}
     native = {f"cvxpy:{native.lower()}": native for native in interfaces}.get(name)

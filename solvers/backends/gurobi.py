@@ -34,17 +34,19 @@ from ..records.status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
 
-# Gurobi's licence: which one there is, how large a model it allows, and when it ends.
+# Gurobi's licence: its kind, its size limit and its end.
 
-#: Variables and rows, and variables of anything quadratic, that the licence inside the pip package allows.
+#: Variables and rows, and variables of quadratic models, that the licence inside the pip package allows.
 _LIMIT, _QUADRATIC_LIMIT = 2000, 200
-#: Gurobi's code of an error for a model larger than the licence allows.
+#: Gurobi's error code for a model larger than the licence allows.
 SIZE_ERROR = 10010
 
 
 @functools.cache
 def find_licence(licence_file: str | None) -> Licence:
-    """The licence that Gurobi finds with this ``GRB_LICENSE_FILE``, tried with one variable more than a restricted one allows."""
+    """Return the licence that Gurobi finds with this ``GRB_LICENSE_FILE``, tested with one variable more than the restricted
+    licence allows.
+    """
     import gurobipy
 
     try:
@@ -65,10 +67,10 @@ def find_licence(licence_file: str | None) -> Licence:
     return Licence(LicenceState.FULL, f"full licence{until}")
 
 
-#: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
+#: The tightest feasibility, integrality and optimality tolerances of Gurobi; a big M multiplies a looser one.
 _TIGHT = 1e-9
 
-#: Parameters that ask for more than one solution, with the values that do not.
+#: Parameters that request more than one solution, with the values that do not.
 _POOLS = {"PoolSearchMode": 0, "PoolSolutions": 1}
 
 _STATUS = {
@@ -89,7 +91,7 @@ _STATUS = {
 
 
 class Gurobi(Backend):
-    """Gurobi; cones go as quadratic constraints with auxiliary variables where a row is not a variable.
+    """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable.
 
     Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
     """
@@ -108,24 +110,26 @@ class Gurobi(Backend):
     )
 
     def licence(self) -> Licence:
-        """Found by starting an environment and, for the size, by a 2,001-variable model without rows; cached."""
+        """Return the licence, found by starting an environment and, for the size, by a 2,001-variable model without
+        rows; cached.
+        """
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Solve as every backend does, with the cuts of the options; some need the objective in its epigraph."""
+        """Run the base method with the requested cuts; some of them need the objective in epigraph form."""
         options = with_cuts(model, options)
         separator, _ = cuts_of(options)
         solver = self if separator is None or not separator.epigraph else _Epigraph()
         return Backend.run(solver, model, options, kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
+        """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
         begin = time.perf_counter()
         with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Change objective, linear rows and bounds in place; cones are built anew."""
+        """Change objective, linear rows and bounds in place, and build cones anew."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
@@ -177,7 +181,7 @@ class Gurobi(Backend):
         }
         if not form.integer.any():
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
-            # Gurobi's gap is relative to one more than the objective, which may be small
+            # Gurobi's gap is relative to 1 + |objective|, which differs from ours for small objectives
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
         if options.time_limit is not None:
             chosen["TimeLimit"] = options.time_limit
@@ -213,7 +217,7 @@ def _dispose(model: Any, environment: Any) -> None:
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """MIP start from all or some blocks; Gurobi completes it."""
+    """Set a MIP start of all or some blocks, which Gurobi completes."""
     if options.start is None:
         return {}
     if not form.integer.any():
@@ -227,17 +231,17 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
 
 
 def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: Any, where: int) -> None:
-    """Gurobi's callback: a row for every new incumbent and every 50 ms, and cuts at nodes."""
+    """Record a row for every new incumbent and every 50 ms in Gurobi's callback, and add cuts at nodes."""
     ask, codes = model.cbGet, gurobipy.GRB.Callback
     with recorder.guarded():
         if where == codes.MIPNODE and cuts is not None:
             cuts.at_node(gurobipy, model)
         elif where == codes.MIPSOL:
-            best = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
-            recorder.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
-        elif where == codes.MIP and time.perf_counter() >= recorder.next_row:
-            left = int(ask(codes.MIP_NODLFT))
-            recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
+            incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
+            recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
+        elif where == codes.MIP and recorder.due():
+            open_nodes = int(ask(codes.MIP_NODLFT))
+            recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node")
         elif where == codes.BARRIER:
             primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
             residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
@@ -249,22 +253,22 @@ def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: An
 
 
 def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> Answer:
-    """Incumbent, bound, counts, and multipliers of continuous models."""
+    """Return the answer: incumbent, bound, counts, and multipliers of continuous models."""
     codes = gurobipy.GRB.Status
-    words = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
-    word = words.get(model.Status, str(model.Status))
-    status = _STATUS.get(word, Status.FAILED)
-    mixed, found = bool(model.IsMIP), model.SolCount > 0 and status is not Status.UNBOUNDED
+    status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
+    status_name = status_names.get(model.Status, str(model.Status))
+    status = _STATUS.get(status_name, Status.FAILED)
+    mixed, has_point = bool(model.IsMIP), model.SolCount > 0 and status is not Status.UNBOUNDED
     variables = model.getVars()
-    x = np.array(model.getAttr("X", variables[: form.n])) if found else None
-    objective = float(model.ObjVal) if found else None
+    x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
+    objective = float(model.ObjVal) if has_point else None
     bound = float(model.ObjBound) if mixed and abs(model.ObjBound) < 1e99 and status is not Status.INFEASIBLE else None
     nodes = int(model.NodeCount) if mixed else None
     iterations = int(model.IterCount) + int(model.BarIterCount)
     multipliers = reduced = None
     farkas = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else None
     polished = ""
-    if found and not mixed and status in (Status.OPTIMAL, Status.STALLED):
+    if has_point and not mixed and status in (Status.OPTIMAL, Status.STALLED):
         prices = _prices(gurobipy, model)
         if x is not None and prices is not None:
             before = x
@@ -273,7 +277,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     trace = recorder.end(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
         status=status,
-        native_status=word,
+        native_status=status_name,
         values=None if x is None else form.split(x),
         multipliers=multipliers,
         reduced=reduced,
@@ -288,7 +292,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
 
 
 def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Pi, QCPi and RC; None where Gurobi has none, as for a suboptimal point of a program with quadratic constraints."""
+    """Return Pi, QCPi and RC; None if Gurobi has none, as for a suboptimal point of a program with quadratic constraints."""
     try:
         quadratic = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
         return np.array(model.getAttr("Pi")), quadratic, np.array(model.getAttr("RC", model.getVars()))
@@ -299,7 +303,7 @@ def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArr
 def _multipliers(
     model: Any, form: StandardForm, x: FloatArray, prices: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
-    """z from Pi and QCPi, ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
+    """Return z from Pi and QCPi and ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
     linear, quadratic, reduced = prices
     z, links = _by_label(form, linear)
     first = 0
@@ -313,7 +317,7 @@ def _multipliers(
 
 
 def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
-    """Multipliers of the linear constraints by label, and those of the linking equations by cone constraint."""
+    """Return the multipliers of linear constraints by label, and those of the linking equations by cone constraint."""
     z: dict[str, FloatArray] = {}
     first = 0
     for c in form.constraints:
@@ -328,9 +332,10 @@ def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatAr
 
 
 def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArray] | None:
-    """Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (its sign turned).
+    """Return Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (Gurobi's with the
+    sign changed).
 
-    None where Gurobi found the model infeasible without a ray.
+    Return None if Gurobi found the model infeasible without a ray.
     """
     if model.IsQP or model.IsQCP:
         return None
@@ -342,7 +347,7 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
 
 
 class _Epigraph(Gurobi):
-    """Gurobi as one that reads no quadratic objective: the bridge gives it a variable for it."""
+    """Gurobi without quadratic objectives, so that the bridge introduces an epigraph variable."""
 
     info = replace(Gurobi.info, reads=Gurobi.info.reads - {Feature.QUADRATIC})
 

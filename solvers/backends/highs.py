@@ -30,36 +30,36 @@ from ..records.status import Status
 
 __all__ = ["SOLVERS", "Highs"]
 
-# HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps where it ends beside an optimum.
+# HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps if its end point is not optimal.
 #
-# The method has no callback and does not look at the clock while it prepares. It runs in a thread beside which Python does both.
-# Its log has a line every few iterations, and an error raised there ends the run; before the first line nothing can, and the call
-# is left to end by itself.
+# The method has no callback and checks no time limit during its setup. It runs in a thread, and Python checks time limit and
+# interruption beside it. Its log has a line every few iterations, and an error raised in the log callback ends the run. Before the
+# first line the call cannot be ended and is abandoned.
 
-#: Shifts of P in proximal steps, relative to its largest entry, in the order in which they are tried; how many steps.
+#: Shifts of P in proximal steps, relative to its largest entry, in the order of trial; the number of steps.
 _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
-#: Residual of stationarity, relative to the largest term, that counts as none.
+#: Residual of stationarity, relative to the largest term, that counts as zero.
 _STILL = 1e-10
 
 
 class LeftRun(CallTimeout):
-    """The run did not end when it was to; the HiGHS object is not to be touched any more."""
+    """The run did not stop in time; the HiGHS object must not be used any more."""
 
     def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
-        """No point: HiGHS hands over none before it ends."""
-        said = {"left": "HiGHS's quadratic solver was left: it gives no point before it ends"}
+        """Return an answer without a point: HiGHS returns none before it ends."""
+        note = {"left": "HiGHS's quadratic solver was left: it gives no point before it ends"}
         return Answer(
             status=self.status,
             native_status=LEFT,
             trace=recorder.end(0, None, None),
             build_seconds=build_seconds,
             solve_seconds=recorder.seconds,
-            details={**details, **said},
+            details={**details, **note},
         )
 
 
 def run_decided(highspy: Any, highs: Any) -> None:
-    """Run; a presolve that proves no more than "one of both" is turned off."""
+    """Run; turn presolve off if it proves only "infeasible or unbounded"."""
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         highs.setOptionValue("presolve", "off")
@@ -69,42 +69,42 @@ def run_decided(highspy: Any, highs: Any) -> None:
 def run_quadratic(
     highspy: Any, highs: Any, form: StandardForm, options: Options, stop: threading.Event, begin: float
 ) -> Proximal | None:
-    """Run the quadratic program, with proximal steps where they are needed; ``begin`` is when the time limit began.
+    """Run the quadratic program, with proximal steps if needed; ``begin`` is the start of the time limit.
 
     Raises
     ------
     LeftRun
         ``stop`` was set, or the time limit has passed.
     """
-    found: list[Proximal | None] = []
-    over = threading.Event()
+    steps: list[Proximal | None] = []
+    finished = threading.Event()
 
     def line(event: Any) -> None:
-        if over.is_set() or stop.is_set():
+        if finished.is_set() or stop.is_set():
             raise LeftRun(Status.INTERRUPTED)
 
     def work() -> None:
         run_decided(highspy, highs)
         shifted = "qp_regularization_value" in options.native
-        found.append(None if shifted else _mended(highspy, highs, form, options))
+        steps.append(None if shifted else _mended(highspy, highs, form, options))
 
     highs.setOptionValue("log_to_console", options.verbose)
-    highs.setOptionValue("output_flag", True)  # else there are no lines
-    highs.cbLogging.clear()  # of a kept model
+    highs.setOptionValue("output_flag", True)  # HiGHS writes no lines otherwise
+    highs.cbLogging.clear()  # of a reused model
     highs.cbLogging.subscribe(line)
     try:
-        whole = ended(work, stop, timeout_at(begin, options.time_limit))
+        completed = ended(work, stop, timeout_at(begin, options.time_limit))
     except LeftRun:
-        whole = False
-    if not whole:
-        over.set()
+        completed = False
+    if not completed:
+        finished.set()
         raise LeftRun(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
-    return found[0]
+    return steps[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Proximal:
-    """Proximal steps that were taken, with which shift of P, and the ray that they tend to where f is unbounded."""
+    """The proximal steps taken, their shift of P, and the ray that they tend to if f is unbounded."""
 
     steps: int
     shift: float
@@ -112,8 +112,8 @@ class Proximal:
 
 
 def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> Proximal | None:
-    """Proximal steps where the active-set method left no stationary point; None where it did, or was stopped."""
-    found: Proximal | None = None
+    """Take proximal steps if the active-set method's point is not stationary; return None if it is, or if the run was stopped."""
+    proximal: Proximal | None = None
     stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
     if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
         stopped.add("kIterationLimit")
@@ -121,10 +121,10 @@ def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> P
     for shift in _SHIFTS:
         if highs.getModelStatus().name in stopped or _stationary(highs, form, F):
             break
-        if found is not None and found.ray is not None:
+        if proximal is not None and proximal.ray is not None:
             break
-        found = _proximal(highspy, highs, form, F, shift)
-    return found
+        proximal = _proximal(highspy, highs, form, F, shift)
+    return proximal
 
 
 def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
@@ -137,9 +137,9 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
 
 
 def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> Proximal:
-    """x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
+    """Iterate x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
 
-    Where f is unbounded the steps tend to a ray of it.
+    If f is unbounded the steps tend to a ray of it.
     """
     assert form.quadratic is not None
     shift = relative * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
@@ -188,23 +188,25 @@ _TIGHT = 1e-9
 #: Iterations for each variable and row (after 10,000) from which the active-set method, which has no limit, is taken to cycle.
 _CYCLE = 50
 
-#: Seconds for each non-zero of P that its loading takes, and what it is made of (4,000 points, dense).
+#: Seconds for each non-zero of P to load and to convert the quadratic objective (4,000 points, dense).
 _LOADED = 1.2e-7
 
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
 
 
 def _locked(form: StandardForm) -> float:
-    """Seconds of loading the quadratic objective."""
+    """Return the seconds of loading the quadratic objective."""
     return 0.0 if form.quadratic is None else _LOADED * float(form.quadratic.most_in_columns.sum())
 
 
 class Highs(Backend):
-    """HiGHS reads l ≤ A x ≤ u and bounds; its row and column duals have our signs. It takes no mixed-integer quadratic programs.
+    """HiGHS, which reads l ≤ A x ≤ u and bounds; its row and column duals have our signs. It takes no mixed-integer quadratic
+    programs.
 
-    Its active-set method for quadratic programs shifts P by ``qp_regularization_value`` times the identity. Here that is 0:
-    what is solved is what was stated. On a semidefinite P the method then may call P "non-convex", cycle, or end beside the
-    optimum; where its answer is not stationary, proximal steps with larger shifts lead to one that is, and the details say so.
+    Its active-set method for quadratic programs shifts P by ``qp_regularization_value`` times the identity. Here the shift is 0,
+    so that HiGHS solves the stated problem. On a semidefinite P the method may then call P "non-convex", cycle, or end at a point
+    that is not optimal. If its answer is not stationary, proximal steps with larger shifts lead to a stationary point, and the
+    details say so.
     """
 
     info = SolverInfo(
@@ -222,14 +224,14 @@ class Highs(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Load, solve under the callbacks, read back; a presolve that proves no more than "one of both" is turned off."""
+        """Load, solve under the callbacks, read back; turn presolve off if it proves only "infeasible or unbounded"."""
         import highspy
 
         begin = time.perf_counter()
         return self._solve(highspy, self._load(highspy, form, options), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Change costs, P, coefficients, sides and bounds in place; the basis stays where HiGHS can use it."""
+        """Change costs, P, coefficients, sides and bounds in place; the basis stays if HiGHS can use it."""
         import highspy
 
         begin = time.perf_counter()
@@ -285,11 +287,11 @@ class Highs(Backend):
             "random_seed": options.seed % 2_147_483_647,
             "presolve": "choose",
         }
-        if options.time_limit is not None:  # the clock of a kept model runs on
+        if options.time_limit is not None:  # the clock of a reused model runs on
             chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
         if options.threads is not None:
-            if not forked_with("highspy"):  # it would wait for threads that a fork has not
-                highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
+            if not forked_with("highspy"):  # HiGHS would wait for threads that a fork does not have
+                highspy.Highs.resetGlobalScheduler(True)  # HiGHS would reuse the thread count of the first solve
             chosen["threads"] = options.threads
         if options.iteration_limit is not None:
             kinds = ("simplex", "ipm", "pdlp", "qp")
@@ -300,15 +302,15 @@ class Highs(Backend):
             chosen["mip_max_nodes"] = options.node_limit
         for name, value in {**chosen, **options.native}.items():
             try:
-                taken = highs.setOptionValue(name, value)
+                return_code = highs.setOptionValue(name, value)
             except TypeError as error:
                 raise InputError(f"highs does not take {name} = {value!r}: the type is wrong") from error
-            if taken == highspy.HighsStatus.kError:
+            if return_code == highspy.HighsStatus.kError:
                 raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range")
 
 
 def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
-    """All or some blocks; HiGHS completes what is missing by solving for the continuous variables."""
+    """Set a start of all or some blocks; HiGHS completes it by solving for the continuous variables."""
     if options.start is None:
         return {}
     start = form.values_given(options.start, "start")
@@ -317,12 +319,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
     blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
     values = np.concatenate([block.pack(start[block.label]) for block in blocks])
-    taken = highs.setSolution(indices.size, indices, values)
-    return {} if taken == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
+    return_code = highs.setSolution(indices.size, indices, values)
+    return {} if return_code == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
 
 
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:
-    """Rows for new incumbents and every 50 ms; the user's callback and Ctrl-C end the solve."""
+    """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve."""
 
     def node(event: Any, *, found: bool) -> None:
         with recorder.guarded():
@@ -336,12 +338,12 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
         with recorder.guarded():
             if time.perf_counter() >= recorder.next_row:
                 out = event.data_out
-                steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none yet
+                steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none
                 recorder.see(steps, np.nan, np.nan, step="simplex or barrier")
         event.interrupt(recorder.stopped or flag.is_set())
 
     for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
-        channel.clear()  # of a kept model
+        channel.clear()  # of a reused model
     if form.integer.any():
         highs.cbMipImprovingSolution.subscribe(lambda event: node(event, found=True))
         highs.cbMipInterrupt.subscribe(lambda event: node(event, found=False))
@@ -351,8 +353,8 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
 
 
 def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mended: Proximal | None) -> Answer:
-    word = highs.getModelStatus().name
-    status = _STATUS.get(word, Status.FAILED)
+    status_name = highs.getModelStatus().name
+    status = _STATUS.get(status_name, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
     mixed = bool(form.integer.any())
     ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
@@ -362,7 +364,7 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
     if ray is not None:
         status, ended, x = Status.UNBOUNDED, False, None
     objective = None if x is None else float(info.objective_function_value)
-    if x is not None and mended is not None:  # HiGHS's own is that of the shifted problem
+    if x is not None and mended is not None:  # HiGHS's objective is that of the shifted problem
         objective = form.objective(x)
     bound = None
     if ended:
@@ -377,7 +379,7 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
     trace = recorder.end(iterations if nodes is None else nodes, objective, bound)
     return Answer(
         status=status,
-        native_status=word,
+        native_status=status_name,
         values=None if x is None else form.split(x),
         multipliers=by_label(form, np.array(solution.row_dual)) if duals else None,
         reduced=np.array(solution.col_dual) if duals else None,
@@ -393,7 +395,7 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
 
 
 def _ray(found: tuple[Any, bool, Any]) -> FloatArray | None:
-    """The ray that proves infeasibility or unboundedness, where HiGHS has one."""
+    """Return the ray that proves infeasibility or unboundedness; None if HiGHS has none."""
     _, exists, ray = found
     return np.array(ray) if exists else None
 

@@ -32,7 +32,7 @@ __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
 #: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
 _TIGHT = 1e-9
 
-#: By solution status first, then by the code with which the optimiser ended.
+#: By solution status first, then by the optimiser's termination code.
 _SOLUTION = {
     "optimal": Status.OPTIMAL,
     "integer_optimal": Status.OPTIMAL,
@@ -79,7 +79,7 @@ class Mosek(Backend):
     )
 
     def licence(self) -> Licence:
-        """Found by checking the features PTS and PTON out, without a model; cached."""
+        """Return the licence, found by checking the features PTS and PTON out, without a model; cached."""
         return _licence(os.environ.get("MOSEKLM_LICENSE_FILE"))
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -89,7 +89,7 @@ class Mosek(Backend):
             return self._solve(task, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Put what differs into the task that is there."""
+        """Change the differing parts of the task in place."""
         begin = time.perf_counter()
         parts = kept.updates(form, ALL_PARTS, any_bounds=True)
         if parts is None:
@@ -117,8 +117,8 @@ class Mosek(Backend):
         try:
             code = task.optimize()
         except mosek.Error as error:
-            words = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
-            raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
+            message = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
+            raise (LicenceError if "licen" in str(error.errno) else SolverError)(message) from error
         solved = time.perf_counter()
         solution = read_solution(mosek, task, form, code, recorder)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
@@ -161,9 +161,9 @@ def _licence(licence_file: str | None) -> Licence:
         try:
             environment.checkoutlicense(mosek.feature.pts)
         except mosek.Error as error:
-            words = _words(mosek, environment, error)
-            expired = error.errno == mosek.rescode.err_license_expired or "expired" in words.lower()
-            return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, words)
+            message = _words(mosek, environment, error)
+            expired = error.errno == mosek.rescode.err_license_expired or "expired" in message.lower()
+            return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, message)
         try:
             environment.checkoutlicense(mosek.feature.pton)
         except mosek.Error as error:
@@ -172,7 +172,7 @@ def _licence(licence_file: str | None) -> Licence:
 
 
 def _words(mosek: Any, environment: Any, error: Any) -> str:
-    """MOSEK's own message: the checkout gives only a code, so an empty task is made to ask for the licence again."""
+    """Return MOSEK's own message. The checkout returns only a code, so an empty task requests the licence again."""
     with environment.Task() as task:
         try:
             task.optimize()
@@ -190,12 +190,12 @@ def _parameter_names(mosek: Any) -> tuple[str, ...]:
 
 
 def _name(member: Any) -> str:
-    """A member of MOSEK's enumerations by its bare name."""
+    """Return the bare name of a member of MOSEK's enumerations."""
     return str(member).rpartition(".")[2]
 
 
 def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Initial mixed-integer solution: MOSEK takes the integer variables and constructs the rest."""
+    """Set the initial mixed-integer solution: MOSEK takes the integer variables and constructs the rest."""
     if options.start is None:
         return {}
     if not form.integer.any():
@@ -208,15 +208,17 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
 
 
 def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, long: Any) -> int:
-    """MOSEK's callback: new incumbents, nodes every 50 ms, iterations of the interior point; non-zero stops."""
+    """Record new incumbents, nodes every 50 ms and interior-point iterations in MOSEK's callback; a non-zero return value stops
+    MOSEK.
+    """
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
     with recorder.guarded():
-        if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
-            found = whole[mosek.iinfitem.mio_num_int_solutions] > 0
-            best = real[numbers.mio_obj_int] if found else np.nan
+        if code == kinds.new_int_mio or (code == kinds.im_mio and recorder.due()):
+            has_point = whole[mosek.iinfitem.mio_num_int_solutions] > 0
+            incumbent = real[numbers.mio_obj_int] if has_point else np.nan
             nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
-            recorder.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
-        elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
+            recorder.see(nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
+        elif code == kinds.intpnt and recorder.due():
             iterations = int(whole[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
@@ -227,31 +229,31 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, lon
 def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder: Recorder) -> Answer:
     """Return the answer that the task holds after ``optimize`` ended with ``code``."""
     mixed = bool(form.integer.any())
-    which = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
-    if which is None:
+    solution_type = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
+    if solution_type is None:
         return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.end(0, None, None))
-    solution, problem = _name(task.getsolsta(which)), _name(task.getprosta(which))
+    solution, problem = _name(task.getsolsta(solution_type)), _name(task.getprosta(solution_type))
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     point = not ray and (not mixed or solution in ("integer_optimal", "prim_feas"))
-    x = np.array(task.getxx(which)) if point else None
-    objective = float(task.getprimalobj(which)) if point else None
+    x = np.array(task.getxx(solution_type)) if point else None
+    objective = float(task.getprimalobj(solution_type)) if point else None
     nodes = int(task.getintinf(mosek.iinfitem.mio_num_solved_nodes)) if mixed else None
     bound: float | None = None
     if mixed and not ray:
         bound = float(task.getdouinf(mosek.dinfitem.mio_obj_bound))
     elif point:
-        bound = float(task.getdualobj(which))
+        bound = float(task.getdualobj(solution_type))
     multipliers = reduced = farkas = None
     if not mixed and (point or solution == "prim_infeas_cer"):
-        z, zeta = read_multipliers(mosek, task, form, which)
+        z, zeta = read_multipliers(mosek, task, form, solution_type)
         if point:
             multipliers, reduced = z, zeta
         else:
             farkas = z
     iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
-    counted = iterations if nodes is None else nodes
-    trace = recorder.end(counted, objective, bound)
+    count = iterations if nodes is None else nodes
+    trace = recorder.end(count, objective, bound)
     return Answer(
         status=status,
         native_status=f"{problem}, {solution}, {_name(code)}",
@@ -268,7 +270,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
 
 
 def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> tuple[dict[str, FloatArray], FloatArray]:
-    """z and ζ of a solution.
+    """Return z and ζ of a solution.
 
     MOSEK's dual of min ½x'Qx + c'x is Qx + c = A'y + F'ẏ + s_l^x - s_u^x with y = s_l^c - s_u^c and ẏ in the dual cones
     (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in our order),
@@ -286,9 +288,9 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> t
         for _ in range(c.cone.count if c.rows else 0):
             piece = np.array(task.getaccdoty(which, number))
             if isinstance(c.cone, PSD):
-                ours = np.empty_like(piece)
-                ours[psd_order(c.cone.order)] = piece
-                piece = ours
+                multipliers = np.empty_like(piece)
+                multipliers[psd_order(c.cone.order)] = piece
+                piece = multipliers
             pieces.append(piece)
             number += 1
         z[c.label] = np.concatenate([np.zeros(0), *pieces])

@@ -25,7 +25,7 @@ from ..records.status import Status
 
 __all__ = ["SOLVERS", "Osqp"]
 
-#: The inaccurate ones are guesses when the iterations have run out.
+#: The inaccurate statuses count as an iteration limit.
 _STATUS = {
     "OSQP_SOLVED": Status.OPTIMAL,
     "OSQP_SOLVED_INACCURATE": Status.ITERATION_LIMIT,
@@ -43,7 +43,7 @@ _STATUS = {
 #: OSQP's infinity.
 _INFINITY = 1e30
 
-#: OSQP's own 4,000 iterations end before our default tolerance is reached.
+#: OSQP's default of 4,000 iterations ends before our default tolerance is reached.
 _ITERATIONS = 100_000
 
 #: Seconds for each pair of non-zeros in a column of P (4,000 points, dense).
@@ -53,13 +53,13 @@ _TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
 
 
 def _locked(form: StandardForm) -> float:
-    """Seconds of setting up, nearly all of them the factorisation."""
+    """Return the seconds of setting up, nearly all of them the factorisation."""
     P = np.zeros(form.n) if form.quadratic is None else form.quadratic.most_in_columns
     return _PAIR * float(np.square(P).sum())
 
 
 class Osqp(Backend):
-    """OSQP reads l ≤ A x ≤ u, bounds among the rows. Its stationarity is Px + q + A'y = 0: z and ζ are -y."""
+    """OSQP, which reads l ≤ A x ≤ u, bounds among the rows. Its stationarity is Px + q + A'y = 0: z and ζ are -y."""
 
     info = SolverInfo(
         name="osqp",
@@ -77,13 +77,13 @@ class Osqp(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with native tolerances one order (absolute ones three: they add up) below the gap asked for, then polish."""
+        """Solve with native tolerances one order (absolute ones three, as they add up) below the requested gap, then polish."""
         begin = time.perf_counter()
         solver, bounded = self._build(form, options)
         return self._answer(solver, bounded, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Update P, q, A and the sides in place where the non-zeros stay where they are; OSQP starts where it ended."""
+        """Update P, q, A and the sides in place if their sparsity patterns are the same; OSQP starts from its last point."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
         if parts is None:
@@ -106,12 +106,12 @@ class Osqp(Backend):
         return self._answer(solver, bounded, form, options, begin)
 
     def _build(self, form: StandardForm, options: Options) -> tuple[Any, IntArray]:
-        """A native solver, and the variables whose bounds are rows of it."""
+        """Return a native solver, and the variables whose bounds are rows of it."""
         import osqp
 
         bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
         sides = _sides(form, bounded)
-        if (sides["l"] >= _INFINITY).any() or (sides["u"] <= -_INFINITY).any():  # it would print so
+        if (sides["l"] >= _INFINITY).any() or (sides["u"] <= -_INFINITY).any():  # OSQP would print the same message
             raise SolverError(f"osqp refuses the problem: numbers from {_INFINITY:g} on are infinite to it: scale them")
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
@@ -140,8 +140,8 @@ class Osqp(Backend):
         polish = options.native.get("polishing", True)
         answer = run_with_timeout(lambda: _solve(solver, polish=polish), options, begin)
         solved = time.perf_counter()
-        word = osqp.SolverStatus(answer.info.status_val).name
-        status = _STATUS.get(word, Status.FAILED)
+        status_name = osqp.SolverStatus(answer.info.status_val).name
+        status = _STATUS.get(status_name, Status.FAILED)
         reached = status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
         usable = reached and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.y).all()
         y = np.asarray(answer.y)
@@ -149,7 +149,7 @@ class Osqp(Backend):
         reduced[bounded] = -y[rows:]
         return Answer(
             status=status,
-            native_status=word,
+            native_status=status_name,
             values=form.split(np.asarray(answer.x)) if usable else None,
             multipliers=by_label(form, -y[:rows]) if usable else None,
             reduced=reduced if usable else None,
@@ -164,8 +164,8 @@ class Osqp(Backend):
         )
 
     def _settings(self, solver: Any, options: Options) -> dict[str, Any]:
-        own = [name for name in vars(solver.ext.OSQPSettings) if not name.startswith("_")]
-        check_native("osqp", options.native, [*own, "algebra", "solver_type", "cg_preconditioner"])
+        names = [name for name in vars(solver.ext.OSQPSettings) if not name.startswith("_")]
+        check_native("osqp", options.native, [*names, "algebra", "solver_type", "cg_preconditioner"])
         tol = options.tolerance(self.info.tolerance)
         settings: dict[str, Any] = {
             "verbose": options.verbose,
@@ -180,26 +180,26 @@ class Osqp(Backend):
 
 
 def _objective(form: StandardForm) -> sp.csc_matrix:
-    """The upper triangle of P."""
+    """Return the upper triangle of P."""
     return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
 
 
 def _rows(form: StandardForm, bounded: IntArray) -> sp.csc_matrix:
-    """A of l ≤ A x ≤ u: the form's rows, then one for each bounded variable."""
+    """Return A of l ≤ A x ≤ u: the form's rows, then one for each bounded variable."""
     single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
     return sp.csc_matrix(sp.vstack([form.rows_matrix()[0], single]))
 
 
 def _sides(form: StandardForm, bounded: IntArray) -> dict[str, Any]:
-    """l and u of l ≤ A x ≤ u."""
+    """Return l and u of l ≤ A x ≤ u."""
     low = [-c.g for c in form.constraints]
     high = [-c.g if isinstance(c.cone, Zero) else np.full(c.rows, np.inf) for c in form.constraints]
     return {"l": np.concatenate([*low, form.lower[bounded]]), "u": np.concatenate([*high, form.upper[bounded]])}
 
 
 def _solve(solver: Any, *, polish: bool) -> Any:
-    """Solve, then polish where a row is active (OSQP would print on the terminal that none is, and do nothing)."""
-    solver.update_settings(polishing=False)  # a solver that is kept has polished before
+    """Solve, then polish if a row is active. Without an active row OSQP would only print a message."""
+    solver.update_settings(polishing=False)  # a reused solver has polished already
     answer = solver.solve(raise_error=False)
     iterations = answer.info.iter
     if polish and answer.info.status == "solved" and np.any(answer.y):

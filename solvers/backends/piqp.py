@@ -35,12 +35,12 @@ _STATUS = {
     "PIQP_INVALID_SETTINGS": Status.FAILED,
 }
 
-#: Largest residual (`solvers.certification.rays`) of a ray that counts: a claim without one is not passed on.
+#: Largest residual (`solvers.certification.rays`) of a ray that counts as a proof: a claim without a ray is dropped.
 _RAY = 1e-5
-#: PIQP's own tolerance for its rays, before its scaling is undone: its 1e-4 ends before they are proofs by our measure.
+#: PIQP's tolerance for its rays in its own scaling: with the default 1e-4 it ends before they are proofs in the form's scale.
 _CLAIM = 1e-2 * _RAY
 
-#: Share of non-zeros in P and the rows from which the dense solver is the faster one.
+#: Share of non-zeros in P and the rows from which the dense solver is faster.
 _DENSE = 0.25
 
 #: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50).
@@ -50,7 +50,7 @@ _TAKEN = frozenset({"iteration_limit"})
 
 
 def _locked(form: StandardForm) -> float:
-    """Seconds of a whole solve, by its factorisations."""
+    """Return the seconds of a whole solve, by its factorisations."""
     F, _ = form.rows_matrix()
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
     if form.quadratic is not None:  # as many in each column
@@ -59,7 +59,7 @@ def _locked(form: StandardForm) -> float:
 
 
 class Piqp(Backend):
-    """PIQP reads A x = b, h_l ≤ G x ≤ h_u and bounds; it has neither a time limit nor a warm start nor an interruption.
+    """PIQP, which reads A x = b, h_l ≤ G x ≤ h_u and bounds; it has no time limit, no warm start and no interruption.
 
     Its stationarity is Px + c + A'y + G'(z_u - z_l) + z_bu - z_bl = 0: z is -y on equalities and z_l on rows, ζ = z_bl - z_bu.
     """
@@ -78,13 +78,13 @@ class Piqp(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve by the dense or the sparse code, with native tolerances at least two orders below the gap asked for."""
+        """Solve by the dense or the sparse code, with native tolerances at least two orders below the requested gap."""
         begin = time.perf_counter()
         rows = LinearRows.of(form)
         return self._solve(self._build(rows, options), rows, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Update in place where the non-zeros stay where they are."""
+        """Update in place if the sparsity patterns are the same."""
         begin, rows = time.perf_counter(), LinearRows.of(form)
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
         if parts is None:
@@ -98,7 +98,7 @@ class Piqp(Backend):
         return self._solve(kept.native, rows, options, begin)
 
     def _build(self, rows: LinearRows, options: Options) -> tuple[Any, bool]:
-        """A native solver, and whether it is the dense one."""
+        """Return a native solver, and whether it is the dense one."""
         import piqp
 
         form = rows.form
@@ -114,9 +114,9 @@ class Piqp(Backend):
     def _solve(self, native: tuple[Any, bool], rows: LinearRows, options: Options, begin: float) -> Answer:
         (solver, dense), form = native, rows.form
         loaded = time.perf_counter()
-        word = solver.solve().name
+        status_name = solver.solve().name
         solved = time.perf_counter()
-        status = _STATUS.get(word, Status.FAILED)
+        status = _STATUS.get(status_name, Status.FAILED)
         answer = solver.result
         x, info = np.array(answer.x), answer.info
         z = rows.multipliers(-np.array(answer.y), np.array(answer.z_l))
@@ -129,11 +129,11 @@ class Piqp(Backend):
         if status is Status.UNBOUNDED:
             ray = x / _size(x)
             status = status if ray_residual(form, ray) <= _RAY else Status.STALLED
-        reached = word in ("PIQP_SOLVED", "PIQP_MAX_ITER_REACHED", "PIQP_NUMERICS")
+        reached = status_name in ("PIQP_SOLVED", "PIQP_MAX_ITER_REACHED", "PIQP_NUMERICS")
         usable = reached and all(np.isfinite(part).all() for part in (x, reduced, *z.values()))
         return Answer(
             status=status,
-            native_status=word,
+            native_status=status_name,
             values=form.split(x) if usable else None,
             multipliers=z if usable else None,
             reduced=reduced if usable else None,
@@ -152,7 +152,7 @@ class Piqp(Backend):
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
         settings.eps_rel, settings.eps_duality_gap_rel = tol, 0.1 * tol
-        # the two kinds add up: an absolute one must not pass for a relative one on small objectives
+        # the two tolerances add up: an absolute one must not count as a relative one for small objectives
         settings.eps_abs, settings.eps_duality_gap_abs = 1e-2 * tol, 1e-4 * tol
         settings.check_duality_gap = True
         settings.eps_primal_inf = settings.eps_dual_inf = _CLAIM
@@ -169,7 +169,7 @@ _PARTS = frozenset({"P", "q", "F", "g", "bounds"})
 
 
 def _data(rows: LinearRows, dense: bool, parts: frozenset[str]) -> dict[str, Any]:
-    """The arguments of PIQP's setup, or those of them that belong to these parts of a form."""
+    """Return the arguments of PIQP's setup, or those of the named parts of a form."""
     form = rows.form
 
     def native(matrix: Any) -> Any:

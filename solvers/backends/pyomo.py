@@ -1,4 +1,4 @@
-"""Solvers that only Pyomo reaches: executables that read NL or LP files, as ``pyomo:<name>`` where the executable is found."""
+"""Solvers that only Pyomo reaches: installed executables that read NL or LP files, as ``pyomo:<name>``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INTEGER = frozenset({Feature.INTEGER})
 
 @dataclass(frozen=True)
 class Executable:
-    """The properties of an executable that Pyomo does not know.
+    """Facts about an executable that Pyomo does not know.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Executable:
         Cones as quadratic constraints. What is read here is convex, so local solvers find global optima.
     reference : str
     suffixes : tuple of str
-        Under which names it returns z (the first) and ζ (the sum of the rest).
+        Names under which it returns z (the first) and ζ (the sum of the others).
     tolerances, time, iterations, gap : str or tuple of str
-        Its names for what the common options say; empty where it has none.
+        Its names of the common options; empty if it has none.
     native : tuple of str
-        Names of its further options, where it ignores names that it does not know; empty where it refuses them itself.
+        Names of its further options if it ignores unknown names; empty if it refuses them itself.
     """
 
     name: str
@@ -135,7 +135,7 @@ _WITHOUT_POINT = (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
 
 
 class PyomoSolver(Backend):
-    """One interface of Pyomo's; the form goes through `models.export.native.pyomo`.
+    """An interface of Pyomo; `models.export.native.pyomo` translates the form.
 
     Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
     bounds: our z and ζ.
@@ -144,7 +144,7 @@ class PyomoSolver(Backend):
     executable: ClassVar[Executable]
 
     def version(self) -> str:
-        """Version of Pyomo; the executable's own is in its log."""
+        """Return the version of Pyomo; the executable's own version is in its log."""
         return f"pyomo {version_of('pyomo')}"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -157,25 +157,25 @@ class PyomoSolver(Backend):
             for suffix in self.executable.suffixes:
                 model.add_component(suffix, pyo.Suffix(direction=pyo.Suffix.IMPORT))
         solver = pyo.SolverFactory(self.executable.name)
-        taken = self._set(solver, form, options)
+        covered = self._set(solver, form, options)
         loaded = time.perf_counter()
         with self._refusals(options):
             results = solver.solve(model, tee=options.verbose, load_solutions=False)
             solved = time.perf_counter()
             if len(results.solution):
                 model.solutions.load_from(results)
-        word = str(results.solver.termination_condition)
-        status = _STATUS.get(word, Status.FAILED)
+        condition = str(results.solver.termination_condition)
+        status = _STATUS.get(condition, Status.FAILED)
         if status is Status.FAILED and options.native:
-            said = str(results.solver.message)
-            raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {word}, {said}")
+            message = str(results.solver.message)
+            raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {condition}, {message}")
         x = None if status in _WITHOUT_POINT else _point(form, model)
         mixed = bool(form.integer.any())
         duals = None if x is None or mixed else _multipliers(form, model, x, self.executable.suffixes)
         bound = float(results.problem.lower_bound) if mixed and status not in _WITHOUT_POINT else None
         return Answer(
             status=status,
-            native_status=word,
+            native_status=condition,
             values=None if x is None else form.split(x),
             multipliers=None if duals is None else duals[0],
             reduced=None if duals is None else duals[1],
@@ -183,33 +183,33 @@ class PyomoSolver(Backend):
             bound=bound if bound is not None and np.isfinite(bound) else None,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, taken),
+            details=not_taken(options, covered),
         )
 
     def _set(self, solver: Any, form: StandardForm, options: Options) -> frozenset[str]:
-        own = self.executable
-        if own.native:
-            known = {*own.native, *own.tolerances, own.time, own.iterations, own.gap} - {""}
-            check_native(self.info.name, options.native, known)
-        tol, taken = options.tolerance(self.info.tolerance), set()
+        executable = self.executable
+        if executable.native:
+            names = {*executable.native, *executable.tolerances, executable.time, executable.iterations, executable.gap} - {""}
+            check_native(self.info.name, options.native, names)
+        tol, covered = options.tolerance(self.info.tolerance), set()
         if form.integer.any():
-            if own.gap:
-                solver.options[own.gap] = tol
+            if executable.gap:
+                solver.options[executable.gap] = tol
         else:
-            for name in own.tolerances:
+            for name in executable.tolerances:
                 solver.options[name] = max(1e-2 * tol, 1e-10)
-        for option, name in (("time_limit", own.time), ("iteration_limit", own.iterations)):
+        for option, name in (("time_limit", executable.time), ("iteration_limit", executable.iterations)):
             value = getattr(options, option)
             if value is not None and name:
                 solver.options[name] = value
-                taken.add(option)
+                covered.add(option)
         for name, value in options.native.items():
             solver.options[name] = value
-        return frozenset(taken)
+        return frozenset(covered)
 
     @contextmanager
     def _refusals(self, options: Options) -> Iterator[None]:
-        """Turn Pyomo's exceptions at a failing executable into ours; its log repeats them."""
+        """Translate errors that Pyomo raises for a failed executable into ours; Pyomo's log repeats them."""
         logger = logging.getLogger("pyomo")
         level = logger.level
         logger.setLevel(logging.CRITICAL)
@@ -224,14 +224,14 @@ class PyomoSolver(Backend):
 
 
 def discover() -> tuple[Backend, ...]:
-    """One solver for each known executable that is found on the path, where Pyomo is installed."""
+    """Return one solver for each known executable on the path, if Pyomo is installed."""
     if installed_version("pyomo") is None:
         return ()
     return tuple(of_executable(executable) for executable in EXECUTABLES if shutil.which(executable.command))
 
 
 def of_executable(executable: Executable) -> PyomoSolver:
-    """The solver that runs this executable."""
+    """Return the solver that runs this executable."""
     info = SolverInfo(
         name=f"pyomo:{executable.name}",
         summary=f"the executable {executable.command}, through Pyomo",
@@ -249,7 +249,7 @@ def of_executable(executable: Executable) -> PyomoSolver:
 
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:
-    """x; None where the executable left none. A variable that nothing mentions may take any value in its bounds."""
+    """Return x; None if the executable returned none. A variable that nothing mentions takes any value within its bounds."""
     x = np.concatenate([_values(form, model, block.label, indices(block)) for block in form.blocks])
     if np.isnan(x).all():
         return None
@@ -258,14 +258,14 @@ def _point(form: StandardForm, model: Any) -> FloatArray | None:
 
 def _values(form: StandardForm, model: Any, label: str, keys: list[Any]) -> FloatArray:
     variable = model.component(label)
-    found = (variable[key].value for key in keys)
-    return np.array([np.nan if value is None else float(value) for value in found])
+    values = (variable[key].value for key in keys)
+    return np.array([np.nan if value is None else float(value) for value in values])
 
 
 def _multipliers(
     form: StandardForm, model: Any, x: FloatArray, suffixes: tuple[str, ...]
 ) -> tuple[dict[str, FloatArray], FloatArray] | None:
-    """z and ζ from the suffixes; None where the executable gives none."""
+    """Return z and ζ from the suffixes; None if the executable returns none."""
     parts: list[Mapping[Any, float]] = [model.component(suffix) for suffix in suffixes]
     if not parts or not len(parts[0]):
         return None

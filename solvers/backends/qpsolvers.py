@@ -1,7 +1,7 @@
-"""Every quadratic programming solver that qpsolvers reaches and that has no file of its own here.
+"""Quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
 
-Nothing is listed by hand: names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny
-problems, options from each interface's signature and documentation.
+Names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems, and options from each
+interface's signature and documentation.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from ..records.status import Status
 
 __all__ = ["ABSENT", "DISCOVER", "QPSolver", "discover"]
 
-# Abilities of qpsolvers' interfaces that these do not state: from their documentation, and by trial.
+# Options and abilities of qpsolvers' interfaces, read from their documentation and found by trial.
 
-#: How the interfaces call what the common options say.
+#: Names of the common options in the interfaces.
 _TOLERANCES = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel", "primal_tol", "abstol", "reltol", "feastol")
 
 
 @functools.cache
 def documented(name: str) -> frozenset[str]:
-    """Option names of an interface: its parameters and what its documentation sets in double backquotes."""
+    """Return the option names of an interface: its parameters and the names in double backquotes of its documentation."""
     from qpsolvers.solvers import solve_function
 
     function = solve_function[name]
@@ -55,13 +55,15 @@ def documented(name: str) -> frozenset[str]:
 
 @functools.cache
 def swallows_unknown(name: str) -> bool:
-    """Return whether an interface takes a nonsense option without a word."""
+    """Return whether an interface ignores an unknown option silently."""
     return tried(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
 
 
 @functools.cache
 def takes(name: str, option: str, value: Any) -> bool:
-    """Return whether an interface takes an option: its documentation says so, or it does not refuse it as it refuses others."""
+    """Return whether an interface takes an option: its documentation says so, or its refusal differs from that of an unknown
+    option.
+    """
     if option in documented(name):
         return True
     return not swallows_unknown(name) and tried(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
@@ -69,20 +71,21 @@ def takes(name: str, option: str, value: Any) -> bool:
 
 @functools.cache
 def abilities(name: str) -> frozenset[str]:
-    """Return the abilities of the solver: bounds on one side only, a semidefinite P, no P at all.
+    """Return the solver's abilities among bounds on one side only, a semidefinite P, and no P at all.
 
-    Tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, where it needs both bounds), whose only solution is given.
+    Each is tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, if the solver needs both bounds), with a known unique
+    solution.
     """
-    one, settings = np.array([1.0, 1.0]), accurate(name, 1e-9)
-    half_open = _finds(tried(name, np.eye(2), 0.0 * one, np.inf, **settings), (0.5, 0.5))
+    ones, settings = np.array([1.0, 1.0]), accurate(name, 1e-9)
+    half_open = _finds(tried(name, np.eye(2), 0.0 * ones, np.inf, **settings), (0.5, 0.5))
     upper = np.inf if half_open else 2.0
     tries = (
         ("linear", np.zeros((2, 2)), np.array([1.0, 0.0]), (0.0, 1.0)),
-        ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -one, (0.5, 0.5)),
-        ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * one, (0.0, 1.0)),
+        ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -ones, (0.5, 0.5)),
+        ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * ones, (0.0, 1.0)),
     )
-    found = {what for what, P, q, x in tries if _finds(tried(name, P, q, upper, **settings), x)}
-    return frozenset(found | ({"half-open bounds"} if half_open else set()))
+    abilities_found = {ability for ability, P, q, x in tries if _finds(tried(name, P, q, upper, **settings), x)}
+    return frozenset(abilities_found | ({"half-open bounds"} if half_open else set()))
 
 
 def _finds(answer: Any, x: tuple[float, float]) -> bool:
@@ -90,9 +93,9 @@ def _finds(answer: Any, x: tuple[float, float]) -> bool:
 
 
 def accurate(name: str, tol: float) -> dict[str, Any]:
-    """Settings for this accuracy in the interface's own names.
+    """Return settings for this accuracy in the interface's own names.
 
-    An absolute gap beside a relative one is set far lower: it must not pass for the relative one on small objectives.
+    An absolute tolerance is set far below a relative one: it must not count as the relative one for small objectives.
     """
     small = ("eps_duality_gap_abs", "abstol")
     settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if takes(name, o, 1e-8)}
@@ -102,7 +105,7 @@ def accurate(name: str, tol: float) -> dict[str, Any]:
 
 
 def tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
-    """The answer to a problem in two variables; None where the interface raises or warns."""
+    """Return the answer to a problem in two variables; None if the interface raises or warns."""
     import qpsolvers
 
     def native(matrix: FloatArray) -> Any:
@@ -114,7 +117,7 @@ def tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: 
         warnings.simplefilter("error")
         try:
             return qpsolvers.solve_problem(problem, name, **settings)
-        except Exception:  # noqa: BLE001 - what it raises differs from solver to solver; that it does is the answer
+        except Exception:  # noqa: BLE001 - the class of the error differs from solver to solver
             return None
 
 
@@ -126,41 +129,41 @@ def takes_dense(name: str) -> bool:
 
 
 def refusal(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
-    """The interface's refusal in its own words, and the names near to those that it refuses alone as well."""
-    said = str(error)
-    first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
-    # a compiled interface lists its parameters, then what it was called with
-    known = documented(name) | set(re.findall(r"\b([a-z]\w+): ", said.partition("Invoked with")[0]))
-    strangers = [o for o in native if o not in known and tried(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None]
-    others = f" (it has {', '.join(sorted(documented(name)))})"
-    hints = "".join(f"; it has no option {option!r}{near_misses(option, known) or others}" for option in strangers)
-    return InputError(f"{name} does not take the options {dict(native)!r}: {first}{hints}")
+    """Return the interface's refusal in its own words, with names near to those that it refuses when alone."""
+    message = str(error)
+    first_line = message.strip().splitlines()[0] if message.strip() else type(error).__name__
+    # a compiled interface lists its parameters, then the arguments of the call
+    names = documented(name) | set(re.findall(r"\b([a-z]\w+): ", message.partition("Invoked with")[0]))
+    strangers = [o for o in native if o not in names and tried(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None]
+    hint = f" (it has {', '.join(sorted(documented(name)))})"
+    hints = "".join(f"; it has no option {option!r}{near_misses(option, names) or hint}" for option in strangers)
+    return InputError(f"{name} does not take the options {dict(native)!r}: {first_line}{hints}")
 
 
 _KNOWN: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
 
 
 def definite(quadratic: Quadratic) -> bool:
-    """Return whether P has a Cholesky factor whose squared diagonal is above rounding; remembered as long as P lives."""
+    """Return whether P has a Cholesky factor whose squared diagonal is above rounding; cached while P lives."""
     if quadratic not in _KNOWN:
         P = quadratic.csc
         diagonal = P.diagonal()
-        known = bool((diagonal > 0).all())
-        if known:
+        is_definite = bool((diagonal > 0).all())
+        if is_definite:
             try:
                 factor = scipy.linalg.cholesky(P.toarray(), lower=True, overwrite_a=True, check_finite=False)
                 rounding = 10 * diagonal.size * np.finfo(np.float64).eps * float(diagonal.max())
-                known = bool(factor.diagonal().min() ** 2 > rounding)
+                is_definite = bool(factor.diagonal().min() ** 2 > rounding)
             except np.linalg.LinAlgError:
-                known = False
-        _KNOWN[quadratic] = known
+                is_definite = False
+        _KNOWN[quadratic] = is_definite
     return _KNOWN[quadratic]
 
 
 _ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
 _TIME = ("time_limit", "max_time", "time_limit_secs")
 
-#: What the solvers' own words say, the first that is found; a word that says none of this is a failure.
+#: Statuses by parts of the solvers' own status words; the first match counts, and a word without a match is a failure.
 _WORDS = (
     ("dual_infeasible", Status.UNBOUNDED),
     ("unbounded", Status.UNBOUNDED),
@@ -173,20 +176,20 @@ _WORDS = (
 #: Seconds for each unit of the cube of variables and rows together, in a whole solve: ProxQP, quadprog and DAQP.
 _CUBE = 5e-10
 
-#: Share of non-zeros from which a solver that takes both is given dense matrices.
+#: Share of non-zeros from which a solver that takes both kinds gets dense matrices.
 _DENSE = 0.25
 
 
 class QPSolver(Backend):
-    """One solver of qpsolvers. G x ≤ h there has z ≥ 0 in Px + q + G'z + A'y + z_box = 0: our z, -y and ζ = -z_box."""
+    """A solver of qpsolvers. G x ≤ h there has z ≥ 0 in Px + q + G'z + A'y + z_box = 0: our z, -y and ζ = -z_box."""
 
     native_name: ClassVar[str]
 
     def obstacle(self, model: Model) -> str | None:
-        """Return every backend's obstacle, or a P that is not positive definite (or none) where this solver fails on such."""
-        found = super().obstacle(model)
-        if found is not None:
-            return found
+        """Return the obstacle of the base class, or a P that is not positive definite (or no P) if this solver fails on such."""
+        reason = super().obstacle(model)
+        if reason is not None:
+            return reason
         quadratic = model.form.quadratic
         if quadratic is None:
             return None if "linear" in abilities(self.native_name) else "it does not read objectives without a quadratic part"
@@ -195,27 +198,27 @@ class QPSolver(Backend):
         return None
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with the native tolerances two orders below the gap asked for, where the interface has such."""
+        """Solve with the native tolerances, if the interface has such, two orders below the requested gap."""
         import qpsolvers
 
         begin = time.perf_counter()
         rows = LinearRows.of(form)
         problem = qpsolvers.Problem(*_data(self.native_name, form, rows))
         start, details = start_point(form, options)
-        settings, taken = self._settings(options)
+        settings, covered = self._settings(options)
         loaded = time.perf_counter()
-        details |= not_taken(options, taken)
+        details |= not_taken(options, covered)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they say no more than the status
+                warnings.simplefilter("ignore")  # the warnings repeat the status
                 answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
                 raise refusal(self.native_name, options.native, error) from error
-            word = f"{type(error).__name__}: {error}"
-            return Answer(Status.FAILED, word, build_seconds=loaded - begin, details=details)
+            native_status = f"{type(error).__name__}: {error}"
+            return Answer(Status.FAILED, native_status, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
-        word, status = _status(answer)
+        native_status, status = _status(answer)
         y, z, reduced = _duals(form, rows, answer)
         multipliers = None if y is None or z is None else rows.multipliers(y, z)
         farkas = _to_unit_size(multipliers) if status is Status.INFEASIBLE and multipliers is not None else None
@@ -224,7 +227,7 @@ class QPSolver(Backend):
         usable = x is not None and np.isfinite(x).all() and status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
         return Answer(
             status=status,
-            native_status=word,
+            native_status=native_status,
             values=form.split(x) if usable and x is not None else None,
             multipliers=multipliers if usable else None,
             reduced=reduced if usable else None,
@@ -237,29 +240,29 @@ class QPSolver(Backend):
         )
 
     def _settings(self, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
-        """The keyword arguments for this interface, and which common options found one."""
+        """Return the keyword arguments for this interface, and the common options that they cover."""
         name = self.native_name
         if swallows_unknown(name):
             check_native(name, options.native, documented(name))
         settings = accurate(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
-        taken = {"start"} if "initvals" in documented(name) else set()
+        covered = {"start"} if "initvals" in documented(name) else set()
         for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
             value = getattr(options, option)
-            own = [candidate for candidate in candidates if takes(name, candidate, 1000)]
-            if value is not None and own:
-                settings[own[0]] = value
-                taken.add(option)
-        return {**settings, **options.native}, frozenset(taken)
+            names = [candidate for candidate in candidates if takes(name, candidate, 1000)]
+            if value is not None and names:
+                settings[names[0]] = value
+                covered.add(option)
+        return {**settings, **options.native}, frozenset(covered)
 
 
 def _to_unit_size(z: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """A ray scaled so that its largest entry is ±1; None where all are 0."""
+    """Return a ray scaled so that its largest entry is ±1; None if all entries are 0."""
     size = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
     return {label: part / size for label, part in z.items()} if size else None
 
 
 def discover() -> tuple[Backend, ...]:
-    """One solver for each that qpsolvers finds installed and that has no file in this folder."""
+    """Return one solver for each installed qpsolvers interface that has no file in this folder."""
     try:
         import qpsolvers
     except ImportError:
@@ -269,7 +272,7 @@ def discover() -> tuple[Backend, ...]:
 
 
 def of_name(name: str) -> QPSolver:
-    """The solver that qpsolvers calls so."""
+    """Return the solver with this qpsolvers name."""
     info = SolverInfo(
         name=name,
         summary="quadratic programs, through qpsolvers",
@@ -290,7 +293,7 @@ def of_name(name: str) -> QPSolver:
 
 
 def _locked(form: StandardForm) -> float:
-    """Seconds of a whole solve, by dense factorisations of the optimality conditions."""
+    """Return the seconds of a whole solve, by dense factorisations of the optimality conditions."""
     return _CUBE * float(form.n + form.rows_matrix()[1].size) ** 3
 
 
@@ -301,16 +304,16 @@ def _folder() -> list[str]:
 
 
 def _distribution(name: str) -> str:
-    """The distribution behind a solver, from qpsolvers' own extras (``proxsuite; extra == "proxqp"``); else qpsolvers."""
+    """Return the distribution behind a solver, from qpsolvers' own extras (``proxsuite; extra == "proxqp"``); else qpsolvers."""
     for requirement in metadata.requires("qpsolvers") or ():
-        found = re.fullmatch(r"([\w.-]+).*;.*extra\s*==\s*['\"]([\w-]+)['\"]\s*", requirement)
-        if found and found[2] == name:
-            return found[1]
+        match = re.fullmatch(r"([\w.-]+).*;.*extra\s*==\s*['\"]([\w-]+)['\"]\s*", requirement)
+        if match and match[2] == name:
+            return match[1]
     return "qpsolvers"
 
 
 def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
-    """P, q, G, h, A, b, lb, ub in the kind of matrices that the solver takes."""
+    """Return P, q, G, h, A, b, lb, ub in the kind of matrices that the solver takes."""
     import qpsolvers
 
     P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
@@ -329,21 +332,21 @@ def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
 def _status(answer: Any) -> tuple[str, Status]:
     extras: Mapping[str, Any] = answer.extras or {}
     native = getattr(extras.get("info"), "status", extras.get("status"))
-    word = "" if native is None else str(getattr(native, "name", native))
+    native_status = "" if native is None else str(getattr(native, "name", native))
     if answer.found:
-        return word or "found", Status.OPTIMAL
-    status = next((status for part, status in _WORDS if part in word.lower().replace(" ", "_")), Status.FAILED)
-    return word or "not found (the solver's interface passes on no reason)", status
+        return native_status or "found", Status.OPTIMAL
+    status = next((status for part, status in _WORDS if part in native_status.lower().replace(" ", "_")), Status.FAILED)
+    return native_status or "not found (the solver's interface passes on no reason)", status
 
 
 def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-    """Multipliers of equalities and inequalities and ζ in our signs; None where the solver left some out."""
+    """Return multipliers of equalities and inequalities and ζ in our signs; None if the solver omits some."""
 
     def part(value: Any, size: int) -> FloatArray | None:
         if size == 0:
             return np.zeros(0)
-        found = None if value is None else np.asarray(value, dtype=np.float64).ravel()
-        return found if found is not None and found.size == size and np.isfinite(found).all() else None
+        multipliers = None if value is None else np.asarray(value, dtype=np.float64).ravel()
+        return multipliers if multipliers is not None and multipliers.size == size and np.isfinite(multipliers).all() else None
 
     y, z = part(answer.y, rows.e.size), part(answer.z, rows.h.size)
     box = part(answer.z_box, form.n if form.has_bounds else 0)
@@ -353,7 +356,7 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
 
 
 def absent(name: str) -> str | None:
-    """Return the missing package of a solver that qpsolvers has an interface for; None for other names."""
+    """Return the missing requirement of a solver whose interface qpsolvers has but does not find; None for other names."""
     try:
         package = _distribution(name)
     except metadata.PackageNotFoundError:

@@ -33,48 +33,46 @@ from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scip"]
 
-# Silence for SCIP and its linear solver, which write to standard error past every parameter and message handler.
+# Suppression of messages that SCIP and its linear solver write to standard error past every parameter and message handler.
 #
-# *SoPlex's warnings* go to C++'s ``std::cerr``. Where SCIP doubts a linear program it asks SoPlex for a thousandth of the
-# tolerances, 1e-12; a SoPlex built without GMP (that of the wheels) writes "Cannot set feasibility tolerance to small value" and
-# takes 1e-10, each time. Looser tolerances, with which SCIP would ask for 1e-10, would let a big M hide violations. *SCIP's
-# errors*, such as "unresolved numerical troubles in LP", name lines of its sources; what they lead to is an error of ours that
-# says what to do.
+# *SoPlex's warnings* go to C++'s ``std::cerr``. If SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerances,
+# 1e-12. A SoPlex without GMP (the one of the wheels) writes "Cannot set feasibility tolerance to small value" and takes 1e-10, each
+# time. Looser tolerances, with which SCIP would ask for 1e-10, would let a big M hide violations. *SCIP's errors*, such as
+# "unresolved numerical troubles in LP", name lines of its sources; the error that this package raises says what to do.
 #
-# Standard error itself stays as it is: Python, loggers, other programs and a crash write there as before, in every thread. What
-# is lost meanwhile are words of other C++ libraries on ``std::cerr``, and errors of models that somebody else solves by SCIP in
-# this process.
+# Standard error itself is unchanged: Python, loggers, other programs and a crash write to it in every thread. Suppressed as well
+# are messages of other C++ libraries on ``std::cerr``, and errors of models that other code solves by SCIP in this process.
 
-#: Turns words off and on.
+#: A function that turns messages off and on.
 _Switch: TypeAlias = Callable[[bool], None]
-#: std::ios_base::goodbit and badbit: what is written to a stream whose state is bad goes nowhere.
+#: std::ios_base::goodbit and badbit: a stream whose state is bad discards its output.
 _GOOD, _BAD = 0, 1
 
 
 def _cerr() -> _Switch | None:
-    """``std::cerr.clear(state)`` of GNU's C++ library; None where SCIP stands on another one, and SoPlex is heard."""
+    """Return ``std::cerr.clear(state)`` of GNU's C++ library; None if SCIP uses another C++ library, whose messages stay on."""
     if sys.platform != "linux":
         return None
     try:
-        runtime = ctypes.CDLL("libstdc++.so.6")  # the one that SCIP has loaded: libraries of one name are one
+        runtime = ctypes.CDLL("libstdc++.so.6")  # the library that SCIP has loaded: the loader shares libraries of one name
         stream = ctypes.addressof(ctypes.c_char.in_dll(runtime, "_ZSt4cerr"))
         clear = runtime["_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"]
     except (OSError, ValueError, AttributeError):
         return None
     clear.argtypes, clear.restype = (ctypes.c_void_p, ctypes.c_int), None
-    # The state belongs to the virtual base std::ios. Where that lies in the stream stands three words before what the stream's
-    # pointer to its virtual table points at: the C++ ABI of all of Linux.
+    # The state belongs to the virtual base std::ios. Its offset in the stream stands three words before the address that the
+    # stream's virtual table pointer holds: the C++ ABI of all of Linux.
     table = ctypes.c_ssize_t.from_address(stream).value
     base = stream + ctypes.c_ssize_t.from_address(table - 3 * ctypes.sizeof(ctypes.c_ssize_t)).value
     return lambda off: clear(base, _BAD if off else _GOOD)
 
 
 def _errors() -> _Switch | None:
-    """SCIP's printing of errors: none, or its own; None where its library does not give these functions."""
+    """Return the switch of SCIP's error printing, off or its own; None if its library does not have these functions."""
     import pyscipopt.scip as extension
 
     try:
-        library = ctypes.CDLL(extension.__file__)  # with what it is linked to
+        library = ctypes.CDLL(extension.__file__)  # the library that PySCIPOpt is linked to
         choose, default = library.SCIPmessageSetErrorPrinting, library.SCIPmessageSetErrorPrintingDefault
     except (OSError, AttributeError):
         return None
@@ -89,14 +87,14 @@ def _switches() -> tuple[_Switch, ...]:
 
 
 class _Quiet:
-    """The count of solves that are silenced at once; the last one restores the output."""
+    """The number of concurrent solves without messages; the last one turns messages on again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._count = 0
 
     def count(self, change: int) -> None:
-        """One more, or one less."""
+        """Change the number by one, and turn messages off or on."""
         with self._lock:
             self._count += change
             for switch in _switches():
@@ -108,7 +106,7 @@ _UNHEARD = _Quiet()
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """SCIP's and SoPlex's words go nowhere within; several threads may be within at once."""
+    """Suppress messages of SCIP and SoPlex within the context; several threads may be within at once."""
     _UNHEARD.count(1)
     try:
         yield
@@ -118,16 +116,16 @@ def unheard() -> Iterator[None]:
 
 #: Feasibility (and integrality) tolerance: a big M multiplies a looser one. SCIP's own comparisons end at 1e-9.
 _TIGHT = 1e-9
-#: The same where indicators take the place of a big M: SCIP's linear programs fail now and then at 1e-9.
+#: The same for models with indicators in place of a big M: SCIP's linear programs fail occasionally at 1e-9.
 _WITH_INDICATORS = 1e-8
-#: Where all is continuous and the one cone is the objective's, presolving aggregates no variables: an equation put into the
-#: convex objective hides that it is convex, and SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that
-#: the root closes otherwise. Beside more cones it ends less exactly so.
+#: Setting for continuous models with one cone, the objective's: presolving aggregates no variables. An equation substituted into
+#: the convex objective hides its convexity. SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that the
+#: root closes otherwise. Beside more cones the setting makes the end less exact.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
-#: What SCIP does without where all is linear but one cone, a quadratic objective's: rounding cuts of the objective's linear
-#: underestimators, of which it adds over a hundred rounds at the root for next to nothing, and heuristics for problems that are
-#: not convex. The 0-1 and the ramp loss on 12 to 40 points end two to five times as fast; on 50 to 80 points it comes to ten
-#: times as many nodes in the same time, and to half of the gap.
+#: Plugins turned off if all is linear but one cone, a quadratic objective's: rounding cuts of the objective's linear
+#: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
+#: problems. Measured on the 0-1 and the ramp loss: two to five times faster on 12 to 40 points, ten times as many nodes and half
+#: the gap on 50 to 80 points.
 _BESIDE_A_QUADRATIC = {
     "separating/aggregation/freq": -1,
     **{f"heuristics/{name}/freq": -1 for name in ("subnlp", "mpec", "undercover", "multistart", "nlpdiving", "alns")},
@@ -135,7 +133,7 @@ _BESIDE_A_QUADRATIC = {
 #: SCIP's infinity.
 _INFINITY = 1e20
 
-#: What SCIP must do without to tell an infeasible problem from an unbounded one.
+#: Settings with which SCIP can tell an infeasible problem from an unbounded one.
 _DUAL_REDUCTIONS = ("misc/allowstrongdualreds", "misc/allowweakdualreds")
 
 _STATUS = {
@@ -159,7 +157,7 @@ _STATUS = {
 
 
 class Scip(Backend):
-    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
+    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. SCIP gives no multipliers.
 
     Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`. Of a mixed-integer
     problem with a quadratic objective it leaves out cuts and heuristics that cost more there than they bring
@@ -180,7 +178,7 @@ class Scip(Backend):
     )
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Solve as every backend does, with the cuts of the options."""
+        """Run the base method with the requested cuts."""
         return super().run(model, with_cuts(model, options), kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -214,24 +212,24 @@ class Scip(Backend):
         loaded = time.perf_counter()
         recorder.start()
         with nullcontext() if options.verbose else unheard():
-            _decide(model)  # in this thread: in one of its own PySCIPOpt ended the process now and then
+            _decide(model)  # in this thread: PySCIPOpt occasionally crashes the process in a separate thread
         solved = time.perf_counter()
-        word = str(model.getStatus())
-        status = _STATUS.get(word, Status.FAILED)
-        found = model.getNSols() > 0 and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
-        best = model.getBestSol() if found else None
+        status_name = str(model.getStatus())
+        status = _STATUS.get(status_name, Status.FAILED)
+        has_point = model.getNSols() > 0 and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+        best = model.getBestSol() if has_point else None
         x = None if best is None else np.array([model.getSolVal(best, v) for v in model.data[: form.n]])
         ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
         bound = _finite(model.getDualbound()) if ended else None
         root = _finite(model.getDualboundRoot()) if ended else None
-        objective = float(model.getSolObjVal(best)) if found else None
+        objective = float(model.getSolObjVal(best)) if has_point else None
         nodes = int(model.getNTotalNodes())
         trace = recorder.end(nodes, objective, bound)
         if separator is not None:
             details["cuts_added"] = separator.added
         return Answer(
             status=status,
-            native_status=word,
+            native_status=status_name,
             values=None if x is None else form.split(x),
             objective=objective,
             bound=bound,
@@ -275,12 +273,12 @@ class Scip(Backend):
 
 
 def _built(form: StandardForm, options: Options, begin: float) -> Any:
-    """SCIP's model; numbers that it takes for infinite are its refusal."""
+    """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
         with unheard():
             return to_scip(form, polling(options, begin))
     except Exception as error:
-        if type(error) is not Exception:  # PySCIPOpt raises no class of its own
+        if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise
         raise SolverError(f"scip refuses the problem: {error}; numbers from 1e20 on are infinite to it: scale them") from error
 
@@ -288,12 +286,12 @@ def _built(form: StandardForm, options: Options, begin: float) -> Any:
 def _optimize(model: Any) -> None:
     try:
         model.optimizeNogil()
-    except Exception as error:  # PySCIPOpt raises no class of its own
+    except Exception as error:  # PySCIPOpt raises a plain Exception
         raise SolverError(f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help") from error
 
 
 def _decide(model: Any) -> None:
-    """Solve; once more, without what cannot tell, where the problem is "infeasible or unbounded"."""
+    """Solve; if the status is "infeasible or unbounded", solve again without the features that cannot tell the two apart."""
     _optimize(model)
     if model.getStatus() == "inforunbd":
         model.freeTransform()
@@ -302,7 +300,7 @@ def _decide(model: Any) -> None:
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
-    """A complete start is a solution, an incomplete one is for SCIP to complete."""
+    """Add a complete start as a solution, an incomplete one as a partial solution that SCIP completes."""
     if options.start is None:
         return {}
     if all(block.label in options.start for block in form.blocks):
@@ -321,39 +319,39 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
 
 
 def _watch(model: Any) -> Any:
-    """SCIP's event handler: a row of its ``recorder`` for every new incumbent and every 50 ms of solved nodes."""
+    """Return SCIP's event handler, which records a row for every new incumbent and every 50 ms of solved nodes."""
     from pyscipopt import Eventhdlr
     from pyscipopt.scip import PY_SCIP_EVENTTYPE as kind_of, PY_SCIP_STAGE as stages
 
     kinds = (kind_of.BESTSOLFOUND, kind_of.NODESOLVED)
 
     class Watch(Eventhdlr):
-        """One for each model; each solve has its recorder."""
+        """An event handler of one model; each solve has its own recorder."""
 
         recorder: Recorder
 
         def eventinit(self) -> None:
-            """Subscribe."""
+            """Subscribe to the events."""
             for kind in kinds:
                 self.model.catchEvent(kind, self)
 
         def eventexit(self) -> None:
-            """Unsubscribe."""
+            """Unsubscribe from the events."""
             for kind in kinds:
                 self.model.dropEvent(kind, self)
 
         def eventexec(self, event: Any) -> None:
-            """Pass the state on, where there is news: nodes come by the thousand."""
-            found = event.getType() == kind_of.BESTSOLFOUND
-            if found or time.perf_counter() >= self.recorder.next_row:
-                self.tell("incumbent" if found else "node")
+            """Record the state at a new incumbent or after 50 ms: nodes come by the thousand."""
+            is_solution = event.getType() == kind_of.BESTSOLFOUND
+            if is_solution or self.recorder.due():
+                self.tell("incumbent" if is_solution else "node")
             if self.recorder.stopped:
                 self.model.interruptSolve()
 
         def tell(self, step: str) -> None:
-            """A row of the recorder."""
+            """Add a row to the recorder."""
             with self.recorder.guarded():
-                searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
+                searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only in this stage
                 self.recorder.see(
                     int(self.model.getNTotalNodes()),
                     self.model.getPrimalbound(),

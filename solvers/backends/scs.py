@@ -27,7 +27,7 @@ from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scs", "psd_order"]
 
-#: SCS's exit flags, documented with its API. The inaccurate ones are guesses at a limit.
+#: SCS's exit flags, documented with its API. The inaccurate ones count as a limit.
 _STATUS = {
     1: Status.OPTIMAL,
     2: Status.ITERATION_LIMIT,
@@ -41,7 +41,7 @@ _STATUS = {
     -5: Status.INTERRUPTED,
 }
 
-#: SCS keeps its settings in C and offers no list of them: those of its documentation.
+#: SCS keeps its settings in C and offers no list of them: these are from its documentation.
 _SETTINGS = (
     "normalize", "scale", "adaptive_scale", "rho_x", "max_iters", "eps_abs", "eps_rel", "eps_infeas", "alpha", "time_limit_secs",
     "verbose", "acceleration_lookback", "acceleration_interval", "write_data_filename", "log_csv_filename", "linear_solver",
@@ -52,7 +52,7 @@ _TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
 
 @dataclass(frozen=True, eq=False)
 class _Workspace:
-    """SCS's own solver, our rows in its order, and its A and b."""
+    """SCS's solver object, our rows in its order, and its A and b."""
 
     solver: Any
     order: IntArray
@@ -61,7 +61,7 @@ class _Workspace:
 
 
 class Scs(Backend):
-    """SCS reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is our z.
+    """SCS, which reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is our z.
 
     Its semidefinite cone is the *lower* triangle by columns, √2 off the diagonal: a permutation of our svec.
     """
@@ -83,12 +83,12 @@ class Scs(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with native tolerances two orders (absolute ones four: they add up) below the gap asked for."""
+        """Solve with native tolerances two orders (absolute ones four, as they add up) below the requested gap."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options, begin), form, options, begin, again=False)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
-        """Update b and c of SCS's workspace, which starts where it ended; P and A it cannot change."""
+        """Update b and c of SCS's workspace, which starts from its last point; SCS cannot change P and A."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "g", "g of cones"}))
         if parts is None:
@@ -106,7 +106,7 @@ class Scs(Backend):
         F, g = form.stacked()
         order, cone = _layout(form)
         A, b = (-F.at(order)).columns, g[order]
-        if not order.size:  # SCS wants a row: 0'x ≤ 1
+        if not order.size:  # SCS needs a row: 0'x ≤ 1
             A, b, cone = sp.csc_matrix((1, form.n)), np.ones(1), {"l": 1}
         data = {"A": A, "b": b, "c": np.array(form.q)}
         if form.quadratic is not None:
@@ -116,9 +116,9 @@ class Scs(Backend):
     def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> Answer:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
-        given = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
+        warm_start = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
         warm = again or start is not None
-        answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **given), options, begin)
+        answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **warm_start), options, begin)
         solved = time.perf_counter()
         return _read(form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
 
@@ -140,9 +140,9 @@ class Scs(Backend):
 
 def _read(form: StandardForm, answer: Any, order: IntArray, build: float, seconds: float, details: dict[str, Any]) -> Answer:
     info = answer["info"]
-    word = str(info["status"])
+    native_status = str(info["status"])
     status = _STATUS.get(int(info["status_val"]), Status.FAILED)
-    if status is Status.ITERATION_LIMIT and "reached time_limit" in word:
+    if status is Status.ITERATION_LIMIT and "reached time_limit" in native_status:
         status = Status.TIME_LIMIT
     z = np.zeros(order.size)
     z[order] = answer["y"][: order.size]
@@ -151,7 +151,7 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
     usable = not ray and np.isfinite(x).all() and np.isfinite(z).all()
     return Answer(
         status=status,
-        native_status=word,
+        native_status=native_status,
         values=form.split(x) if usable else None,
         multipliers=by_label(form, z) if usable else None,
         objective=float(info["pobj"]) + form.r if usable else None,
@@ -166,13 +166,13 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
 
 
 def psd_order(order: int) -> IntArray:
-    """Return the places in our svec (upper by columns) of SCS's order: the lower triangle by columns."""
+    """Return the positions of the entries of SCS's order (lower triangle by columns) in our svec (upper triangle by columns)."""
     column, row = np.triu_indices(order)  # by rows of the upper triangle: columns of the lower one
     return np.asarray(row * (row + 1) // 2 + column)
 
 
 def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
-    """Our rows in SCS's order (zero, nonnegative, second-order, semidefinite) and its cone dictionary."""
+    """Return our rows in SCS's order (zero, nonnegative, second-order, semidefinite) and its cone dictionary."""
     starts = np.cumsum([0, *(c.rows for c in form.constraints)])
     pieces: dict[str, list[IntArray]] = {"z": [], "l": [], "q": [], "s": []}
     q: list[int] = []
@@ -191,9 +191,9 @@ def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
             inside = psd_order(c.cone.order)
             pieces["s"].append((rows.reshape(c.cone.count, svec_size(c.cone.order))[:, inside]).ravel())
             s += [c.cone.order] * c.cone.count
-    found = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in "zlqs"]
-    cone = {"z": found[0].size, "l": found[1].size, "q": q, "s": s}
-    return np.concatenate(found), {kind: size for kind, size in cone.items() if size}
+    indices = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in "zlqs"]
+    cone = {"z": indices[0].size, "l": indices[1].size, "q": q, "s": s}
+    return np.concatenate(indices), {kind: size for kind, size in cone.items() if size}
 
 
 SOLVERS = (Scs(),)

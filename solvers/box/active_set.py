@@ -1,8 +1,8 @@
 """Primal-dual active sets on a box QP (Hintermüller, Ito, Kunisch 2002), a semismooth Newton method: few steps, often exact.
 
-A step holds the variables of two sets at their bounds, minimises over all others as if these had no bounds, and moves to the
-held set whoever passed a bound, to the others whoever's gradient points inwards. Sets that stay as they are solve the program.
-Unlike projected steps (`newton`) it goes through points outside of the box, and so changes thousands of variables in one step.
+A step holds the variables of two sets at their bounds and minimises over all others without their bounds. Variables that pass a
+bound join the active sets; held variables whose gradient points inwards leave them. If the sets do not change, the point solves
+the program. Unlike projected steps (`newton`) the iterates may leave the box, so one step can change thousands of variables.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from .newton import FinishRun, restricted_solver
 __all__ = ["active_set_steps"]
 
 _STEPS = 30
-#: Steps on end that may leave as many changes of the sets as there were, before the method is given up.
+#: Consecutive steps without a new least number of set changes, after which the method is given up.
 _PATIENCE = 2
 
 
 @dataclass(frozen=True, eq=False)
 class _Sets:
-    """The variables held at their lower and at their upper bounds; the others are free."""
+    """The sets of variables held at their lower and at their upper bound; the others are free."""
 
     low: BoolArray
     high: BoolArray
 
     @classmethod
     def at(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _Sets:
-        """Return the sets of variables whose single step leaves the box or that are fixed."""
+        """Return the sets of variables whose own coordinate step leaves the box, and of fixed variables."""
         alone = a - g / np.where(diagonal > 0.0, diagonal, 1.0)
         return cls._of(view, alone <= view.lower, alone >= view.upper)
 
     def after(self, view: BoxQP, x: FloatArray, g: FloatArray) -> _Sets:
-        """The sets that the minimiser x and its gradient ask for."""
+        """Return the sets that the minimiser x and its gradient imply."""
         free = ~(self.low | self.high)
         low = np.where(free, x < view.lower, self.low & (g > 0.0))
         return self._of(view, low, np.where(free, x > view.upper, self.high & (g < 0.0)))
@@ -62,15 +62,15 @@ def active_set_steps(
     enough: Callable[[float, float], bool],
     deadline: float = math.inf,
 ) -> FinishRun:
-    """Steps from a until the objective and twice the gap of the point in the box are ``enough``, or the sets no longer settle.
+    """Take steps from a until the objective and twice the gap of the point in the box are ``enough``, or the sets do not settle.
 
-    That the changes of the sets become fewer is what convergence looks like: gaps rise by orders on the way. It is known for
-    M-matrices and their like, and not for others, so a run may end without a better point than a. A step that would end after
-    ``deadline``, by the clock of `time.perf_counter`, if it took as long as the longest so far, is not begun.
+    Convergence shows in fewer changes of the sets: gaps rise by orders on the way. It is proved for M-matrices and related
+    classes only, so a run may end without a better point than a. A step is not begun if it would end after ``deadline``, by the
+    clock of `time.perf_counter`, at the duration of the longest step.
     """
     best, best_gap = a, view.gap(a, gradient)
     sets, x, free = _Sets.at(view, diagonal, a, gradient), a, _Free(view, diagonal)
-    least, failures, steps = view.n + 1, 0, 0
+    least_changes, failures, steps = view.n + 1, 0, 0
     began, longest = time.perf_counter(), 0.0
     while steps < _STEPS and began + longest <= deadline and free.take(~(sets.low | sets.high)):
         steps += 1
@@ -82,12 +82,12 @@ def active_set_steps(
             best, best_gap = inside, gap
         if enough(view.objective(inside, g), 2.0 * gap):
             break
-        wanted = sets.after(view, x, g if (inside == x).all() else view.gradient(x))
-        changes = wanted.changes(sets)
-        failures = 0 if changes < least else failures + 1
+        next_sets = sets.after(view, x, g if (inside == x).all() else view.gradient(x))
+        changes = next_sets.changes(sets)
+        failures = 0 if changes < least_changes else failures + 1
         if failures > _PATIENCE:
             break
-        least, sets = min(least, changes), wanted
+        least_changes, sets = min(least_changes, changes), next_sets
         began, longest = time.perf_counter(), max(longest, time.perf_counter() - began)
     return FinishRun(best, best_gap, steps, free.operations + 12.0 * view.n * view.width * steps)
 
@@ -103,7 +103,7 @@ class _Free:
     operations: float = 0.0
 
     def take(self, chosen: BoolArray) -> bool:
-        """Make these the free ones; whether their matrix has a factor. The one at hand is kept where they are the same."""
+        """Factorise the matrix of these free variables, unless they are the current ones; return whether there is a factor."""
         if self.chosen is None or (chosen != self.chosen).any():
             size, width = int(np.count_nonzero(chosen)), 0 if self.view.gram is not None else self.view.width
             self.operations += size * size * (width + size / 3.0)
@@ -111,7 +111,9 @@ class _Free:
         return self.solve is not None
 
     def minimiser(self, x: FloatArray) -> FloatArray:
-        """Over the free variables, the others as in x; from the minimiser itself it is a step of iterative refinement."""
+        """Return the minimiser over the free variables, the others as in x; from the minimiser it is a step of iterative
+        refinement.
+        """
         assert self.chosen is not None
         assert self.solve is not None
         x[self.chosen] -= self.solve(self.view.gradient(x)[self.chosen])

@@ -22,29 +22,31 @@ from .state import BoxState, load_descent, make_state
 
 __all__ = ["BoxDescent", "BoxState", "box_minimum"]
 
-# Primal-dual interior-point steps on a box QP in factor form: for the ill-conditioned ones, where descent crawls.
+# Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
 #
 # Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ. A step solves (Θ + ZZ')Δ = ρ with
-# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r where r < m (Ferris, Munson 2003), else directly.
+# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
 
 _STEPS = 60
-#: Fraction of the way to the boundary.
+#: Fraction of the step to the boundary.
 _FRACTION = 0.995
 
 
 def interior_operations(view: BoxQP) -> float:
-    """Scalar operations of a run of some twenty steps."""
+    """Return the scalar operations of a run of some twenty steps."""
     m, r = view.n, view.Z.shape[1] if view.coarse is None else view.width
     return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
 
 
 def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
-    """From the middle of the box until the duality gap is at most ``aim()`` or no longer falls; fixed variables stay fixed."""
+    """Iterate from the middle of the box until the duality gap is at most ``aim()`` or stops falling; fixed variables
+    stay fixed.
+    """
     moving = view.upper > view.lower
     Z, ridge = view.Z[moving], view.ridge[moving]
     lower, upper = view.lower[moving], view.upper[moving]
-    whole = np.where(moving, 0.0, view.lower)
-    q = (view.product(whole) + view.q)[moving]
+    point = np.where(moving, 0.0, view.lower)
+    q = (view.product(point) + view.q)[moving]
     Q = view.among(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
 
     def product(x: FloatArray) -> FloatArray:
@@ -55,11 +57,11 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     z, y = np.full(a.size, scale), np.full(a.size, scale)
     best, best_gap, failures, steps = None, np.inf, 0, 0
     for _ in range(_STEPS):
-        whole[moving] = a
-        gap = view.gap(whole)
+        point[moving] = a
+        gap = view.gap(point)
         failures = 0 if gap < 0.9 * best_gap else failures + 1
         if gap < best_gap:
-            best, best_gap = whole.copy(), gap
+            best, best_gap = point.copy(), gap
         if gap <= aim() or failures >= 5:
             break
         s, t = a - lower, upper - a
@@ -79,8 +81,8 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         step = solve(-gradient + low - high)
         dz, dy = low - z - z / s * step, high - y + y / t * step
         primal, dual = _FRACTION * _length(s, t, step), _FRACTION * _length(z, y, None, dz, dy)
-        both = min(primal, dual)  # one length for both: the stationarity residual then falls with it
-        a, z, y = a + both * step, z + both * dz, y + both * dy
+        length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
+        a, z, y = a + length * step, z + length * dz, y + length * dy
         a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
         if not (a > lower).all() or not (a < upper).all():
             break
@@ -89,12 +91,12 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
 
 
 def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """The solver of (diag(θ) + ZZ')x = b."""
+    """Return the solver of (diag(θ) + ZZ')x = b."""
     if Q is not None:
         matrix = Q.copy()
         matrix[np.diag_indices(theta.size)] += theta
-        whole = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True)
-        return lambda b: np.asarray(scipy.linalg.cho_solve(whole, b))
+        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True)
+        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b))
     root = Z / np.sqrt(theta)[:, None]
     small = root.T @ root
     small[np.diag_indices(Z.shape[1])] += 1.0
@@ -114,7 +116,7 @@ def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[
 def _length(
     s: FloatArray, t: FloatArray, d: FloatArray | None, ds: FloatArray | None = None, dt: FloatArray | None = None
 ) -> float:
-    """Longest step in [0, 1] that keeps s + αd and t - αd (or s + αds, t + αdt) nonnegative."""
+    """Return the longest step in [0, 1] that keeps s + αd and t - αd (or s + αds, t + αdt) nonnegative."""
     if d is not None:
         ds, dt = d, -d
     assert ds is not None
@@ -127,9 +129,9 @@ def _length(
     return longest
 
 
-#: Scalar operations a second of the compiled loop and of BLAS, for the choice between the two and the length of a round.
+#: Scalar operations a second of the compiled loop and of BLAS, which decide between the two and the length of a round.
 _LOOP, _BLAS = 1.5e9, 1.5e10
-#: Steps that Newton's method is expected to take.
+#: Expected number of Newton steps.
 _NEWTON = 6.0
 
 
@@ -138,20 +140,19 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     """Coordinate descent with random permutations and shrinking; Newton or interior-point steps once those are cheaper.
 
     A round lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the data in
-    float64. Where the view gives its factor in single precision, rounds go on from that gradient (iterative refinement), and the
-    factor is computed in float64 once its rounding is larger than the violation.
+    float64. If the view gives its factor in single precision, rounds go on from that gradient (iterative refinement). The factor
+    is computed in float64 once its rounding exceeds the violation.
 
-    Newton's method, by active sets (`active_set`) where the matrix is kept and by projected steps (`newton`) where a factor of
-    lower rank is, is tried whenever the operations that it needs are fewer than those that the descent has used so far, and an
-    interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems never see either,
-    ill-conditioned ones cost at most a few times what the best of the three would have. From a start inside the box, where the
-    matrix is kept, active sets come first: a step costs about what the matrix did, and few are needed where the box binds for a
-    part of the variables only (pinball losses).
+    Newton's method is tried whenever it needs fewer operations than the descent has used so far: by active sets (`active_set`) if
+    the matrix is stored, by projected steps (`newton`) if a factor of lower rank is. An interior-point method (`interior`) is
+    tried once in a run, by the same rule. Well-conditioned problems use neither; ill-conditioned ones cost at most a few times
+    the best of the three. From a start inside the box, with a stored matrix, active sets come first. A step costs about as much
+    as the matrix, and few are needed if the box binds for some of the variables only (pinball losses).
 
     Parameters
     ----------
     finish : bool
-        Whether to use Newton and interior-point steps at all.
+        Whether to use Newton and interior-point steps.
 
     Raises
     ------
@@ -168,7 +169,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         load_descent(single=view.coarse is not None)
 
     def init(self, view: BoxQP, options: Options, rng: np.random.Generator) -> BoxState:
-        """The start in the box (its point nearest to zero where none is given)."""
+        """Return the state at the start in the box (without a start, at its point nearest to zero)."""
         _check_size(view)
         start = None if options.start is None else options.start.get("a")
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
@@ -179,7 +180,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
-        """Rounds for about ``seconds``."""
+        """Run rounds for about ``seconds``."""
         end = time.perf_counter() + seconds
         while True:
             outcome = self._round(state, max(end - time.perf_counter(), 0.2 * seconds))
@@ -213,7 +214,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         return Outcome.RUNNING
 
     def _inside(self, state: BoxState) -> bool:
-        """Newton's step from a start inside the box of a matrix that is kept; whether it converged."""
+        """Take Newton steps from a start inside the box if the matrix is stored; return whether they converged."""
         view, m = state.view, state.view.n
         price = m**3 / 3.0 / _BLAS
         inside = bool(((state.a > view.lower) & (state.a < view.upper)).all())
@@ -223,23 +224,23 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         return state.converged()
 
     def _newton(self, state: BoxState) -> None:
-        """Newton's method: by active sets where the matrix is kept, as one of full rank; else by projected steps."""
-        at = (state.view, state.diagonal, state.a, state.gradient)
+        """Run Newton's method: by active sets if the matrix is stored (full rank), else by projected steps."""
+        arguments = (state.view, state.diagonal, state.a, state.gradient)
         if state.view.gram is not None:
-            self._take(state, active_set_steps(*at, state.enough, state.deadline), "active set")
+            self._take(state, active_set_steps(*arguments, state.enough, state.deadline), "active set")
         else:
-            self._take(state, newton_steps(*at, state.aim), "newton")
+            self._take(state, newton_steps(*arguments, state.aim), "newton")
 
     def _finished(self, state: BoxState) -> bool:
-        """Run a finisher if one is cheaper than the descent so far; whether it converged."""
+        """Run a finisher if one is cheaper than the descent so far; return whether it converged."""
         view = state.view
         m, r = view.n, view.width
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.now.work) / _LOOP
         width = 0 if view.gram is not None else r
         price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
-        left = state.deadline - time.perf_counter()
-        if state.finish_seconds + price <= spent and price <= left and state.gap <= state.tried / 3.0:
+        seconds_left = state.deadline - time.perf_counter()
+        if state.finish_seconds + price <= spent and price <= seconds_left and state.gap <= state.tried / 3.0:
             state.tried = state.gap
             self._newton(state)
         price = interior_operations(view) / _BLAS
@@ -250,7 +251,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         return state.converged()
 
     def _take(self, state: BoxState, run: FinishRun, step: str) -> None:
-        """Move to a finisher's point where it is better."""
+        """Move to a finisher's point if it is better."""
         state.finish_seconds += run.operations / _BLAS
         state.finish_steps += run.steps
         if run.gap < state.gap:
@@ -260,13 +261,13 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             state.restart()
 
     def measure(self, state: BoxState) -> Measure:
-        """Objective and bound of the model's form, free variables."""
+        """Return objective and bound in the sense of the model's form, and the number of free variables."""
         primal, bound = state.pair
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
         return Measure(int(state.now.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
 
     def answer(self, state: BoxState) -> Answer:
-        """Return the answer in the model's form that belongs to a."""
+        """Return the answer in the model's form."""
         point = state.view.recover(state.a)
         details = {
             "epochs": int(state.now.epochs),
@@ -278,28 +279,29 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
 
 def _check_size(view: BoxQP) -> None:
-    """Refuse numbers whose products are not finite: factorisations would meet infinities.
+    """Raise InputError for numbers whose products are not finite: factorisations would meet infinities.
 
     Raises
     ------
     InputError
         Squares of Z, q or finite bounds overflow.
     """
-    ends = np.concatenate([view.lower, view.upper])
-    ends = ends[np.isfinite(ends)]
+    bounds = np.concatenate([view.lower, view.upper])
+    bounds = bounds[np.isfinite(bounds)]
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = (view.q @ view.q, ends @ ends, np.einsum("ij,ij->", view.Z, view.Z))
+        squares = (view.q @ view.q, bounds @ bounds, np.einsum("ij,ij->", view.Z, view.Z))
     if not np.isfinite(squares).all() or (view.gram is not None and not np.isfinite(view.gram).all()):
-        largest = max(float(np.abs(part).max(initial=0.0)) for part in (view.q, ends, view.Z))
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (view.q, bounds, view.Z))
         raise InputError(f"the box program's numbers are too large for float64 (up to {largest:.3g}): scale the data")
 
 
 def box_minimum(
     view: BoxQP, start: FloatArray | None = None, tol: float = 1e-8, seed: int = 1, deadline: float = np.inf
 ) -> tuple[FloatArray, float]:
-    """A point of the box with relative gap ≤ ``tol`` (or as good as float64 allows), and its duality gap, without the driver.
+    """Return a point of the box with relative gap ≤ ``tol`` (or as small as float64 allows) and its duality gap, without the
+    driver.
 
-    At ``deadline``, by the clock of `time.perf_counter`, it is the point that was reached, with its gap.
+    At ``deadline``, by the clock of `time.perf_counter`, return the current point with its gap.
     """
     algorithm = BoxDescent()
     state = make_state(view, start, tol, np.inf, seed)

@@ -1,9 +1,9 @@
 """Compiled coordinate descent on min ½a'(ZZ' + D)a + q'a over a box, with random permutations and shrinking.
 
-The product w = Z'a is kept, so a coordinate costs 2r operations whatever m is; where ZZ' is kept (r ≥ m) the gradient itself
-is carried instead, which costs 2m operations for a coordinate that moves and none for one that does not. Z and w may be of
-single precision. A variable at a bound whose gradient points outwards beyond the largest violation of the last epoch leaves the
-active set (as in Hsieh et al. 2008); all come back when the rest has converged.
+The loop updates the product w = Z'a, so a coordinate costs 2r operations whatever m is. If ZZ' is stored (r ≥ m) it updates the
+gradient itself, which costs 2m operations for a coordinate that moves and 0 for one that does not. Z and w may be of single
+precision. A variable at a bound leaves the active set if its gradient points outwards beyond the largest violation of the last
+epoch (Hsieh et al. 2008). All variables return when the active ones have converged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["descend"]
 
 @inlined
 def _shuffle(order: Any, active: int, now: Any) -> None:
-    """Fisher-Yates on the active part, by a 31-bit linear congruential stream of its own."""
+    """Shuffle the active part (Fisher-Yates) by a 31-bit linear congruential generator of its own."""
     x = now.stream
     for s in range(active - 1):
         x = (1103515245 * x + 12345) & 0x7FFFFFFF
@@ -32,7 +32,7 @@ def _shuffle(order: Any, active: int, now: Any) -> None:
 
 @inner
 def _epoch(p: Any, gram: bool) -> None:
-    """One pass over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
+    """Pass once over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
     Z, q, lower, upper, ridge, diagonal, a, w, order, now = (
         p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.now,
     )  # fmt: skip
@@ -90,7 +90,7 @@ def _epoch(p: Any, gram: bool) -> None:
 
 @entry
 def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
-    """Epochs until the spread of the projected gradients of *all* variables is at most ``violation``, or ``work`` is used up.
+    """Run epochs until the spread of the projected gradients of *all* variables is at most ``violation``, or ``work`` is used up.
 
     Returns
     -------
@@ -102,12 +102,12 @@ def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
     while now.work < stop:
         _epoch(p, gram)
         spread = now.high - now.low if now.active > 0 else 0.0
-        whole = now.active == m
+        all_active = now.active == m
         if spread <= violation:
-            # an epoch that began with every variable and dropped some has seen all of them
+            # an epoch that began with every variable and dropped some has visited all of them
             now.active = m
             now.high, now.low = np.inf, -np.inf
-            if whole:
+            if all_active:
                 return True
             _epoch(p, gram)
             if now.high - now.low <= violation:

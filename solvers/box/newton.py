@@ -20,7 +20,7 @@ _SHIFT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FinishRun:
-    """Best point found by a finisher, its gap, steps taken, and scalar operations used."""
+    """The best point found by a finisher, its gap, the number of steps, and the scalar operations used."""
 
     a: FloatArray
     gap: float
@@ -31,10 +31,10 @@ class FinishRun:
 def newton_steps(
     view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: FloatArray, aim: Callable[[], float], *, patient: bool = False
 ) -> FinishRun:
-    """At most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective.
+    """Take at most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective.
 
-    Unless ``patient``, also until two steps lower the gap less than tenfold: far from the right free set the steps wander, and
-    coordinate descent finds it for less.
+    Unless ``patient``, stop as well if two steps lower the gap less than tenfold: far from the right free set the steps wander,
+    and coordinate descent finds that set at a lower cost.
     """
     a, g = a.copy(), gradient.copy()
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
@@ -64,18 +64,18 @@ def newton_steps(
 
 
 def _free(view: BoxQP, a: FloatArray, g: FloatArray) -> BoolArray:
-    """Variables not held at (or within a whisker of) a bound by their gradient.
+    """Return the variables not held at (or within a small distance of) a bound by their gradient.
 
-    The whisker is as long as the projected gradient step, as in Bertsekas: it vanishes at the optimum, where a fixed one would
-    keep a variable with a small positive value out for ever.
+    The distance is as long as the projected gradient step (Bertsekas): it vanishes at the optimum. A fixed distance would hold a
+    variable with a small positive value at its bound for ever.
     """
     move = float(np.abs(a - np.clip(a - g, view.lower, view.upper)).max(initial=0.0))
-    near = np.minimum(1e-3 * (view.upper - view.lower), move)
-    return np.asarray(~(((a <= view.lower + near) & (g > 0)) | ((a >= view.upper - near) & (g < 0))))
+    distance = np.minimum(1e-3 * (view.upper - view.lower), move)
+    return np.asarray(~(((a <= view.lower + distance) & (g > 0)) | ((a >= view.upper - distance) & (g < 0))))
 
 
 def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
-    """The solver of Q on the free variables; None where Q is not positive definite there."""
+    """Return the solver of Q on the free variables; None if Q is not positive definite there."""
     F = np.flatnonzero(free)
     if not F.size:
         return lambda b: b
@@ -91,7 +91,9 @@ def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Cal
 def _step(
     view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free: BoolArray, solve: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray] | None:
-    """One projected Newton step with Armijo's rule along the projection arc, and the gradient there; None where none descends."""
+    """Return the point of one projected Newton step with Armijo's rule along the projection arc, and its gradient; None if no
+    step descends.
+    """
     d = np.zeros(view.n)
     held = ~free & (diagonal > 0)
     d[held] = -g[held] / diagonal[held]

@@ -1,4 +1,4 @@
-"""The record of the algorithm on box QPs: what `auto` and the tables read, without compiled loops."""
+"""Registry entry of the algorithm on box QPs, which `auto` and the tables read without loading compiled loops."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ BOXQP = SolverInfo(
     reference="Hsieh et al. (2008); Hintermüller, Ito, Kunisch (2002); Bertsekas (1982); Ferris, Munson (2003)",
 )
 
-#: In the order of the table.
+#: Registry entries in the order of the table.
 RECORDS = (BOXQP,)

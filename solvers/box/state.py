@@ -1,4 +1,4 @@
-"""The state of coordinate descent on a box QP between calls of its compiled loop."""
+"""State of a run of coordinate descent on a box QP between calls of its compiled loop."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .loops import descend
 __all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]
 
 #: Numbers of the loop: active variables (the first ones in ``order``), epochs, scalar operations, changes of a variable, the
-#: random stream; the largest and the smallest projected gradient of the last epoch.
+#: random generator's state; the largest and the smallest projected gradient of the last epoch.
 _SCALARS = integers_and_floats("active epochs work updates stream", "high low")
 
 
 @by_reference
 class Coordinates(NamedTuple):
-    """min ½a'(ZZ' + D)a + q'a over the box, as the compiled loop sees it: it changes a, w, the order and the numbers."""
+    """min ½a'(ZZ' + D)a + q'a over the box as the compiled loop reads it; the loop changes a, w, the order and the numbers."""
 
-    Z: Any  #: (m, r), or (m, m) where ZZ' itself is kept
+    Z: Any  #: (m, r), or (m, m) if ZZ' itself is stored
     q: Any  #: (m,)
     lower: Any  #: (m,)
     upper: Any  #: (m,)
     ridge: Any  #: (m,) D
     diagonal: Any  #: (m,) of ZZ' + D
     a: Any  #: (m,)
-    w: Any  #: Z'a, or ZZ'a where that is kept
+    w: Any  #: Z'a, or ZZ'a if ZZ' is stored
     order: Any  #: (m,)
     now: Any  #: the numbers, by name (`_SCALARS`)
 
@@ -58,41 +58,41 @@ class BoxState:
     diagonal: FloatArray
     order: IntArray
     now: Any  #: numbers of the loop, by name (`_SCALARS`)
-    violation: float  #: spread of the projected gradients at which the loop is asked to stop next
+    violation: float  #: spread of the projected gradients at which the loop stops next
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
     gap: float = float("inf")
     objective: float = float("nan")
     finish_seconds: float = 0.0
     finish_steps: int = 0
-    tried: float = float("inf")  #: gap at which Newton's method was last tried
+    tried: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stale: int = 0  #: rounds at the smallest violation that did not lower the gap
     step: str = ""
 
     @property
     def pair(self) -> tuple[float, float]:
-        """Objective and bound in the sense of the model's form."""
+        """Return objective and bound in the sense of the model's form."""
         return self._pair(self.objective, self.gap)
 
     def _pair(self, objective: float, gap: float) -> tuple[float, float]:
-        """The same of any point."""
+        """Return objective and bound of any point."""
         offset = self.view.offset
         return (objective, objective - gap) if offset is None else (offset - objective + gap, offset - objective)
 
     def converged(self) -> bool:
-        """Relative gap within the tolerance; equal to rounding where the optimum is zero."""
+        """Return whether the relative gap is within the tolerance; equal to rounding if the optimum is zero."""
         return self.enough(self.objective, self.gap)
 
     def enough(self, objective: float, gap: float) -> bool:
-        """Return whether a point with these would have converged."""
+        """Return whether a point with this objective and gap would have converged."""
         return relative_gap(*self._pair(objective, gap)) <= self.tol or gap <= 1e-15
 
     def aim(self) -> float:
-        """The gap that a finisher is to reach."""
+        """Return the gap that a finisher must reach."""
         return 0.5 * self.tol * max(map(abs, self.pair))
 
     def refresh(self) -> None:
-        """w, the gradient, the objective and the gap in float64 from the data."""
+        """Recompute w, the gradient, the objective and the gap in float64 from the data."""
         view = self.view
         self.linear = view.q
         if view.coarse is not None:
@@ -109,7 +109,7 @@ class BoxState:
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
     def error(self) -> float:
-        """By how much the loop's gradient was wrong for rounding of Z; refreshes. 0 where Z is in float64."""
+        """Refresh, and return the error of the loop's gradient from rounding of Z; 0 if Z is in float64."""
         coarse = self.view.coarse
         if coarse is None:
             self.refresh()
@@ -119,7 +119,7 @@ class BoxState:
         return float(np.abs(believed - self.gradient).max(initial=0.0))
 
     def rounding(self) -> float:
-        """Return the rounding error of a gradient in float64: no smaller violation can be reached."""
+        """Return the rounding of a gradient in float64, a lower limit for any violation."""
         view = self.view
         curved = float(self.a @ (self.gradient - view.q))  # a'(ZZ' + D)a, which bounds ||Z'a||²
         product = np.sqrt(float(self.diagonal.max(initial=0.0)) * max(curved, 0.0))
@@ -127,7 +127,7 @@ class BoxState:
         return 4.0 * UNIT * float(np.sqrt(view.width + 2.0)) * size
 
     def descend(self, work: int) -> bool:
-        """The compiled loop for about so many scalar operations; whether it reached the violation."""
+        """Run the compiled loop for about ``work`` scalar operations; return whether it reached the violation."""
         view = self.view
         dense = view.Z if view.gram is None else view.gram
         problem = Coordinates(
@@ -145,7 +145,7 @@ class BoxState:
         return bool(descend(problem, view.gram is not None, self.violation, work))
 
     def restart(self) -> None:
-        """Every variable is active again, whatever the last epoch saw."""
+        """Make every variable active again."""
         self.now.active, self.now.high, self.now.low = self.view.n, np.inf, -np.inf
 
     def settle(self) -> None:
@@ -157,7 +157,7 @@ class BoxState:
 
 
 def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, seed: int) -> BoxState:
-    """State at a start moved into the box."""
+    """Return the state at a start moved into the box."""
     if not (np.isfinite(view.lower).all() and np.isfinite(view.upper).all()):
         raise InputError("boxqp needs finite bounds on every variable")
     a = np.zeros(view.n) if start is None else np.asarray(start, dtype=np.float64)
@@ -178,8 +178,10 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
 @functools.cache
 def load_descent(*, single: bool = False) -> None:
     """Load the compiled loop, for Z in float32 or float64."""
-    one, kind = np.ones(1), np.float32 if single else np.float64
+    ones, kind = np.ones(1), np.float32 if single else np.float64
     now = named_scalars(_SCALARS)
     now.active = now.stream = 1
     Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
-    descend(Coordinates(Z, -one, 0.0 * one, one, 0.0 * one, one, 0.0 * one, w, np.zeros(1, dtype=np.int64), now), False, 1e-9, 1)
+    descend(
+        Coordinates(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), now), False, 1e-9, 1
+    )

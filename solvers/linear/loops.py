@@ -1,7 +1,7 @@
 """Compiled passes over n numbers and over blocks of CSR rows.
 
 r_i = 1 - u_i is the shortfall of the margin u_i. For the hinge (q = 1) the weight is α_i = clip(a_i + σ r_i, 0, c_i), for its
-square (q = 2) α_i = 2 c_i (r_i)_+: minus the slope of the (smoothed) loss. ``step`` is 0 where c is one number for all, else 1.
+square (q = 2) α_i = 2 c_i (r_i)_+: minus the slope of the (smoothed) loss. ``step`` is 0 if c is one number for all, else 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["add_squares", "slope", "weigh"]
 
 @entry
 def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, square: bool, alpha: Any, sums: Any) -> None:
-    """α, and into sums: Σ c r_+^q, Σα less Σα²/(4c) where q = 2, and how many points the loss is curved at."""
+    """Write α, and into sums: Σ c r_+^q, Σα (less Σα²/(4c) for q = 2), and the number of points with curved loss."""
     loss, dual, curved = 0.0, 0.0, 0.0
     for i in range(u.size):
         r = 1.0 - u[i]
@@ -38,7 +38,7 @@ def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, square: bool, alpha: 
 
 @entry
 def slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, square: bool) -> float:
-    """Σ α_i du_i at the margins u + t du: minus the slope of the losses along the line."""
+    """Return Σ α_i du_i at the margins u + t du: minus the slope of the losses along the line."""
     total = 0.0
     for i in range(u.size):
         r = 1.0 - u[i] - t * du[i]
@@ -50,7 +50,7 @@ def slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, sq
 
 @entry
 def add_squares(data: Any, indices: Any, indptr: Any, curvature: Any, H: Any) -> None:
-    """H += Σ d_i x_i x_i' over the rows with d_i > 0; the lower triangle, indices increasing along a row."""
+    """Add Σ d_i x_i x_i' over the rows with d_i > 0 to H; the lower triangle, indices increasing along a row."""
     for i in range(curvature.size):
         d = curvature[i]
         if d > 0.0:

@@ -2,11 +2,11 @@
 
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
 a handful (Mangasarian 2002; Keerthi and DeCoste 2005). The hinge is smoothed towards the last multipliers a, as in the proximal
-method of multipliers (Rockafellar 1976): max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u; the same Newton steps minimise
-μ||w||² plus the sum of these, then a becomes α and σ grows. Either way α is feasible for the dual at every step, so that every
-step has a duality gap:
+method of multipliers (Rockafellar 1976): max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u. The same Newton steps minimise μ||w||²
+plus the sum of these; then a becomes α and σ grows. In both cases α is feasible for the dual at every step, so every step has a
+duality gap:
 
-    P(w) - D(α) = (what the smoothing hides) + ||2μw - Σ α_i y_i x_i||²/(4μ).
+    P(w) - D(α) = (the part of the smoothing) + ||2μw - Σ α_i y_i x_i||²/(4μ).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .loops import add_squares, slope, weigh
 
 __all__ = ["LinearNewton"]
 
-# The state of Newton's method on a linear classifier.
+# State of a run of Newton steps on a linear classifier.
 
 
 @dataclass(eq=False)
 class LinearState:
-    """w with its margins u, the multipliers a that the smoothing leans on, the weights α that follow, and the best of both."""
+    """w with its margins u, the smoothing's multipliers a, the weights α that follow, and the best w and α."""
 
     problem: LinearProblem
     tol: float
@@ -46,8 +46,8 @@ class LinearState:
     w: FloatArray
     sigma: float
     limit: int
-    model: FloatArray | None = None  #: second derivatives of a sample, as long as they serve
-    full: bool = False  #: the last step went as far as second derivatives say, and the next one is expected to
+    model: FloatArray | None = None  #: second derivatives of a sample, while they are in use
+    full: bool = False  #: the last step was a full Newton step, and the next one is expected to be one
     u: FloatArray = field(init=False)
     a: FloatArray = field(init=False)
     alpha: FloatArray = field(init=False)
@@ -59,12 +59,12 @@ class LinearState:
     best_dual: float = float("-inf")
     dual: float = float("-inf")  #: at the current α
     residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
-    hidden: float = 0.0  #: the other part, what the smoothing hides
+    hidden: float = 0.0  #: the other part, from the smoothing
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0
     passes: int = 0
     stale: int = 0
-    trials: int = 0  #: times that the gap was within the tolerance
+    trials: int = 0  #: number of times that the gap was within the tolerance
     idle: int = 0  #: steps that did not halve the residual
     previous: float = float("inf")  #: residual before the last step
     before: float = float("inf")
@@ -78,11 +78,11 @@ class LinearState:
 
     @property
     def gap(self) -> float:
-        """Relative, between the best of both."""
+        """Return the relative gap between the best w and the best α."""
         return relative_gap(self.best_primal, self.best_dual)
 
     def evaluate(self) -> None:
-        """α and the sums at the margins; the objective's best."""
+        """Compute α and the sums at the margins, and update the best objective."""
         view = self.problem
         costs = view.least_costs
         weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, view.power == 2, self.alpha, self.sums)
@@ -92,7 +92,7 @@ class LinearState:
             self.best_primal, self.best_w = primal, self.w
 
     def see(self, v: FloatArray | None) -> None:
-        """Gradient and dual value from v = Σ α_i y_i x_i; without v, α = 0."""
+        """Compute gradient and dual value from v = Σ α_i y_i x_i; without v, α = 0."""
         mu = self.problem.mu
         if v is None:
             self.best_dual = max(self.best_dual, 0.0)
@@ -109,7 +109,7 @@ class LinearState:
             self.best_alpha[:] = self.alpha
 
     def ends_at(self, w: FloatArray, primal: float) -> bool:
-        """Return whether the gap of w and the current α is within the tolerance; they are then the answer."""
+        """Return whether the gap of w and the current α is within the tolerance, and make them the answer if it is."""
         if relative_gap(primal, self.dual) > self.tol:
             return False
         self.best_w, self.best_primal, self.best_dual = w, primal, self.dual
@@ -117,11 +117,13 @@ class LinearState:
         return True
 
     def settled(self, share: float) -> bool:
-        """Return whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""
+        """Return whether the smoothing accounts for most of the gap, so that more Newton steps at these multipliers
+        gain little.
+        """
         return self.inner > 0 and (self.residual <= share * self.hidden or self.residual <= 1e-14 * abs(self.best_primal))
 
     def weights(self, part: slice, du: FloatArray) -> FloatArray:
-        """α of a range of points after their margins have grown by du."""
+        """Return α of a range of points after their margins have grown by du."""
         costs = self.problem.least_costs
         c = costs if costs.size == 1 else costs[part]
         r = 1.0 - (self.u[part] + du)
@@ -130,7 +132,7 @@ class LinearState:
         return np.clip(self.a[part] + self.sigma * r, 0.0, c)
 
     def curved(self, part: slice) -> FloatArray:
-        """Second derivatives of the points' losses in their margins."""
+        """Return the second derivatives of the points' losses in their margins."""
         view = self.problem
         costs = view.least_costs
         c = costs if costs.size == 1 else costs[part]
@@ -141,11 +143,11 @@ class LinearState:
         return np.where((z > 0.0) & (z < c), self.sigma, 0.0)
 
 
-# The passes over the rows for a Newton step: margins, the gradient's sum and the second derivatives, block by block.
+# Passes over blocks of rows that a Newton step needs: margins, the gradient's sum and the second derivatives.
 
-#: Points whose loss is curved, and how much, of a range of points.
+#: A function of a range of points: the points with curved loss, and the second derivatives.
 Curved = Callable[[slice], FloatArray]
-#: α of a range of points once their margins have grown by so much.
+#: A function that returns α of a range of points after their margins have grown.
 Weights = Callable[[slice, FloatArray], FloatArray]
 
 
@@ -155,43 +157,43 @@ def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, 
 
 
 def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatArray:
-    """y_i x_i'w."""
-    found = np.empty(problem.n)
+    """Return y_i x_i'w."""
+    u = np.empty(problem.n)
     for part, block in _parts(problem, block_bytes):
-        np.multiply(block @ w, problem.y[part], out=found[part])
-    return found
+        np.multiply(block @ w, problem.y[part], out=u[part])
+    return u
 
 
 def margins_and_pulled(
     problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
-    """y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products find a block in the cache."""
-    found, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
+    """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
+    u, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
         y = problem.y[part]
-        np.multiply(block @ w, y, out=found[part])
-        pulled += block.T @ (weights(part, found[part]) * y)
-    return found, pulled
+        np.multiply(block @ w, y, out=u[part])
+        pulled += block.T @ (weights(part, u[part]) * y)
+    return u, pulled
 
 
 def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
-    """Σ α_i y_i x_i."""
-    found = np.zeros(problem.rows.shape[1])
+    """Return Σ α_i y_i x_i."""
+    total = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
-        found += block.T @ (alpha[part] * problem.y[part])
-    return found
+        total += block.T @ (alpha[part] * problem.y[part])
+    return total
 
 
 def second_derivatives(
     problem: LinearProblem, alpha: FloatArray | None, curved: Curved, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
+    """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
     p = problem.rows.shape[1]
-    found, H = np.zeros(p), np.zeros((p, p))
+    total, H = np.zeros(p), np.zeros((p, p))
     dense = _Squares(H, problem.n)
     for part, block in _parts(problem, block_bytes):
         if alpha is not None:
-            found += block.T @ (alpha[part] * problem.y[part])
+            total += block.T @ (alpha[part] * problem.y[part])
         d = curved(part)
         if isinstance(block, np.ndarray):
             dense.add(block, d)
@@ -200,21 +202,21 @@ def second_derivatives(
     dense.finish()
     if not isinstance(block, np.ndarray):
         H += np.tril(H, -1).T
-    return found, H
+    return total, H
 
 
 class _Squares:
-    """H += Σ d_i x_i x_i', the rows scaled by √d_i, a cache's worth of those with d_i > 0 at a time."""
+    """Accumulator of H += Σ d_i x_i x_i' from rows scaled by √d_i, d_i > 0, in batches that fit the cache."""
 
     def __init__(self, H: FloatArray, n: int) -> None:
         self._H, self._held = H, 0
         self._rows = np.empty((min(max(2**19 // H.shape[0], 64), n), H.shape[0]))
 
     def add(self, block: FloatArray, d: FloatArray) -> None:
-        at = np.flatnonzero(d > 0)
-        while at.size:
+        indices = np.flatnonzero(d > 0)
+        while indices.size:
             room = self._rows.shape[0] - self._held
-            now, at = at[:room], at[room:]
+            now, indices = indices[:room], indices[room:]
             rows = self._rows[self._held : self._held + now.size]
             np.multiply(block[now], np.sqrt(d[now])[:, None], out=rows)
             self._held += now.size
@@ -222,43 +224,43 @@ class _Squares:
                 self.finish()
 
     def finish(self) -> None:
-        """Add what is held."""
+        """Add the last batch."""
         rows = self._rows[: self._held]
         self._H += rows.T @ rows
         self._held = 0
 
 
 def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block_bytes: float) -> FloatArray:
-    """Σ d_i x_i (x_i'v): a pass, for p too large for a matrix."""
-    found = np.zeros(v.size)
+    """Return Σ d_i x_i (x_i'v) by one pass, for p too large for a matrix."""
+    total = np.zeros(v.size)
     for part, block in _parts(problem, block_bytes):
         d = curved(part)
         if isinstance(block, np.ndarray) and np.count_nonzero(d) < 0.5 * d.size:
             chosen = np.flatnonzero(d)
             block, d = block[chosen], d[chosen]
-        found += block.T @ (d * (block @ v))
-    return found
+        total += block.T @ (d * (block @ v))
+    return total
 
 
 def squares_of_columns(problem: LinearProblem, curved: Curved, block_bytes: float) -> FloatArray:
-    """Σ d_i x_ij²: the diagonal that conjugate gradients are preconditioned by."""
-    found = np.zeros(problem.rows.shape[1])
+    """Return Σ d_i x_ij², the diagonal that preconditions conjugate gradients."""
+    total = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
         d = curved(part)
-        found += (block * block).T @ d if isinstance(block, np.ndarray) else block.column_squares(d)
-    return found
+        total += (block * block).T @ d if isinstance(block, np.ndarray) else block.column_squares(d)
+    return total
 
 
-# Newton directions: by a factor where a p × p matrix is worth it, by conjugate gradients where it is not.
+# Newton directions: by a factor of a p × p matrix for few columns, by conjugate gradients for many.
 
-#: Columns up to which second derivatives are summed up to a matrix.
+#: Columns up to which the matrix of second derivatives is formed.
 MOST_COLUMNS = 2_000
-#: Residual of conjugate gradients, and products at most.
+#: Residual of conjugate gradients, and their most products.
 _RESIDUAL, _PRODUCTS = 0.1, 60
 
 
 def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
-    """s with (2μI + Σ d_i x_i x_i')s = -∇; H is the sum where it was made.
+    """Return s with (2μI + Σ d_i x_i x_i')s = -∇; H is the sum if it was formed.
 
     Raises
     ------
@@ -271,12 +273,12 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
     H[np.diag_indices(state.w.size)] += 2.0 * mu
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
-    found: FloatArray = -scale * scipy.linalg.cho_solve(factor, scale * state.gradient, check_finite=False)
-    return found
+    direction: FloatArray = -scale * scipy.linalg.cho_solve(factor, scale * state.gradient, check_finite=False)
+    return direction
 
 
 def _by_products(state: LinearState) -> FloatArray:
-    """Conjugate gradients, preconditioned by the diagonal; one pass over the rows for each product."""
+    """Return the direction by conjugate gradients, preconditioned by the diagonal; each product is one pass over the rows."""
     view, curved, room = state.problem, state.curved, state.room
     diagonal = 2.0 * view.mu + squares_of_columns(view, curved, room)
     x, r = np.zeros(state.w.size), -state.gradient
@@ -291,33 +293,33 @@ def _by_products(state: LinearState) -> FloatArray:
         x += length * direction
         r -= length * product
         z = r / diagonal
-        after = float(r @ z)
-        if after <= enough:
+        next_rz = float(r @ z)
+        if next_rz <= enough:
             break
-        direction = z + (after / rz) * direction
-        rz = after
+        direction = z + (next_rz / rz) * direction
+        rz = next_rz
     return x
 
 
 #: Growth of σ from one set of multipliers to the next.
 _GROWTH = 5.0
-#: Share of the smoothing's part of the gap to which Newton steps bring the rest.
+#: Share of the smoothing's part of the gap to which Newton steps reduce the other part.
 _SHARE = 0.1
-#: Points from which on a sample is solved first, and the sample's gap by the loss's power.
+#: Points from which a sample is solved first, and the sample's gap by the loss's power.
 _MANY, _SAMPLE_TOL = 20_000, {1: 3e-3, 2: 1e-4}
-#: n-vectors that a run holds, labels and the answer's among them; p × p matrices; blocks of rows that reading one takes.
+#: n-vectors of a run, labels and the answer's among them; p × p matrices; blocks of rows that reading one takes.
 _VECTORS, _MATRICES, _BLOCKS = 8, 4, 4
-#: Copies of a sample while it is put together.
+#: Copies of a sample during its construction.
 _COPIES = 2.5
-#: Share of ||gradient||² that a step by the sample's second derivatives may leave for another one to be made.
+#: Share of ||gradient||² that a step by the sample's second derivatives may leave if another such step is to follow.
 _FALL = 0.1
-#: Rows of a sample for each column, by the loss's power: second derivatives need more than a first w.
+#: Rows of a sample for each column, by the loss's power: second derivatives need more rows than a first w.
 _ROWS = {1: 50, 2: 200}
-#: Changes of the multipliers without progress after which float64 has no more to give.
+#: Changes of the multipliers without progress after which float64 allows no more.
 _STALE = 4
-#: Times that the gap may be reached without stationarity.
+#: Number of times that the gap may be reached without stationarity.
 _TRIALS = 4
-#: Tolerance from which on the answer need not be stationary.
+#: Tolerance from which the answer need not be stationary.
 _LOOSE = 1e-4
 #: Newton steps without progress after which the multipliers change, or the run ends.
 _IDLE = 4
@@ -327,15 +329,15 @@ _IDLE = 4
 class LinearNewton(Algorithm[LinearProblem, LinearState]):
     """Newton steps and the method of multipliers, two passes over the rows for each step.
 
-    Memory, beside what the process held before: 8 vectors of n numbers, 4p² numbers, and four blocks of rows (1 to 32 MiB each)
-    or the sample, which ``memory_limit`` makes smaller or leaves out. With more than 2,000 columns directions come from
+    Memory in addition to that of the process at the start: 8 vectors of n numbers, 4p² numbers, and four blocks of rows (1 to 32
+    MiB each) or the sample, which ``memory_limit`` makes smaller or leaves out. With more than 2,000 columns directions come from
     preconditioned conjugate gradients, a pass for each product, and there is no p × p matrix.
 
     Parameters
     ----------
     sample : bool
-        Whether a fiftieth of the rows is solved first where there are many, for the first w; for the hinge's first σ; and for
-        second derivatives of its square, which serve as long as steps by them pay: such a step is one pass.
+        Whether a sample of a fiftieth of many rows is solved first: for the first w, for the hinge's first σ, and for second
+        derivatives of the squared hinge. These are used while steps by them reduce the gradient: each takes one pass.
 
     Raises
     ------
@@ -350,23 +352,23 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     info = records.LINEAR_NEWTON
 
     def load(self, view: LinearProblem) -> None:
-        """Import of the compiled loops; they are compiled at their first call."""
+        """Import the compiled loops, which are compiled at their first call."""
 
     def init(self, view: LinearProblem, options: Options, rng: np.random.Generator) -> LinearState:
-        """w = 0, the given start, or the sample's classifier."""
+        """Return the state at w = 0, the given start, or the sample's classifier."""
         n, p = view.rows.shape
-        spare = _spare(n, p, options.memory_limit)
-        room = min(spare / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
+        block_bytes = _spare(n, p, options.memory_limit)
+        room = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         c = float(view.least_costs.mean())
         w, sigma, centre, H = np.zeros(p), c, 0.0, None
-        given = None if options.start is None else options.start.get("w")
-        if given is not None:
-            w = np.array(given, dtype=np.float64)
+        start = None if options.start is None else options.start.get("w")
+        if start is not None:
+            w = np.array(start, dtype=np.float64)
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"the start of linear-newton must hold {p} finite numbers; it has shape {w.shape}")
-        elif self.sample and n >= max(_MANY, 4 * _ROWS[view.power] * p) and _sample_bytes(view) <= spare:
+        elif self.sample and n >= max(_MANY, 4 * _ROWS[view.power] * p) and _sample_bytes(view) <= block_bytes:
             w, sigma, H = self._sampled(view, end)
             centre = 0.5 if view.power == 1 else 0.0
         state = LinearState(view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, model=H, full=H is not None)
@@ -382,7 +384,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return state
 
     def _sampled(self, view: LinearProblem, end: float) -> tuple[FloatArray, float, FloatArray | None]:
-        """Classifier, σ and second derivatives (of the squared hinge) of a problem on some of the rows, as heavy as all."""
+        """Return classifier, σ and second derivatives (of the squared hinge) of a problem on a sample, weighted to the total of
+        all rows.
+        """
         n, p = view.rows.shape
         count = _sample_size(view)
         rows = sampled(view.rows, count)
@@ -400,7 +404,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return state.best_w, state.sigma * y.size / n, H
 
     def advance(self, state: LinearState, seconds: float) -> Outcome:
-        """One Newton step, or one change of the multipliers; at least a pass over the rows."""
+        """Take one Newton step, or change the multipliers once; at least one pass over the rows."""
         if state.steps >= state.limit:
             return Outcome.ITERATION_LIMIT
         outcome, H = self._looked(state)
@@ -413,16 +417,18 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         small = state.residual <= 1e-9 * state.best_primal
         state.idle = state.idle + 1 if small and state.residual > 0.5 * state.previous else 0
         state.previous = state.residual
-        if state.idle >= _IDLE:  # rounding is all that is left of the gradient
+        if state.idle >= _IDLE:  # the rest of the gradient is rounding
             return self._multipliers(state)
         self._move(state, s)
         return Outcome.RUNNING
 
     def _looked(self, state: LinearState) -> tuple[Outcome | None, FloatArray | None]:
-        """Gradient and gap where they are not known, and what follows; where nothing does, second derivatives for a step."""
+        """Compute missing gradient and gap, and apply what follows from them; return the second derivatives for a step if a step
+        follows.
+        """
         problem, wide = state.problem, state.problem.rows.shape[1] > MOST_COLUMNS
-        near = state.gap <= np.sqrt(state.tol)  # a look at the gap first, without second derivatives
-        if not state.seen and (near or wide or state.model is not None):
+        gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
+        if not state.seen and (gap_is_small or wide or state.model is not None):
             state.see(pulled(problem, state.alpha, state.room))
         if state.seen and (outcome := self._judged(state)) is not None:
             return outcome, None
@@ -438,17 +444,17 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return self._judged(state), H
 
     def _judged(self, state: LinearState) -> Outcome | None:
-        """The end, or the next multipliers; None where a Newton step is next."""
+        """Return the end or the change of the multipliers; None if a Newton step follows."""
         if self._ends(state):
             return Outcome.CONVERGED
         return self._multipliers(state) if state.settled(_SHARE) else None
 
     def _ends(self, state: LinearState) -> bool:
-        """Return whether the gap is small enough at α and the w that follows from it, so that stationarity is exact; one more
+        """Return whether the gap is small enough at α and the w that follows from α, so that stationarity is exact; one more
         pass.
 
-        Where rounding keeps the two apart, the best of both is the answer after some trials. At a loose tolerance it is at once:
-        the gap proves it, and stationarity would take the hinge twice the passes.
+        If rounding keeps the two apart, the best of both is the answer after some trials. At a loose tolerance it is the answer
+        at once: the gap proves it, and stationarity would take the hinge twice the passes.
         """
         if state.gap > state.tol or state.tol >= _LOOSE:
             return state.gap <= state.tol
@@ -463,7 +469,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return state.ends_at(w, view.mu * float(w @ w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
-        """The next multipliers of the hinge, and a larger σ; stalled where that has not helped for some time."""
+        """Set the next multipliers of the hinge and a larger σ; stall after several changes without progress."""
         state.stale = state.stale + 1 if state.gap > 0.9 * state.before else 0
         state.before = min(state.gap, state.before)
         if state.problem.power == 2 or state.stale >= _STALE:
@@ -475,14 +481,14 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return Outcome.RUNNING
 
     def _margins(self, state: LinearState, s: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Margins of a direction; where full steps are good, with the gradient's sum after one."""
+        """Return the margins of a direction; if full steps are good, with the gradient's sum after a full step."""
         if state.full:
             return margins_and_pulled(state.problem, s, state.weights, state.room)
         state.passes += 1
         return margins(state.problem, s, state.room), None
 
     def _move(self, state: LinearState, s: FloatArray) -> None:
-        """Along s to where the slope is a tenth of what it was."""
+        """Move along s until the slope is a tenth of its first value."""
         du, v = self._margins(state, s)
         t = self._length(state, s, du)
         state.w = state.w + t * s
@@ -498,7 +504,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         state.full = t == 1.0 and state.problem.power == 2
 
     def _length(self, state: LinearState, s: FloatArray, du: FloatArray) -> float:
-        """The slope grows with t, so a bracket is halved."""
+        """Return the step length by halving a bracket, as the slope grows with t."""
         view, costs = state.problem, state.problem.least_costs
         linear, square = 2.0 * view.mu * float(state.w @ s), 2.0 * view.mu * float(s @ s)
 
@@ -516,11 +522,11 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return t
 
     def measure(self, state: LinearState) -> Measure:
-        """Objective and bound, the best so far; points at which the loss is curved."""
+        """Return the best objective and bound, and the number of points with curved loss."""
         return Measure(state.steps, state.best_primal, state.best_dual, active=int(state.sums[2]), step="newton")
 
     def answer(self, state: LinearState) -> Answer:
-        """The best w and the best α, which need not be of the same step."""
+        """Return the best w and the best α, which may come from different steps."""
         view, alpha = state.problem, state.best_alpha
         reduced = np.zeros(state.w.size + view.n)
         if view.power == 1:
@@ -538,12 +544,12 @@ def _sample_bytes(view: LinearProblem) -> float:
 
 
 def _spare(n: int, p: int, limit: float | None) -> float:
-    """Bytes for blocks of rows; inf without a limit.
+    """Return the bytes for blocks of rows; inf without a limit.
 
     Raises
     ------
     TooLargeError
-        The limit is less than what the process holds and the vectors need.
+        The limit is less than the memory of the process and of the vectors.
     InputError
         There is a limit, and the system (Windows) does not say how much a process has held.
     """
@@ -552,8 +558,8 @@ def _spare(n: int, p: int, limit: float | None) -> float:
     try:
         held = most_held()
     except ImportError as error:
-        said = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
-        raise InputError(said) from error
+        message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
+        raise InputError(message) from error
     need = held + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MOST_COLUMNS else 200 * p)
     if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(

@@ -1,4 +1,4 @@
-"""The record of the algorithm on linear classifiers: what `auto` and the tables read, without compiled loops."""
+"""Registry entry of the algorithm on linear classifiers, which `auto` and the tables read without loading compiled loops."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ LINEAR_NEWTON = SolverInfo(
     reference="Mangasarian (2002), Keerthi, DeCoste (2005): Newton steps; Rockafellar (1976), Niu et al. (2019): multipliers",
 )
 
-#: In the order of the table.
+#: Registry entries in the order of the table.
 RECORDS = (LINEAR_NEWTON,)

@@ -1,4 +1,4 @@
-"""The exact solver of the ramp-loss SVM."""
+"""An exact solver of the ramp-loss SVM and other nonconvex margin problems."""
 
 from __future__ import annotations
 

@@ -34,21 +34,22 @@ if TYPE_CHECKING:
 
 __all__ = ["MarginBB"]
 
-# Starts of a search: points, an upper bound of the optimum, and descents into boxes.
+# Starting points of a search, an upper bound of the optimum, and descents into boxes.
 
-#: Coefficients that nothing bounds are sought up to so many times what makes a margin of 1 of a row of the median length.
+#: Bound of coefficients that nothing else bounds, as a multiple of the coefficient that makes a margin of 1 of a row of the
+#: median length.
 _FAR = 1e4
-#: Part of a common objective that is nothing.
+#: Share of a common objective that counts as zero.
 _NOTHING = 1e-12
 
 
 def starting_points(view: MarginProblem, given: object) -> list[FloatArray]:
-    """0, or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the one that is given.
+    """Return 0, or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the given start.
 
     Raises
     ------
     InputError
-        Not a coefficient for each, or numbers that are not finite.
+        A wrong number of coefficients, or values that are not finite.
     """
     p = view.A.shape[1]
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]
@@ -65,54 +66,58 @@ def starting_points(view: MarginProblem, given: object) -> list[FloatArray]:
 
 
 def _allowed(view: MarginProblem) -> list[FloatArray]:
-    """The point of least ||w||_1 that satisfies domain, rows and integers, and keeps the points; none without one."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # imported here: it is slow, and few problems need it
+    """Return the point of least ||w||_1 that satisfies domain, rows and integers, and keeps the demanded points; None without
+    one.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # imported here: the import is slow, and few problems need it
 
     p = view.A.shape[1]
-    rows, least = np.vstack([view.rows, view.A[view.kept]]), np.concatenate([view.least, np.ones(int(view.kept.sum()))])
-    both = np.hstack([rows, -rows])
+    rows, limits = np.vstack([view.rows, view.A[view.kept]]), np.concatenate([view.least, np.ones(int(view.kept.sum()))])
+    signed_rows = np.hstack([rows, -rows])
     low, high = np.maximum(view.lower, 0.0), np.maximum(view.upper, 0.0)
     below, above = np.maximum(-view.upper, 0.0), np.maximum(-view.lower, 0.0)
     bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
-    constraints = [LinearConstraint(both, least, np.inf)] if len(rows) else []
-    cost, whole = np.ones(2 * p), np.tile(view.whole, 2).astype(np.int64)
-    found = beyond_fork("scipy", lambda: milp(cost, integrality=whole, bounds=bounds, constraints=constraints))
-    return [] if found.x is None else [np.asarray(found.x[:p] - found.x[p:])]
+    constraints = [LinearConstraint(signed_rows, limits, np.inf)] if len(rows) else []
+    cost, integrality = np.ones(2 * p), np.tile(view.whole, 2).astype(np.int64)
+    solution = beyond_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
+    return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
 
 
 def bounded(view: MarginProblem) -> bool:
-    """Return whether the domain is, but for a free intercept."""
-    ends = np.isfinite(view.lower) & np.isfinite(view.upper)
-    return bool(ends[int(view.intercept) :].all())
+    """Return whether the domain is bounded, except for a free intercept."""
+    is_finite = np.isfinite(view.lower) & np.isfinite(view.upper)
+    return bool(is_finite[int(view.intercept) :].all())
 
 
 def most_of_the_domain(view: MarginProblem) -> float:
-    """More than any point of the domain costs whose coefficients are at most 1e4 over the median length of a row."""
+    """Return a strict upper bound of the cost of any point of the domain with coefficients of at most 1e4 over the median length
+    of a row.
+    """
     free = int(view.intercept)
-    far = np.maximum(np.abs(view.lower), np.abs(view.upper))
+    largest = np.maximum(np.abs(view.lower), np.abs(view.upper))
     lengths = np.linalg.norm(view.A[:, free:], axis=1)
     scale = float(np.median(lengths[lengths > 0.0])) if lengths.any() else 1.0
-    far = np.where(np.isfinite(far), far, _FAR / scale)
+    largest = np.where(np.isfinite(largest), largest, _FAR / scale)
     if view.intercept:
-        rest = float((np.abs(view.A[:, 1:]) @ far[1:]).max(initial=0.0))
-        far[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), view.loss.farthest + 1.0 + rest)
+        others = float((np.abs(view.A[:, 1:]) @ largest[1:]).max(initial=0.0))
+        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), view.loss.farthest + 1.0 + others)
     norm = 0.0
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
         held = view.atoms.any(axis=0)
-        norm = float(np.abs(np.linalg.pinv(view.atoms[:, held].T)).sum(axis=0) @ far[held])
-    losses = view.costs @ (view.loss.height + view.loss.tail * (np.abs(view.A) @ far + abs(view.loss.farthest)))
-    return 2.0 * float(view.curvature @ far**2 + norm + view.price.sum() + losses) + 1.0
+        norm = float(np.abs(np.linalg.pinv(view.atoms[:, held].T)).sum(axis=0) @ largest[held])
+    losses = view.costs @ (view.loss.height + view.loss.tail * (np.abs(view.A) @ largest + abs(view.loss.farthest)))
+    return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
 
 
 def reference(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
-    """The least objective of the starting points that are the problem's, or what points of the domain do not exceed."""
+    """Return the least objective of the feasible starting points, or an upper bound of the cost of points of the domain."""
     from . import loops
 
     return min([most_of_the_domain(view), *(loops.objective(problem, node, w) for w in starts)])
 
 
 def convex_of(loss: Corners) -> Corners:
-    """A wider ramp, of which every margin of a first descent is on the slope."""
+    """Return a wider ramp, on whose slope every margin of a first descent lies."""
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
     height = (loss.steepest or loss.height) * span
     values = np.array([height, 0.0])
@@ -120,7 +125,7 @@ def convex_of(loss: Corners) -> Corners:
 
 
 class Descents:
-    """The convex-concave procedure in a box; the best point goes into the tree.
+    """The convex-concave procedure in a box; the best point becomes the tree's incumbent.
 
     Parameters
     ----------
@@ -129,7 +134,7 @@ class Descents:
     low, high : ndarray (p,)
         The box.
     most : float
-        What stands for the objective of points that are none of the problem's.
+        Objective that infeasible points count as.
     tree : kernels.Tree, optional
         Its ``state`` and ``found`` are written to.
     """
@@ -146,46 +151,46 @@ class Descents:
         self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, most, tree
 
     def descend(self, w: FloatArray) -> FloatArray:
-        """The end of a descent from w; where zeros count, from there with ever more coefficients held at 0."""
-        found = self._to(w.copy(), np.zeros(w.size, dtype=bool))
+        """Return the end of a descent from w; if zeros count, also descend from it with ever more coefficients held at 0."""
+        end = self._to(w.copy(), np.zeros(w.size, dtype=bool))
         if not self.problem.sparse:
-            return found
-        at, gone = found, np.zeros(w.size, dtype=bool)
+            return end
+        point, gone = end, np.zeros(w.size, dtype=bool)
         counts = ((self.problem.price > 0.0) | self.problem.counted) & (self._low <= 0.0) & (self._high >= 0.0)
-        while (counts & (at != 0.0)).any():
-            left = np.flatnonzero(counts & (at != 0.0))
-            gone |= counts & (at == 0.0)
-            gone[left[np.abs(at[left]).argmin()]] = True
-            at = self._to(np.where(gone, 0.0, at), gone)
-        return found
+        while (counts & (point != 0.0)).any():
+            support = np.flatnonzero(counts & (point != 0.0))
+            gone |= counts & (point == 0.0)
+            gone[support[np.abs(point[support]).argmin()]] = True
+            point = self._to(np.where(gone, 0.0, point), gone)
+        return end
 
     def _to(self, w: FloatArray, gone: FloatArray) -> FloatArray:
-        """A descent with some coefficients held at 0; w is changed."""
+        """Run a descent with some coefficients held at 0; w is changed."""
         from . import loops
 
         node = self.node
         node.lo[:], node.hi[:], node.marks[:] = np.where(gone, 0.0, self._low), np.where(gone, 0.0, self._high), 0.0
         np.clip(w, node.lo, node.hi, out=w)
         value = loops.descend(self.problem, node, w, self._most)
-        if value < _NOTHING * self._most:  # an optimum of 0, where margins should not be short in their last digits
-            for other in (np.array([float(f"{x:.10g}") for x in w.tolist()]), np.clip(w * (1.0 + 1e-9), node.lo, node.hi)):
-                found = loops.objective(self.problem, node, other)
-                value, w = (found, other) if found <= value else (value, w)
+        if value < _NOTHING * self._most:  # an optimum of 0, at which margins should not be short in their last digits
+            for candidate in (np.array([float(f"{x:.10g}") for x in w.tolist()]), np.clip(w * (1.0 + 1e-9), node.lo, node.hi)):
+                candidate_value = loops.objective(self.problem, node, candidate)
+                value, w = (candidate_value, candidate) if candidate_value <= value else (value, w)
         if self._tree is not None and value < self._tree.state[0]:
             self._tree.state[0], self._tree.state[3], self._tree.found[:] = value, 1.0, w
         return w
 
 
-# The problem in coordinates that suit boxes, and what that may change of its optimum.
+# The problem in coordinates that suit boxes, and bounds of the resulting change of its optimum.
 
 _EPS = 2.0**-52
-#: By how much a margin may be off where losses jump.
+#: Error of a margin that counts as rounding if losses jump.
 _SHORT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """The problem in v = V'w: boxes along these coordinates cut less off at a time.
+    """The problem in v = V'w, in which boxes bound margins more tightly.
 
     Parameters
     ----------
@@ -205,61 +210,62 @@ class Rotated:
     stretch: float
 
     def into(self, w: FloatArray) -> FloatArray:
-        """v of w."""
+        """Return v of w."""
         return np.asarray(self.V.T @ w)
 
     def back(self, v: FloatArray) -> FloatArray:
-        """w of v."""
+        """Return w of v."""
         return np.asarray(self.V @ v)
 
     def reach(self, value: float) -> tuple[FloatArray, FloatArray]:
-        """Ends of v_j at some optimal point of a value below that: of the domain, by squares, the norm, or an intercept's losses.
+        """Return bounds of v_j at some optimal point of a value below ``value``: from the domain, squares, the norm, or an
+        intercept's losses.
 
-        For fixed other coefficients the objective is piecewise linear in an intercept: some best one stands at a corner of some
-        point's loss, where a point that must be kept or is counted has margin 1, where a row that has it binds, at an end of its
-        domain, or, an integer, within 1 of that.
+        For fixed other coefficients the objective is piecewise linear in an intercept. Some optimal intercept stands at a corner
+        of a point's loss, at margin 1 of a demanded or counted point, at a binding row, at an end of its domain, or, for an
+        integer, within 1 of one of these.
         """
-        at, held = self.problem, self.problem.curvature > 0.0
-        squares = np.full(held.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
-        np.divide(value, at.curvature, out=squares, where=held)
-        span = np.abs(at.atoms).max(axis=0, initial=0.0)  # |w_j| of a combination with ||α||_1 ≤ 1
-        far = np.minimum(np.sqrt(squares), np.where(span > 0.0, span * value, np.inf)) * (1.0 + 1e-9) + 1e-12
-        far[np.isnan(far)] = np.inf
-        lower, upper = np.maximum(at.lower, -far), np.minimum(at.upper, far)
-        if at.intercept:
-            rest = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
-            b = max(1.0, at.loss.farthest) + float((np.abs(at.A[:, 1:]) @ rest).max(initial=0.0))
-            for row, least in zip(at.rows, at.least, strict=True):
+        problem, has_square = self.problem, self.problem.curvature > 0.0
+        squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
+        np.divide(value, problem.curvature, out=squares, where=has_square)
+        span = np.abs(problem.atoms).max(axis=0, initial=0.0)  # |w_j| of a combination with ||α||_1 ≤ 1
+        bounds = np.minimum(np.sqrt(squares), np.where(span > 0.0, span * value, np.inf)) * (1.0 + 1e-9) + 1e-12
+        bounds[np.isnan(bounds)] = np.inf
+        lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
+        if problem.intercept:
+            others = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
+            b = max(1.0, problem.loss.farthest) + float((np.abs(problem.A[:, 1:]) @ others).max(initial=0.0))
+            for row, limit in zip(problem.rows, problem.least, strict=True):
                 if row[0] != 0.0:
-                    b = max(b, (abs(least) + float(np.abs(row[1:]) @ rest)) / abs(row[0]))
-            b = max(b, *(abs(end) for end in (at.lower[0], at.upper[0], 0.0) if np.isfinite(end)))
-            b = (b + float(at.whole[0])) * (1.0 + 1e-9)
-            lower[0], upper[0] = max(at.lower[0], -b), min(at.upper[0], b)
+                    b = max(b, (abs(limit) + float(np.abs(row[1:]) @ others)) / abs(row[0]))
+            b = max(b, *(abs(end) for end in (problem.lower[0], problem.upper[0], 0.0) if np.isfinite(end)))
+            b = (b + float(problem.whole[0])) * (1.0 + 1e-9)
+            lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
         return lower, upper
 
     def off(self, value: float) -> FloatArray:
-        """Return the error of margins of points better than ``value``."""
+        """Return the possible error of margins of points better than ``value``."""
         return np.asarray(self.skew @ np.abs(self.reach(value)).max(axis=0)) if self.skew.any() else np.zeros(len(self.skew))
 
     def lost(self, value: float) -> float:
-        """Return the change of losses by that error: infinite where losses jump and a margin may be off by more than rounding."""
-        at, off = self.problem, self.off(value)
-        if (at.loss.below > at.loss.at).any():
-            return np.inf if off.max(initial=0.0) > _SHORT else 0.0
-        return float(at.costs @ off) * at.loss.steepest
+        """Return the resulting error of the losses: infinite if losses jump and a margin's error exceeds rounding."""
+        problem, errors = self.problem, self.off(value)
+        if (problem.loss.below > problem.loss.at).any():
+            return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
+        return float(problem.costs @ errors) * problem.loss.steepest
 
     def proved(self, bound: float) -> float:
-        """A bound of the rotated problem as one of the problem."""
+        """Return a bound of the rotated problem as a bound of the problem."""
         return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
 
 
 def own(problem: MarginProblem) -> Rotated:
-    """The problem in its own coordinates, in which nothing is rounded."""
+    """Return the problem in its own coordinates, in which nothing is rounded."""
     return Rotated(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
 
 
 def rotated(problem: MarginProblem) -> Rotated:
-    """The problem in coordinates in which boxes exclude pairs; in its own where squares differ, or anything restricts it."""
+    """Return the problem in coordinates in which boxes exclude pairs; in its own if squares differ, or anything restricts it."""
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     held = np.arange(p) >= problem.intercept
@@ -268,28 +274,28 @@ def rotated(problem: MarginProblem) -> Rotated:
     labels = A[:, 0] if problem.intercept else None
     V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
     turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
-    within = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
+    candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
     skew = 2.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))
     skew[:, held] += 2.0 * turn * np.linalg.norm(A[:, held], axis=1)[:, None]
-    return Rotated(within, V, skew, 2.0 * turn)
+    return Rotated(candidate, V, skew, 2.0 * turn)
 
 
-# The state of a run of `margin-bb`.
+# State of a run of `margin-bb`.
 
-#: Nodes of the first call of the compiled loop; then by the clock, at most twice as many as in the call before: the first ones
-#: may end at once where later ones do not.
+#: Nodes of the first call of the compiled loop. Later calls go by the clock, with at most twice the nodes of the last call: the
+#: first nodes may be far quicker than later ones.
 FIRST = 20
 
 
 @dataclass(eq=False)
 class MarginState:
-    """The state of a run."""
+    """State of a run."""
 
     problem: MarginProblem
     rotated: Rotated
     options: Options
     tree: loops.Tree
-    descents: Any = None  #: `Descents`, and the problem and a node as the loops have them
+    descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
     loops: Any = None
     node: Any = None
     log: ProofLog | None = None
@@ -298,25 +304,25 @@ class MarginState:
 
     @property
     def known(self) -> bool:
-        """Return whether a point of the problem is known."""
+        """Return whether a feasible point is known."""
         return bool(self.tree.state[3] > 0.0)
 
     @property
     def value(self) -> float:
-        """The incumbent's objective; without one, more than any point's."""
+        """Return the incumbent's objective; without one, more than any point's."""
         return float(self.tree.state[0])
 
     @property
     def best(self) -> FloatArray:
-        """The incumbent in the problem's own coordinates."""
+        """Return the incumbent in the problem's own coordinates."""
         return self.rotated.back(self.tree.found)
 
 
-#: Open nodes that there is room for at the beginning, and bytes that nodes may take without a memory limit.
+#: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
 _ROOM, _MEMORY = 4096, 2e9
-#: Share of the tolerance that rounding coordinates may cost before the problem's own are searched.
+#: Share of the tolerance that rounding of rotated coordinates may cost; above it the problem's own coordinates are searched.
 _LOST = 0.1
-#: Numbers of a log that are held back.
+#: Capacity of the buffer of a log, in numbers.
 _HELD = 1 << 20
 
 
@@ -324,42 +330,41 @@ _HELD = 1 << 20
 class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
 
-    Losses are piecewise linear and do not rise with the margin, jumps included; squares, a polyhedral norm and prices of
-    coefficients that are not 0 regularise; domains, rows, kept points and budgets of errors restrict. A node is a box of w. Two
-    points whose margins sum to little there cost at least what their losses cannot both avoid: a matching of such pairs is paid
-    first. What it leaves has convex envelopes, constants and hinges, so the rest is a small convex problem whose dual values
-    bound the node and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
-    points that must be kept narrow boxes; where zeros count, a node is split by whether a coefficient is 0.
+    Losses are piecewise linear and do not rise with the margin, jumps included. Squares, a polyhedral norm and prices of non-zero
+    coefficients regularise; domains, rows, demanded points and budgets of errors restrict. A node is a box of w. Two
+    points whose margins have a small sum there have a positive least total loss: a matching of such pairs is paid first. The
+    remaining costs have convex envelopes, constants and hinges. They form a small convex problem whose dual values bound the node
+    and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
+    demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is 0.
 
     Parameters
     ----------
     restarts : int
         Starts of the convex-concave procedure before the search, each from a random weighting of the points.
     max_coefficients : int
-        Coefficients, intercept included, up to which a problem is read: with each more there are far more boxes.
+        Largest number of coefficients, intercept included: each further coefficient multiplies the number of boxes.
     proof : str, optional
-        Path of a proof log that `check_proof` verifies, also where a limit ends the search.
+        Path of a proof log that `check_proof` verifies, also if a limit ends the search.
 
     Notes
     -----
     The bound is proved: pairs, envelopes and dual values have their rounding taken off, and so have the coordinates. For few
     features: the number of boxes grows fast beyond five or six. ||w||_X = max{p'w : |x_j'p| ≤ 1} is the L1 norm, or that of
     kernel weights; a bound needs one such p for each node, whose products with the atoms x_j are checked. Margins and rows of a
-    point may be short of what they must be by 1e-9 of their terms. INFEASIBLE: no point of the domain is one of the problem's;
-    where the domain is not bounded none that costs less than the bound, which those of coefficients up to 1e4 over the median
-    length of a row do.
+    point may be violated by 1e-9 of their terms. INFEASIBLE: no point of the domain is feasible. If the domain is unbounded, no
+    feasible point costs less than the bound; points with coefficients up to 1e4 over the median length of a row cost less.
 
     Raises
     ------
     InputError
-        Parameters or a start that are not such.
+        An invalid parameter, or an invalid start.
     """
 
     restarts: int = 20
     max_coefficients: int = 6
     proof: str | None = None
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
     compiling: ClassVar[float] = 7.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="margin-bb",
@@ -382,7 +387,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             check_target(self.proof, "the proof log")
 
     def obstacle(self, model: Model) -> str | None:
-        """A model without the view, or with too many coefficients."""
+        """Return the obstacle: a model without the view, or with too many coefficients."""
         view = self.view_of(model)
         if view is None or view.A.shape[1] <= self.max_coefficients:
             return super().obstacle(model)
@@ -393,7 +398,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     @property
     def starting(self) -> MarginBB:
-        """The convex-concave procedure takes any number of coefficients."""
+        """Return the algorithm without its limit on coefficients: the convex-concave procedure, which finds starts, takes any
+        number.
+        """
         return replace(self, max_coefficients=2**31)
 
     def load(self, view: MarginProblem) -> None:
@@ -401,8 +408,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         _load()
 
     def init(self, view: MarginProblem, options: Options, rng: np.random.Generator) -> MarginState:
-        """Rotate, find an incumbent, and plant the root box."""
-        from . import loops  # Numba comes with it
+        """Rotate the problem, find an incumbent, and create the root box."""
+        from . import loops  # Numba is imported with it
 
         axes = rotated(view)
         tol = options.tolerance(self.info.tolerance)
@@ -425,7 +432,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return state
 
     def _ready(self, state: MarginState) -> None:
-        """The problem and a node as the loops have them, from here on."""
+        """Prepare the problem and a node for the loops."""
         from . import loops
 
         axes = state.rotated
@@ -433,36 +440,36 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state.node = loops.node_for(state.loops)
 
     def _begin_log(self, state: MarginState, path: str) -> None:
-        """The log, and room for what its nodes say until they are written."""
+        """Begin the log, and allocate the buffer of its events."""
         from . import loops
 
         node = state.node
         state.log = ProofLog(path, state.problem, state.rotated.V, self._cut(state), state.loops)
-        most = loops.most_of_a_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
-        state.tree = state.tree._replace(log=np.zeros(2 * most + _HELD))
+        numbers = loops.most_of_a_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
+        state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 
     def _search(self, state: MarginState, starts: list[FloatArray], rng: np.random.Generator) -> None:
-        """The convex-concave procedure from the given points, and from solutions with random weights of the points."""
+        """Run the convex-concave procedure from the given points, and from solutions with random weights of the points."""
         from . import loops
 
-        axes, at = state.rotated, state.rotated.problem
-        n, p = at.A.shape
-        problem = loops.problem_of(at)
+        axes, rotated_problem = state.rotated, state.rotated.problem
+        n, p = rotated_problem.A.shape
+        problem = loops.problem_of(rotated_problem)
         node = loops.node_for(problem)
-        most = reference(at, problem, node, starts)
-        low, high = axes.reach(most)
-        state.descents = Descents(problem, node, low, high, most, state.tree)
+        upper_bound = reference(rotated_problem, problem, node, starts)
+        low, high = axes.reach(upper_bound)
+        state.descents = Descents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:
             state.descents.descend(w)
-        wide = loops.problem_of(replace(at, loss=convex_of(at.loss)))
-        first = Descents(wide, loops.node_for(wide), low, high, most)
+        wide = loops.problem_of(replace(rotated_problem, loss=convex_of(rotated_problem.loss)))
+        descents = Descents(wide, loops.node_for(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)
-            wide.costs[:n] = at.costs * rng.random(n)
-            state.descents.descend(first.descend(w))
+            wide.costs[:n] = rotated_problem.costs * rng.random(n)
+            state.descents.descend(descents.descend(w))
 
     def advance(self, state: MarginState, seconds: float) -> Outcome:
-        """Nodes, as many as the clock allows."""
+        """Explore nodes for about ``seconds``."""
         from . import loops
 
         end = time.perf_counter() + seconds
@@ -470,11 +477,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             return Outcome.CONVERGED
         while True:
             limit = state.options.node_limit
-            left = np.inf if limit is None else limit - int(state.tree.count[1])
-            if left <= 0:
+            nodes_left = np.inf if limit is None else limit - int(state.tree.count[1])
+            if nodes_left <= 0:
                 return Outcome.NODE_LIMIT
             timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else FIRST
-            nodes = int(min(left, timely, state.batch))
+            nodes = int(min(nodes_left, timely, state.batch))
             begin, before = time.perf_counter(), int(state.tree.count[1])
             code = loops.explore(state.loops, state.node, state.tree, nodes)
             state.rate = max(1.0, (int(state.tree.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
@@ -494,24 +501,24 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                 return Outcome.RUNNING
 
     def _end(self, state: MarginState) -> Outcome:
-        """There are no open nodes."""
+        """Return the outcome for an empty set of open nodes."""
         if state.tree.state[2] >= self._cut(state):
             return Outcome.CONVERGED if state.known else Outcome.INFEASIBLE
         return Outcome.STALLED
 
     def _descend(self, state: MarginState) -> None:
-        """From the last node's point: relaxations satisfy rows but for their smoothing, and have other zeros."""
+        """Run a descent from the last node's point: a relaxation satisfies rows only up to smoothing, and has other zeros."""
         before = state.value
         state.descents.descend(state.node.w)
         if state.log is not None and state.value < before:
             state.log.cut(self._cut(state))
 
     def _cut(self, state: MarginState) -> float:
-        """Nodes at or above it are closed."""
+        """Return the cutoff; nodes at or above it are closed."""
         return float(state.tree.state[0] * (1.0 - state.tree.state[1]))
 
     def _grown(self, state: MarginState) -> bool:
-        """Twice the room for nodes; False where memory does not allow it."""
+        """Double the capacity for nodes; return False if memory does not allow it."""
         tree, limit = state.tree, state.options.memory_limit
         room = tree.heap.size
         if 2.0 * 2.0 * tree.boxes.nbytes > (_MEMORY if limit is None else limit):
@@ -522,7 +529,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return True
 
     def measure(self, state: MarginState) -> Measure:
-        """Incumbent, proved bound, nodes and open nodes."""
+        """Return incumbent, proved bound, nodes and open nodes."""
         bound = max(state.rotated.proved(self._least(state)), 0.0)
         return Measure(
             iteration=int(state.tree.count[1]),
@@ -533,21 +540,21 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         )
 
     def _least(self, state: MarginState) -> float:
-        """The least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
-        found = float(state.tree.keys[state.tree.heap[0]]) if state.tree.count[0] else np.inf
+        """Return the least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
+        bound = float(state.tree.keys[state.tree.heap[0]]) if state.tree.count[0] else np.inf
         closed = np.inf if not state.known and bounded(state.problem) else self._cut(state)
-        return min(found, float(state.tree.state[2]), closed)
+        return min(bound, float(state.tree.state[2]), closed)
 
     def answer(self, state: MarginState) -> Answer:
-        """The incumbent, where there is one, and the proved bound."""
+        """Return the incumbent, if there is one, and the proved bound."""
         w = state.best if state.known else None
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
         if w is None and not bounded(state.problem):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
-            nothing = bound == np.inf and not state.known  # is feasible
-            state.log.finish(min(bound, state.value), w, infeasible=nothing)  # nodes say more where turning lost digits
+            no_point = bound == np.inf and not state.known  # the point is feasible
+            state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={} if w is None else {"w": w},
@@ -561,10 +568,10 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
 @cache
 def _load() -> None:
-    """The smallest problem, so that every loop is there."""
+    """Solve the smallest problem, which compiles every loop."""
     rows = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
-    loss, none = Corners.ramp(2.0, 2.0), np.zeros((0, 2))
-    problem = MarginProblem.unrestricted(rows, np.full(3, 0.4), loss, np.ones(2), none, intercept=False)
+    loss, empty = Corners.ramp(2.0, 2.0), np.zeros((0, 2))
+    problem = MarginProblem.unrestricted(rows, np.full(3, 0.4), loss, np.ones(2), empty, intercept=False)
     algorithm = MarginBB(restarts=1)
     state = algorithm.init(problem, Options(), np.random.default_rng(0))
     algorithm.advance(state, 0.01)

@@ -23,17 +23,17 @@ from ..solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 
-#: How far to move: by the secant of f', or η = |last move| as printed.
+#: Rules for η: the secant of f', or η = |last move| as printed.
 Rate: TypeAlias = Literal["secant", "printed"]
 
 
-#: By how much the secant rate may change γ at once.
+#: The factor by which the secant rate may change γ at once.
 _FACTOR = 4.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """One outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
+    """An outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
     gamma: tuple[float, ...]
     value: float
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(eq=False)
 class InnerRun:
-    """The inner problem's run at the present γ."""
+    """A run of the inner problem at the present γ."""
 
     view: SimplexQP
     algorithm: Algorithm[SimplexQP, Any]
@@ -52,7 +52,7 @@ class InnerRun:
 
 @dataclass
 class MaxMinState:
-    """γ, an inner minimiser a with f and f' where it was solved for, and the last move η."""
+    """γ, an inner minimiser a with f and f' at the γ of its problem, and the last move η."""
 
     problem: MaxMinProblem
     gamma: FloatArray
@@ -65,11 +65,11 @@ class MaxMinState:
     eta: float = 1.0
     moved: float = 0.0
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
-    low: float = float("-inf")  #: one γ: f rises here,
+    low: float = float("-inf")  #: one γ: f rises here
     high: float = float("inf")  #: and falls here
-    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to go back to
+    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
     models: int = 0
-    run: InnerRun | None = None  #: the inner solve that goes on
+    run: InnerRun | None = None  #: the inner solve in progress
     steps: list[Step] = field(default_factory=list)
 
 
@@ -77,12 +77,13 @@ class MaxMinState:
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     """Alternate: solve the two-hulls dual at γ, then move γ uphill by η f'(γ), MaxMin (52).
 
-    η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. Which f must rise is not said in
-    print; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and not
-    sufficient. The answer is a stationary point, called local. γ is kept in its range, where f' counts only if it points inside.
+    η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
+    must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and
+    not sufficient. The answer is a stationary point, called local. γ is kept in its range, where f' counts only if it points
+    inside.
 
     ``rate="printed"`` is the paper's rule, with two defects. The first move has η = 1 whatever the scale of γ: on standardised
-    data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 says "stationary". And η, the
+    data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 holds. And η, the
     size of the last move, MaxMin (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
     sequence, and the run ends (`Status.STALLED`) short of a stationary point.
 
@@ -132,12 +133,12 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         self._inner()[0].load(view.inner(view.gamma0).simplex)
 
     def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
-        """γ0; the first inner problem is solved by the first ``advance``."""
+        """Return the state at γ0; the first ``advance`` solves the first inner problem."""
         limit = 500.0 if options.iteration_limit is None else float(options.iteration_limit)
         return MaxMinState(view, view.gamma0.copy(), options.seed, limit)
 
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
-        """A piece of the inner solve; after the last one a move of γ."""
+        """Run a slice of the inner solve, or move γ after the last slice."""
         run = state.run = state.run or self._begin(state)
         with pooled(None) if run.algorithm.pooled else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
@@ -155,7 +156,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 
     def _went_back(self, state: MaxMinState) -> bool:
-        """Return whether f fell for several γ by more than the inner errors; if so go back to the best point and halve η."""
+        """Return to the best γ and halve η if f fell, for several γ, by more than the inner solves' error; return
+        whether it did.
+        """
         if state.best is None or state.value >= state.best[0] * (1.0 - 2.0 * self.inner_tol):
             return False
         state.value, state.gamma, state.a, state.derivative = state.best
@@ -164,7 +167,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return True
 
     def _secant(self, state: MaxMinState, slope: FloatArray) -> None:
-        """Set η by the secant and, for one γ, the bracket by the sign of f'; several note where they are, to go back to."""
+        """Set η by the secant and, for one γ, the bracket by the sign of f'; for several γ record the best point."""
         assert state.a is not None
         if state.gamma.size == 1:
             rises = float(slope[0]) > 0
@@ -187,22 +190,22 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
     def _inner(self) -> tuple[Algorithm[SimplexQP, Any], SolverSpec]:
-        """The inner algorithm, and what was asked with it."""
-        asked = resolve(self.inner)
-        if not isinstance(asked.solver, Algorithm) or SimplexQP not in asked.solver.info.views:
-            raise InputError(f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {asked.label}")
-        return asked.solver, asked
+        """Return the inner algorithm and its specification."""
+        spec = resolve(self.inner)
+        if not isinstance(spec.solver, Algorithm) or SimplexQP not in spec.solver.info.views:
+            raise InputError(f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {spec.label}")
+        return spec.solver, spec
 
     def _begin(self, state: MaxMinState) -> InnerRun:
-        """The inner problem at γ, from the last minimiser where that is asked for."""
+        """Begin the inner problem at γ, from the last minimiser if ``warm``."""
         start = {"a": state.a} if self.warm and state.a is not None else None
-        algorithm, asked = self._inner()
-        options = asked.over(Options(tol=self.inner_tol, seed=state.seed, start=start))
+        algorithm, spec = self._inner()
+        options = spec.over(Options(tol=self.inner_tol, seed=state.seed, start=start))
         view = state.problem.inner(state.gamma).simplex
         return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
 
     def _take(self, state: MaxMinState, run: InnerRun) -> None:
-        """f and f' at the inner minimiser."""
+        """Compute f and f' at the inner minimiser."""
         values = run.algorithm.answer(run.state).values
         assert values is not None
         problem, a = state.problem, np.asarray(values["a"])
@@ -214,14 +217,14 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         )
 
     def _slope(self, state: MaxMinState) -> FloatArray:
-        """Derivative in the parameter that is moved, zero where it points out of the range."""
+        """Return the derivative in the parameter that is moved, zero if it points out of the range."""
         problem, gamma = state.problem, state.solved
         slope = state.derivative * (gamma if problem.logarithmic else 1.0)
         leaves = ((gamma <= problem.lower) & (slope < 0)) | ((gamma >= problem.upper) & (slope > 0))
         return np.where(leaves, 0.0, slope)
 
     def _stationarity(self, state: MaxMinState) -> float:
-        """The largest |d log f/d log γ_k| that counts; with the printed rate the largest |f'|."""
+        """Return the largest |d log f/d log γ_k| of the moves within the range; with the printed rate the largest |f'|."""
         slope = self._slope(state)
         if self.rate == "printed":
             return float(np.abs(slope).max())
@@ -230,7 +233,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return float(np.abs(slope * factor).max()) / state.value
 
     def _clipped(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
-        """Inside the range, within a factor of the last γ and inside the bracket."""
+        """Clip γ to the range, to a factor of the last γ and to the bracket."""
         problem = state.problem
         if self.rate == "printed":
             return np.clip(moved, problem.lower, problem.upper)
@@ -245,16 +248,16 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return np.clip(moved, problem.lower, problem.upper)
 
     def _move(self, state: MaxMinState, slope: FloatArray) -> bool:
-        """γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; False where it does not in floating point."""
+        """Set γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; return False if it does not rise in floating point."""
         assert state.a is not None
-        problem, here = state.problem, state.problem.value(state.a, state.gamma)
+        problem, value = state.problem, state.problem.value(state.a, state.gamma)
         logarithmic = problem.logarithmic
         while state.eta > 1e-15:
             # the range ends long before e^100, where a long secant step would overflow
             grown = state.gamma * np.exp(np.clip(state.eta * slope, -100.0, 100.0))
             moved = grown if logarithmic else state.gamma + state.eta * slope
             moved = self._clipped(state, moved)
-            if problem.value(state.a, moved) > here:
+            if problem.value(state.a, moved) > value:
                 change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
                 state.gamma, state.moved = moved, float(np.linalg.norm(change))
                 if self.rate == "printed":
@@ -264,14 +267,14 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return False
 
     def measure(self, state: MaxMinState) -> Measure:
-        """f(γ); there is no bound in γ."""
+        """Return f(γ); there is no bound in γ."""
         active = -1 if state.a is None else int(np.count_nonzero(state.a))
         return Measure(
             len(state.steps), state.value, active=active, columns=state.models, step="gamma", checkpoint=state.run is None
         )
 
     def answer(self, state: MaxMinState) -> Answer:
-        """The inner solution in hand, at the γ that it was solved for: the last one, or the best where f fell for several γ."""
+        """Return the current inner solution at the γ of its problem: the last one, or the best if f fell for several γ."""
         if not state.steps or state.a is None:
             return Answer(details={"reason": "stopped before the first inner problem was solved"})
         gamma, problem = state.solved, state.problem

@@ -6,7 +6,7 @@ from ..interface.deferred_import import deferred, implementations
 from ..interface.solver import Solver
 from .records import RECORDS
 
-if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
+if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use
     from .alternating import Alternating, KernelNPSVCpp
     from .majorise import Majorisation
 

@@ -1,4 +1,4 @@
-"""Training of K-NPSVC++, Algorithm 1, with its errata mended; any step can be given to another solver."""
+"""Training of K-NPSVC++, Algorithm 1, with its errata corrected; any step can be given to another solver."""
 
 from __future__ import annotations
 
@@ -30,21 +30,20 @@ from . import records
 
 __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
-# The state of K-NPSVC++'s training, and the record of each outer iteration.
+# State of the training of K-NPSVC++ and the record of each outer iteration.
 
-#: Seconds that the problems of an answer have together after the time limit.
+#: Seconds for all problems of an answer together after the time limit.
 _ANSWER = 0.2
 
 
 @dataclass(frozen=True)
 class NPSVCStep:
-    """One outer iteration after U and V: J_l, their weighted maximum, τ, Pareto stationarity; of the P-step before, its Stiefel
-    gradient and how far P moved.
+    """Record of an outer iteration: J_l, their weighted maximum, τ and Pareto stationarity after U and V; Stiefel gradient and
+    movement of P of the P-step before.
 
     ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
-    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the
-    largest dual value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from
-    that.
+    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN if ``dual_values`` is off. For a fixed P the largest dual
+    value, all weight on the largest class, meets the primal optimum: the gap measures how far τ and U, V are from that.
     """
 
     objectives: tuple[float, ...]
@@ -59,7 +58,7 @@ class NPSVCStep:
 
 @dataclass(frozen=True, eq=False)
 class NPSVCPoint:
-    """P with τ, U, V and the classes' dual points, and max ϖ_l J_l there."""
+    """P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
     value: float
     P: FloatArray
@@ -83,10 +82,10 @@ class NPSVCState:
     limit: float
     seed: int
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
-    moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
+    moved: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)
     best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
-    deadline: float = float("inf")  #: by the clock of `time.perf_counter`: where the classes' problems end too
+    deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
 
     def note(self, value: float) -> None:
         """Keep the present point if it is the best so far."""
@@ -94,13 +93,13 @@ class NPSVCState:
             self.best = NPSVCPoint(value, self.P.copy(), self.tau.copy(), self.U.copy(), self.V.copy(), tuple(self.lam))
 
     def go_back(self) -> None:
-        """Go to the best point."""
+        """Return to the best point."""
         if self.best is not None:
             self.P, self.tau, self.U, self.V = (part.copy() for part in (self.best.P, self.best.tau, self.best.U, self.best.V))
             self.lam = list(self.best.lam)
 
     def last(self, share: int) -> float:
-        """Return the deadline of one of so many problems of the answer, which have some time after the deadline of all."""
+        """Return the deadline of one of ``share`` problems of the answer, which get some time after the time limit."""
         return max(self.deadline, time.perf_counter() + _ANSWER / share)
 
 
@@ -109,13 +108,14 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     """Algorithm 1: U by K box QPs, V in closed form, P by (19), τ by (20), then a step of P along the common descent direction.
 
     **Errata** mended: the factor r1 of (16), see `ChebyshevNPSVC.class_program`; H = σI - μS on line 9 (σ shifts the objective by
-    a constant on the manifold: the power iteration adds what it needs, the others nothing); the Riemannian gradient of (20).
+    a constant on the manifold: the power iteration adds the shift that it needs, the others add 0); the Riemannian gradient of
+    (20).
 
-    It stops where P is Pareto stationary with every class at its optimum, ||Σ τ_l grad_l|| / max_l ||G_l|| ≤ tol for the best
-    τ (status STATIONARY), where nothing moves any more (STALLED), or at the iteration limit (10 as in the released code, unless
+    It stops where P is Pareto stationary with every class at its optimum, ||Σ τ_l grad_l|| / max_l ||G_l|| ≤ tol for the best τ
+    (status STATIONARY), when U, V and P stop moving (STALLED), or at the iteration limit (10 as in the released code, unless
     ``iteration_limit`` is given). Right after a P-step the gradients always combine to zero, for the U, V that the step was taken
-    at: what counts is the residual at the classes' next optimum. At the end every class's own problem is solved for the final P:
-    those (U, V) are the answer.
+    at: the criterion uses the residual at the classes' next optimum. At the end every class's own problem is solved for the final
+    P: those (U, V) are the answer.
 
     Parameters
     ----------
@@ -181,7 +181,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             load_loops(SMO, "single")
 
     def init(self, view: ChebyshevNPSVC, options: Options, rng: np.random.Generator) -> NPSVCState:
-        """τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P" and "V"."""
+        """Return the state with τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P"
+        and "V".
+        """
         begun = time.perf_counter()
         view.check_memory()
         size, d, K = view.features.features, int(view.d or 1), view.K
@@ -201,17 +203,17 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return state
 
     def advance(self, state: NPSVCState, seconds: float) -> Outcome:
-        """Outer iterations for about ``seconds``, at least one."""
+        """Run outer iterations for about ``seconds``, at least one."""
         end = time.perf_counter() + seconds
         while True:
             if len(state.steps) >= state.limit:
                 return Outcome.ITERATION_LIMIT
             self._class_steps(state, joint=self.classes == "joint")
             self._record(state)
-            if time.perf_counter() >= state.deadline:  # the classes' problems were left where they were
+            if time.perf_counter() >= state.deadline:  # the classes' problems ended early, at the deadline
                 return Outcome.RUNNING
             if state.steps[-1].pareto <= state.tol and self._confirmed(state):
-                # an iteration before was better: that point is the answer, and it is not stationary
+                # an earlier iteration was better: its point is the answer, and it is not stationary
                 return Outcome.STALLED if self._worse(state, state.steps[-1].largest) else Outcome.STATIONARY
             self._projection_steps(state)
             if state.moved <= 1e-12:
@@ -220,7 +222,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 return Outcome.RUNNING
 
     def _class_steps(self, state: NPSVCState, *, joint: bool) -> None:
-        """U and V for the present P: U at the last V, then V; or both at once."""
+        """Update U and V for the present P: U at the last V, then V; or both at once."""
         model = state.model
         if not joint and self.qp == "boxqp":
             programs = model.pieces.programs(state.P, state.V)
@@ -234,7 +236,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         state.V = model.v_step(state.P, state.U)
 
     def _record(self, state: NPSVCState) -> None:
-        """J_l and how far P is from Pareto stationarity, both at U, V, P as they are."""
+        """Record J_l and the residual of Pareto stationarity, both at the current U, V, P."""
         J = state.model.objectives(state.U, state.V, state.P)
         largest = float((np.asarray(state.model.weights) * J).max())
         residual, dual = self._residual(state), self._dual_value(state) if self.dual_values else float("nan")
@@ -244,7 +246,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         state.note(largest)
 
     def _dual_value(self, state: NPSVCState) -> float:
-        """Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
+        """Return Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
         values = np.zeros(state.model.K)
         for k in range(state.model.K):
             program = state.model.class_program(k, state.P)
@@ -253,20 +255,22 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return float(state.tau @ (np.asarray(state.model.weights) * values))
 
     def _residual(self, state: NPSVCState) -> float:
-        """min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish where all P'u_l are learned."""
+        """Return min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish if all P'u_l are
+        learned.
+        """
         gradients = state.model.gradients(state.U, state.V, state.P)
         problem = ParetoQP(np.stack([manifold_gradient(state.P, G) for G in gradients]), np.zeros(state.model.K), 0.0)
         scale = float(np.sqrt(np.sum(gradients**2, axis=(1, 2)).max()))
         return float(np.linalg.norm(problem.direction(self._weights(problem)))) / scale if scale > 0 else 0.0
 
     def _confirmed(self, state: NPSVCState) -> bool:
-        """Return whether P is Pareto stationary with every class at its optimum, and not only at the last U, V."""
+        """Return whether P is Pareto stationary with every class at its optimum, not only at the last U, V."""
         if self.classes != "joint":
             self._class_steps(state, joint=True)
         return self._residual(state) <= state.tol
 
     def _projection_steps(self, state: NPSVCState) -> None:
-        """P by (19), τ by (20), P along the common direction."""
+        """Update P by (19), τ by (20), and P along the common direction."""
         model, old = state.model, state.P
         state.P = self._projection(state)
         weighted = np.asarray(model.weights) * model.objectives(state.U, state.V, state.P)
@@ -278,7 +282,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         state.moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
 
     def _class(self, program: HingeQuadratic, start: FloatArray | None, deadline: float) -> tuple[FloatArray, FloatArray]:
-        """u and λ of a class's problem."""
+        """Return u and λ of a class's problem."""
         if self.qp == "boxqp":
             lam, _ = box_minimum(program.box, start, self.inner_tol, deadline=deadline)
             return program.primal(lam), lam
@@ -287,7 +291,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return values["u"], program.multiplier(multipliers)
 
     def _projection(self, state: NPSVCState) -> FloatArray:
-        """The P-step (19) from the current P."""
+        """Return P of the P-step (19) from the current P."""
         model = state.model
         share = state.tau * np.asarray(model.weights)
         E = model.r1 * (state.U.T * share) @ state.V
@@ -301,9 +305,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return P
 
     def _weights(self, problem: ParetoQP) -> FloatArray:
-        """The τ-step (20), on the simplex to rounding.
+        """Return τ of the τ-step (20), on the simplex to rounding.
 
-        Where the optimum is 0 (Pareto stationary) no relative gap ever closes: the pair steps are limited, and scaled to size 1.
+        If the optimum is 0 (Pareto stationary) no relative gap closes: the pair steps are limited, and scaled to size 1.
         """
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
         problem = problem.scaled()
@@ -311,25 +315,25 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return np.asarray(tau / tau.sum())
 
     def measure(self, state: NPSVCState) -> Measure:
-        """max ϖ_l J_l; there is no bound while P moves."""
+        """Return max ϖ_l J_l; there is no bound while P moves."""
         value = state.steps[-1].largest if state.steps else float("nan")
         return Measure(len(state.steps), value, active=int(np.count_nonzero(state.tau > 1e-8)), step="outer")
 
     def answer(self, state: NPSVCState) -> Answer:
-        """Every class's own optimum for the final P or, where max ϖ_l J_l is less there, for the best P of all iterations."""
+        """Return every class's own optimum for the final P or, if its max ϖ_l J_l is less, for the best P of all iterations."""
         final, value = self._at(state)
         if not self._worse(state, value):
             return final
         state.go_back()
-        best, least = self._at(state)
-        return best if least < value else final
+        best, largest = self._at(state)
+        return best if largest < value else final
 
     def _worse(self, state: NPSVCState, value: float) -> bool:
-        """Return whether the best iteration was better by more than the classes' problems are off."""
+        """Return whether the best iteration was better by more than the classes' problems' error."""
         return state.best is not None and value > state.best.value + self.inner_tol * abs(state.best.value)
 
     def _at(self, state: NPSVCState) -> tuple[Answer, float]:
-        """Every class's own optimum for the present P, certified by the model with that P, and max ϖ_l J_l."""
+        """Return every class's own optimum for the present P, certified by the model with that P, and max ϖ_l J_l."""
         fixed = state.model.at(state.P)
         U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
         for k in range(fixed.K):
@@ -344,7 +348,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         largest = int(np.argmax(weighted))
         multipliers, reduced = fixed.multipliers(values, largest, lam[largest])
         state.U, state.V = U, V
-        found = Answer(
+        answer = Answer(
             values=values,
             multipliers=multipliers,
             reduced=reduced,
@@ -357,7 +361,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),
             },
         )
-        return found, float(weighted[largest])
+        return answer, float(weighted[largest])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ __all__ = ["Majorisation", "MajorisationState"]
 
 @dataclass(eq=False)
 class Descent:
-    """One start's run: u, the majorant that touches the objective at u, its dual point λ, and the objective so far."""
+    """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
     u: FloatArray
     majorant: HingeQuadratic
@@ -36,7 +36,7 @@ class Descent:
 
 @dataclass(eq=False)
 class MajorisationState:
-    """The run that goes on, the best of those that ended, and the starts still to come."""
+    """The current run, the best of the ended runs, and the remaining starts."""
 
     model: NonparallelSVM
     tol: float
@@ -46,18 +46,18 @@ class MajorisationState:
     best: Descent | None = None
     steps: int = 0
     starts: int = 1
-    deadline: float = np.inf  #: by the clock of `time.perf_counter`: where a majorant's minimisation ends too
+    deadline: float = np.inf  #: by the clock of `time.perf_counter`: minimisations of majorants end there too
 
     @property
     def leading(self) -> Descent:
-        """The run with the least objective."""
+        """Return the run with the least objective."""
         best = self.best
         return self.run if best is None or self.run.objectives[-1] < best.objectives[-1] else best
 
 
 @dataclass(frozen=True)
 class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
-    """u⁺ = argmin of the majorant at u: its value at u is the objective, so the objective cannot rise.
+    """Majorisation: u⁺ = argmin of the majorant at u. The majorant equals the objective at u, so the objective cannot rise.
 
     Each majorant is a convex problem with hinge losses, minimised by `box_minimum` from the last dual point. A run ends where
     u is optimal for its own majorant to the tolerance, that is, stationary (for differences of convex functions: critical).
@@ -66,7 +66,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     Parameters
     ----------
     initial : {"npsvm", "zero"}
-        First start, where ``options.start`` holds no "u": u of the convex problem with ℓ_s(a) = (slope at 0)·|a|, or u = 0.
+        First start if ``options.start`` holds no "u": u of the convex problem with ℓ_s(a) = (slope at 0)·|a|, or u = 0.
     starts : int
         Starts in all; those after the first are Gaussian, as long as the first run's end, drawn with the seed.
 
@@ -92,18 +92,18 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         load_descent()
 
     def init(self, view: NonparallelSVM, options: Options, rng: np.random.Generator) -> MajorisationState:
-        """The first start and its majorant; directions of the others."""
+        """Return the state with the first start, its majorant, and the directions of the other starts."""
         tol = options.tolerance(self.info.tolerance)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
         size = view.features.features
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
-        given = None if options.start is None else options.start.get("u")
-        first = self._first(view, tol, deadline) if given is None else _descent(view, _as_start(given, size))
+        start = None if options.start is None else options.start.get("u")
+        first = self._first(view, tol, deadline) if start is None else _descent(view, _as_start(start, size))
         directions = [rng.standard_normal(size) for _ in range(self.starts - 1)]
         return MajorisationState(view, tol, limit, first, [d / np.linalg.norm(d) for d in directions], deadline=deadline)
 
     def _first(self, view: NonparallelSVM, tol: float, deadline: float) -> Descent:
-        """The start by rule."""
+        """Return the first start by the ``initial`` rule."""
         run = _descent(view, np.zeros(view.features.features))
         if self.initial == "zero":
             return run
@@ -111,7 +111,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         return _descent(view, run.majorant.primal(lam), lam)
 
     def advance(self, state: MajorisationState, seconds: float) -> Outcome:
-        """Majorants for about ``seconds``."""
+        """Minimise majorants for about ``seconds``."""
         end = time.perf_counter() + seconds
         while True:
             state.run.outcome = self._step(state, state.run)
@@ -128,19 +128,19 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
                 return Outcome.RUNNING
 
     def _step(self, state: MajorisationState, run: Descent) -> Outcome:
-        """Minimise the majorant, and go there."""
+        """Minimise the majorant, and move to the minimiser."""
         box = run.majorant.box
         lam, gap = box_minimum(box, np.clip(run.lam, box.lower, box.upper), 0.1 * state.tol, deadline=state.deadline)
-        here = run.objectives[-1]
+        objective = run.objectives[-1]
         u = run.majorant.primal(lam)
-        run.stationarity = relative_gap(here, run.majorant.value(u) - gap)
+        run.stationarity = relative_gap(objective, run.majorant.value(u) - gap)
         if run.stationarity <= state.tol:
             run.lam = lam
             return Outcome.STATIONARY
         if state.steps >= state.limit:
             return Outcome.ITERATION_LIMIT
         value = state.model.objective(u)
-        if value >= here:
+        if value >= objective:
             return Outcome.RUNNING if time.perf_counter() >= state.deadline else Outcome.STALLED
         run.u, run.lam, run.majorant = u, lam, state.model.majorant(u)
         run.objectives.append(value)
@@ -148,11 +148,11 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         return Outcome.RUNNING
 
     def measure(self, state: MajorisationState) -> Measure:
-        """The least objective; there is no bound."""
+        """Return the least objective; there is no bound."""
         return Measure(state.steps, state.leading.objectives[-1], step="majorant")
 
     def answer(self, state: MajorisationState) -> Answer:
-        """u with the multipliers of its own majorant, whose certificate says how stationary u is."""
+        """Return u with the multipliers of its own majorant, whose certificate measures the stationarity of u."""
         run = state.leading
         box = run.majorant.box
         point = run.majorant.recover(np.clip(run.lam, box.lower, box.upper))
@@ -167,7 +167,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
 
 def _descent(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None) -> Descent:
-    """A run from u."""
+    """Return a run from u."""
     majorant = model.majorant(u)
     return Descent(u, majorant, np.zeros(majorant.h.size) if lam is None else lam, [model.objective(u)])
 

@@ -1,4 +1,6 @@
-"""The records of the algorithms for nonparallel classifiers: what `auto` and the tables read, without compiled loops."""
+"""Registry entries of the algorithms for nonparallel classifiers, which `auto` and the tables read without loading compiled
+loops.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ NPSVC_MM = SolverInfo(
     reference="Hunter, Lange: A tutorial on MM algorithms (2004); losses of NPSVC++, Table 1",
 )
 
-#: In the order of the table.
+#: Registry entries in the order of the table.
 RECORDS = (
     KERNEL_NPSVCPP,
     ALTERNATING,

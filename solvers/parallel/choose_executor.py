@@ -1,4 +1,4 @@
-"""The choice of a team: the argument, or an enclosing ``joblib.parallel_config``."""
+"""Choice of the executor: the named one, or that of an enclosing ``joblib.parallel_config``."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _INSTALL = "pip install 'marginopt[cluster]'"
 
 
 def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executor:
-    """The team for independent tasks.
+    """Return the executor of independent tasks.
 
     Parameters
     ----------
     jobs : int, optional
-        Tasks at a time; -1 for all cores, 1 for this process alone. Where it is not given, one, or what an enclosing
-        ``joblib.parallel_config`` says.
+        Concurrent tasks; -1 for all cores, 1 for this process alone. By default one, or the number of an enclosing
+        ``joblib.parallel_config``.
     cluster : Client, str, optional
-        A cluster that is named; else the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
+        A cluster; by default the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executo
 
 
 def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
-    """The team of a cluster that is named; see `choose_executor`."""
+    """Return the executor on a named cluster; see `team_of`."""
     if isinstance(cluster, str):
         return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
     distributed = sys.modules.get("distributed")

@@ -1,4 +1,4 @@
-"""A Dask cluster: a client's scheduler and its workers, which may come and go."""
+"""Executor on a Dask cluster: a client's scheduler and its workers, which may join and leave."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .worker_cache import cached
 
 __all__ = ["DaskExecutor"]
 
-# The placement of tasks: the worker that has least to do, and among those one that has the task's data.
+# Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
 
 
 class Placement:
-    """The tasks that each worker has not returned, and the arrays that went there.
+    """Open tasks and received arrays of each worker.
 
-    Left to itself, Dask sends a task to a worker that holds its data, and idle workers take some of it over as far as it believes
-    tasks to be long: short ones wait behind each other, beside workers that have nothing to do.
+    By default Dask sends a task to a worker that holds its data. Idle workers take tasks over only as far as Dask expects them to
+    be long: short tasks would queue while other workers are idle.
     """
 
     def __init__(self) -> None:
@@ -31,13 +31,13 @@ class Placement:
         self._arrays: dict[str, set[str]] = {}
 
     def now(self, threads: Mapping[str, int]) -> None:
-        """The workers that there are, by address, and their threads; what went to others is forgotten."""
+        """Update the workers, by address, and their threads; forget the tasks of workers that are gone."""
         self._threads = {worker: count for worker, count in threads.items() if count > 0}
         self._tasks = {worker: self._tasks.get(worker, 0) for worker in self._threads}
         self._arrays = {worker: self._arrays.get(worker, set()) for worker in self._threads}
 
     def give(self, keys: Sequence[str]) -> str | None:
-        """The worker of the next task, whose arrays these are; None where no worker is known."""
+        """Return the worker of the next task, which uses the arrays ``keys``; None if no worker is known."""
         if not self._threads:
             return None
 
@@ -51,18 +51,18 @@ class Placement:
         return chosen
 
     def back(self, worker: str | None) -> None:
-        """A task that went to this worker is over, wherever it was done in the end."""
+        """Remove a task of this worker from its open tasks, wherever the task ran."""
         if worker in self._tasks:
             self._tasks[worker] -= 1
 
     def clear(self) -> None:
-        """Nothing is out; data stay where they are."""
+        """Remove all open tasks; the data stay."""
         self._tasks = dict.fromkeys(self._threads, 0)
 
 
-#: Seconds for which the number of workers is taken as it was.
+#: Seconds for which the number of workers is cached.
 _FRESH = 0.5
-#: How often a task is handed out again after the cluster lost what it needed.
+#: Resubmissions of a task after the cluster lost its data or result.
 _PATIENCE = 5
 #: Seconds to wait for the first worker.
 _FIRST = 60.0
@@ -70,7 +70,7 @@ _FIRST = 60.0
 
 @dataclass(eq=False)
 class _Sent:
-    """A task under way."""
+    """A submitted task."""
 
     number: int
     name: str
@@ -82,16 +82,16 @@ class _Sent:
 
 
 class DaskExecutor(AsynchronousExecutor):
-    """Tasks on Dask's workers; arrays are scattered once and stay there.
+    """Executor of tasks on Dask's workers; arrays are scattered once and stay there.
 
     Dask itself runs a task again whose worker is gone. Scattered data that were on lost workers alone are scattered again, and
-    the tasks that need them submitted anew.
+    the tasks that need them are submitted again.
 
     Parameters
     ----------
     client : distributed.Client
     jobs : int, optional
-        Tasks at a time; all that the workers can run where it is not given.
+        Concurrent tasks; by default all that the workers can run.
     own : bool
         Whether `close` closes the client.
     """
@@ -108,7 +108,7 @@ class DaskExecutor(AsynchronousExecutor):
 
     @property
     def slots(self) -> int:
-        """Threads of all workers."""
+        """Return the number of threads of all workers."""
         now = time.monotonic()
         if now - self._counted >= _FRESH:
             self._check()
@@ -127,7 +127,7 @@ class DaskExecutor(AsynchronousExecutor):
         Raises
         ------
         SolverError
-            None came.
+            No worker came in time.
         """
         try:
             self._client.wait_for_workers(1, timeout=_FIRST)
@@ -135,7 +135,7 @@ class DaskExecutor(AsynchronousExecutor):
             raise worker_lost(f"no Dask worker came within {_FIRST:g} s") from error
 
     def submit(self, number: int, job: Job, task: Any) -> None:
-        """Hand a task over; its arrays go where they are not yet."""
+        """Submit a task, and scatter its arrays that the cluster does not have."""
         sent = _Sent(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
         self._sent[number] = sent
         self._hand_out(sent)
@@ -144,55 +144,55 @@ class DaskExecutor(AsynchronousExecutor):
         try:
             self._check()
             self._scatter_and_submit(sent)
-        except (RuntimeError, OSError):  # the connection went in the meantime
+        except (RuntimeError, OSError):  # the connection was lost in the meantime
             self._check()
             raise
 
     def _scatter_and_submit(self, sent: _Sent) -> None:
         keys = sent.parcel.keys
         for key in keys:
-            known = self._scattered.get(key)
-            if known is None or known.status != "finished":
+            scattered = self._scattered.get(key)
+            if scattered is None or scattered.status != "finished":
                 self.wait()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
         flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
         sent.tries += 1
         sent.data = tuple(self._scattered[key] for key in keys)
-        self._places.back(sent.place)  # it may have been out before
+        self._places.back(sent.place)  # the task may have been submitted before
         sent.place = self._places.give(keys)
         sent.future = self._client.submit(
             _open, sent.parcel, list(sent.data), flags, pure=False,
             key=f"{sent.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
-            fifo_timeout=0,  # in the order in which they are handed over
+            fifo_timeout=0,  # in the order of submission
             workers=sent.place, allow_other_workers=sent.place is not None,
         )  # fmt: skip
         sent.future.add_done_callback(lambda future, sent=sent: self._done.put((sent, future)))
 
     def collect(self, seconds: float) -> list[Done]:
-        """Results as they come; what the cluster lost is handed out again."""
-        found: list[Done] = []
+        """Return results as they come; submit again the tasks that the cluster lost."""
+        results: list[Done] = []
         end = time.monotonic() + seconds
-        while not found:
+        while not results:
             self._check()
-            found += self._arrived(max(end - time.monotonic(), 0.0))
+            results += self._arrived(max(end - time.monotonic(), 0.0))
             if time.monotonic() >= end:
                 break
-        return found
+        return results
 
     def _arrived(self, seconds: float) -> list[Done]:
-        found = []
+        results = []
         try:
             item = self._done.get(timeout=seconds) if seconds > 0.0 else self._done.get_nowait()
             while True:
-                done = self._settled(*item)
-                if done is not None:
-                    found.append(done)
+                result = self._settled(*item)
+                if result is not None:
+                    results.append(result)
                 item = self._done.get_nowait()
         except Empty:
-            return found
+            return results
 
     def _settled(self, sent: _Sent, future: Any) -> Done | None:
-        """A result, or nothing where the task goes out again (or was not asked for any more)."""
+        """Return a result; None if the task is submitted again or was cancelled."""
         from distributed import CancelledError, KilledWorker
 
         if self._sent.get(sent.number) is not sent or future is not sent.future:
@@ -204,7 +204,7 @@ class DaskExecutor(AsynchronousExecutor):
         elif future.status == "finished":
             try:
                 value = future.result()
-            except CancelledError as gone:  # the worker went with the result
+            except CancelledError as gone:  # the result was lost with its worker
                 error = gone
         if isinstance(error, KilledWorker):
             error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}")
@@ -218,7 +218,7 @@ class DaskExecutor(AsynchronousExecutor):
         return Done(sent.number, value, error)
 
     def cancel(self) -> None:
-        """Cancel what is under way; the data stay for the tasks that follow."""
+        """Cancel the tasks in progress; the data stay for later tasks."""
         futures = [sent.future for sent in self._sent.values()]
         self._sent.clear()
         if futures and self._client.status == "running":
@@ -226,7 +226,7 @@ class DaskExecutor(AsynchronousExecutor):
         self._places.clear()
 
     def close(self) -> None:
-        """Let the cluster and the data go."""
+        """Release the cluster and the data."""
         self.cancel()
         self._scattered.clear()
         self._packer = Packer()
@@ -235,7 +235,7 @@ class DaskExecutor(AsynchronousExecutor):
 
 
 def _open(parcel: Payload, arrays: list[Any], flags: list[bool]) -> Any:
-    """In a worker: a task of its own, with one thread, as many at a time as the worker has threads."""
-    found = zip(parcel.keys, arrays, flags, strict=True)
-    job, task = unpack(parcel, {key: cached(key, lambda array=array: array, flag) for key, array, flag in found})  # type: ignore[misc]
+    """Run a task in a worker as a Dask task of its own, with one thread; a worker runs as many at a time as it has threads."""
+    items = zip(parcel.keys, arrays, flags, strict=True)
+    job, task = unpack(parcel, {key: cached(key, lambda array=array: array, flag) for key, array, flag in items})  # type: ignore[misc]
     return job(task, 1)

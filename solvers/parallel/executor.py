@@ -1,4 +1,4 @@
-"""The abstract team: tasks in, results out as they are done; workers compute and nothing else."""
+"""Base classes of executors: tasks in, results out as they are done; workers only compute."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ...errors import SolverError
 
 __all__ = ["AsynchronousExecutor", "Done", "Executor", "Job", "SerialExecutor"]
 
-#: What a worker calls: a task, and the threads that are its share of the worker's machine (None: no other task runs there).
+#: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
 
 
 @dataclass(frozen=True)
 class Done:
-    """A task that is over: its number, and what came of it."""
+    """A finished task: its number, and its value or error."""
 
     number: int
     value: Any = None
     error: BaseException | None = None
 
     def result(self) -> Any:
-        """The value.
+        """Return the value.
 
         Raises
         ------
@@ -41,27 +41,27 @@ class Done:
 class Executor(ABC):
     """Workers that run tasks.
 
-    Tasks must not depend on each other nor change the arrays that they are given, nor may these change while the team is open:
-    they travel once, for all runs. A task is a value, so one whose worker is lost is run again by another; its result counts
+    Tasks must not depend on each other nor change their arrays, and the arrays must not change while the executor is open: they
+    are sent once, for all runs. A task is a value, so a task whose worker is lost runs again on another worker; its result counts
     once.
     """
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """Tasks at a time, now."""
+        """Return the present number of concurrent tasks."""
 
     @abstractmethod
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Number and result of every task, as they are done."""
+        """Yield number and result of every task, as they are done."""
 
     def all(self, job: Job, tasks: Iterable[Any]) -> list[Any]:
-        """The results, in the order of the tasks."""
-        found = dict(self.run(job, tasks))
-        return [found[number] for number in range(len(found))]
+        """Return the results, in the order of the tasks."""
+        results = dict(self.run(job, tasks))
+        return [results[number] for number in range(len(results))]
 
-    def close(self) -> None:  # noqa: B027 -- most teams hold nothing
-        """Give back what the team itself has opened."""
+    def close(self) -> None:  # noqa: B027 -- most executors hold no resources
+        """Release the resources that the executor itself opened."""
 
     def __enter__(self) -> Self:
         return self
@@ -71,23 +71,23 @@ class Executor(ABC):
 
 
 class SerialExecutor(Executor):
-    """The calling process, one task after the other."""
+    """The calling process, which runs tasks one after the other."""
 
     @property
     def size(self) -> int:
-        """One."""
+        """Return one."""
         return 1
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """In order."""
+        """Run the tasks in order."""
         for number, task in enumerate(tasks):
             yield number, job(task, None)
 
 
 class AsynchronousExecutor(Executor):
-    """Workers elsewhere: tasks are submitted one by one and collected when they are done."""
+    """Remote workers: tasks are submitted one by one and collected when they are done."""
 
-    #: Tasks that wait at the cluster for each that runs.
+    #: Waiting tasks at the cluster for each running one.
     ahead = 1
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -96,21 +96,21 @@ class AsynchronousExecutor(Executor):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """Tasks that the cluster runs at a time, now; 0 while it has no worker."""
+        """Return the number of tasks that the cluster runs at a time at present; 0 while it has no worker."""
 
     @property
     def size(self) -> int:
-        """`slots`, or what the user allows, at least one."""
+        """Return `slots`, or the user's limit, at least one."""
         slots = max(self.slots, 1)
         return slots if self._most is None else min(slots, self._most)
 
     @abstractmethod
     def submit(self, number: int, job: Job, task: Any) -> None:
-        """Hand a task over."""
+        """Submit a task."""
 
     @abstractmethod
     def collect(self, seconds: float) -> list[Done]:
-        """Return the results since the last call, after waiting for at most ``seconds`` for the first.
+        """Return the tasks done since the last call, after waiting for at most ``seconds`` for the first.
 
         Raises
         ------
@@ -120,10 +120,10 @@ class AsynchronousExecutor(Executor):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Forget everything that was submitted and is not collected."""
+        """Cancel every submitted task that is not collected."""
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield results as they arrive, with at most ``ahead`` tasks more under way than the cluster runs."""
+        """Yield results as they are done; submit at most as many tasks as the cluster runs, and `ahead` for each of them."""
         todo = enumerate(tasks)
         waiting, more = 0, True
         try:
@@ -142,10 +142,10 @@ class AsynchronousExecutor(Executor):
 
 
 def share_of_cores(tasks: int) -> int:
-    """Threads for each of so many tasks on this machine."""
+    """Return the threads for each of so many tasks on this machine."""
     return max(1, (os.cpu_count() or 1) // tasks)
 
 
 def worker_lost(what: str) -> SolverError:
-    """A task that no worker survives, or a cluster that is gone."""
+    """Return the error for a task that no worker survives, or for a cluster that is gone."""
     return SolverError(f"{what}; what was done before is kept where a store or a checkpoint was given")

@@ -1,4 +1,4 @@
-"""joblib's own backends: processes and threads of this machine."""
+"""Executor on joblib's own backends: processes and threads of this machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["JoblibExecutor"]
 
 
 class JoblibExecutor(Executor):
-    """The backend of an enclosing ``joblib.parallel_config``, or loky's processes.
+    """Executor on the backend of an enclosing ``joblib.parallel_config``, or on loky's processes.
 
-    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. The
-    files are gone when the team is closed.
+    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. Closing
+    the executor removes the files.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class JoblibExecutor(Executor):
 
     @property
     def size(self) -> int:
-        """The number of workers as joblib counts them."""
+        """Return joblib's number of jobs."""
         return int(joblib.effective_n_jobs(self._jobs))
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield results as they arrive, if the backend reports them; else all at the end."""
+        """Yield results as they are done if the backend can; else all at the end."""
         threads = share_of_cores(self.size)
         order = "generator_unordered" if self._backend.supports_return_generator else "list"
         parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
@@ -75,9 +75,9 @@ def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
 
 
 def _open(number: int, parcel: Payload, flags: tuple[bool, ...], folder: str, threads: int) -> tuple[int, Any]:
-    """In a worker: the task, its arrays from their files."""
-    found = zip(parcel.keys, flags, strict=True)
-    arrays = {key: cached(key, lambda key=key: _mapped(Path(folder) / f"{key}.npy"), flag) for key, flag in found}  # type: ignore[misc]
+    """Run a task in a worker, its arrays read from their files."""
+    items = zip(parcel.keys, flags, strict=True)
+    arrays = {key: cached(key, lambda key=key: _mapped(Path(folder) / f"{key}.npy"), flag) for key, flag in items}  # type: ignore[misc]
     job, task = unpack(parcel, arrays)
     return number, job(task, threads)
 

@@ -1,7 +1,7 @@
-"""Tasks as they travel: pickled without their large arrays, which are named by their content and travel once.
+"""Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.
 
-Arrays that one task alone has (`Own`) travel with it, copied once. (Buffers that nobody copies ended the process, by a garbage
-collection that found one still exported.)
+Arrays that one task alone has (`Own`) are sent with it, copied once. (Buffers without a copy crashed the process: a garbage
+collection found one still exported.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 __all__ = ["LARGE", "Own", "Packer", "Payload", "unpack"]
 
-#: Bytes from which on an array travels by itself, once for all tasks that hold it.
+#: Bytes from which an array is sent separately, once for all tasks that hold it.
 LARGE = 4096
 
 
@@ -33,25 +33,25 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Arrays of a task that no other task has: nobody asks for their names, or keeps them.
+    """Arrays that one task alone has: they get no names and are not cached.
 
-    What arrives may be read-only and need not be aligned: who computes with it copies it first.
+    The received arrays may be read-only and need not be aligned: code that computes with them copies them first.
     """
 
     arrays: Mapping[str, Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
-        return _own, (known, [array.tobytes() for array in self.arrays.values()])
+        layouts = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
+        return _own, (layouts, [array.tobytes() for array in self.arrays.values()])
 
 
 def _own(known: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> Own:
-    found = zip(known.items(), buffers, strict=True)
-    return Own({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in found})
+    items = zip(known.items(), buffers, strict=True)
+    return Own({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in items})
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Leaves the packer's arrays out."""
+    """Pickler that leaves the packer's arrays out."""
 
     def __init__(self, file: io.BytesIO, packer: Packer) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -66,7 +66,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 class _Unpickler(pickle.Unpickler):
-    """Puts them back."""
+    """Unpickler that restores the packer's arrays."""
 
     def __init__(self, parcel: Payload, arrays: Mapping[str, Any]) -> None:
         super().__init__(io.BytesIO(parcel.body))
@@ -77,33 +77,33 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Packer:
-    """Packs tasks whose arrays do not change in between.
+    """Packer of tasks whose arrays do not change in between.
 
-    ``arrays`` holds every array met so far by its name, a digest of type, shape, order, flag and content; of several with the
-    same name the first.
+    ``arrays`` holds every array by its name, a digest of type, shape, order, flag and content; of several with the same name the
+    first.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        self._met: dict[int, tuple[weakref.ref[Any], str]] = {}  # ids of arrays that are gone are others' in time
+        self._met: dict[int, tuple[weakref.ref[Any], str]] = {}  # the id of a deleted array may be reused by another one
 
     def name(self, array: Any) -> str:
-        """The name of an array."""
+        """Return the name of an array."""
         met = self._met.get(id(array))
         if met is not None and met[0]() is array:
             return met[1]
         columns = array.flags.f_contiguous and not array.flags.c_contiguous
         order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
-        found = hashlib.blake2b(digest_size=20)
-        found.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
-        found.update(flat.reshape(-1).view(np.uint8).data)
-        key = found.hexdigest()
+        digest = hashlib.blake2b(digest_size=20)
+        digest.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
+        digest.update(flat.reshape(-1).view(np.uint8).data)
+        key = digest.hexdigest()
         self._met[id(array)] = weakref.ref(array), key
         self.arrays.setdefault(key, array)
         return key
 
     def pack(self, task: Any) -> Payload:
-        """The task as it travels."""
+        """Return the task in serialised form."""
         file = io.BytesIO()
         pickler = _Pickler(file, self)
         pickler.dump(task)
@@ -111,5 +111,5 @@ class Packer:
 
 
 def unpack(parcel: Payload, arrays: Mapping[str, Any]) -> Any:
-    """The task again, its arrays those of ``arrays``."""
+    """Return the task with the arrays of ``arrays``."""
     return _Unpickler(parcel, arrays).load()

@@ -1,4 +1,4 @@
-"""A Ray cluster: the one that this session is connected to."""
+"""Executor on the Ray cluster of this session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["RayExecutor"]
 
 
 class RayExecutor(AsynchronousExecutor):
-    """Tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
+    """Executor of tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
 
     Ray itself runs a task again whose worker is gone, three times at most.
 
     Parameters
     ----------
     jobs : int, optional
-        Tasks at a time; all that the cluster has processors for where it is not given.
+        Concurrent tasks; by default as many as the cluster has processors.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -32,13 +32,13 @@ class RayExecutor(AsynchronousExecutor):
 
     @property
     def slots(self) -> int:
-        """Processors of the cluster."""
+        """Return the number of processors of the cluster."""
         import ray
 
         return int(ray.cluster_resources().get("CPU", 0))
 
     def submit(self, number: int, job: Job, task: Any) -> None:
-        """Hand a task over; its arrays are put into the object store where they are not yet."""
+        """Submit a task, and put its arrays into the object store if they are not there."""
         import ray
 
         parcel = self._packer.pack((job, task))
@@ -49,12 +49,12 @@ class RayExecutor(AsynchronousExecutor):
         self._sent[_remote().remote(parcel, [self._stored[key] for key in parcel.keys], flags)] = number
 
     def collect(self, seconds: float) -> list[Done]:
-        """Results as they come."""
+        """Return results as they come."""
         import ray
 
         end = time.monotonic() + seconds
         ready, _ = ray.wait(list(self._sent), num_returns=1, timeout=max(end - time.monotonic(), 0.0))
-        if ready:  # and what else is there
+        if ready:  # and the other results that are ready
             ready, _ = ray.wait(list(self._sent), num_returns=len(self._sent), timeout=0.0)
         return [self._settled(self._sent.pop(ref), ref) for ref in ready]
 
@@ -69,7 +69,7 @@ class RayExecutor(AsynchronousExecutor):
             return Done(number, error=error)
 
     def cancel(self) -> None:
-        """Cancel what is under way; the data stay for the tasks that follow."""
+        """Cancel the tasks in progress; the data stay for later tasks."""
         import ray
 
         if ray.is_initialized():
@@ -78,7 +78,7 @@ class RayExecutor(AsynchronousExecutor):
         self._sent.clear()
 
     def close(self) -> None:
-        """Let the cluster and the data go; the session's connection stays."""
+        """Release the cluster and the data; the session's connection stays."""
         self.cancel()
         self._stored.clear()
         self._packer = Packer()
@@ -92,10 +92,10 @@ def _remote() -> Any:
 
 
 def _open(parcel: Payload, references: list[Any], flags: list[bool]) -> Any:
-    """In a worker."""
+    """Run a task in a worker."""
     import ray
 
-    found = zip(parcel.keys, references, flags, strict=True)
-    arrays = {key: cached(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in found}  # type: ignore[misc]
+    items = zip(parcel.keys, references, flags, strict=True)
+    arrays = {key: cached(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in items}  # type: ignore[misc]
     job, task = unpack(parcel, arrays)
     return job(task, 1)

@@ -1,4 +1,4 @@
-"""In a worker: the arrays that the last tasks used, so that each is fetched once."""
+"""Cache in a worker of the arrays that the last tasks used, so that each is fetched once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 __all__ = ["cached"]
 
-#: Arrays that a worker holds on to, and their bytes: beyond them, the one that was not used for longest is let go.
+#: Most arrays in the cache, and most bytes: beyond them, the least recently used array is dropped.
 _MOST, _BYTES = 256, 1 << 30
 _arrays: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
 
 def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
-    """The array of this name, fetched where it is not held; it may be written to where the sender's may.
+    """Return the array of this name, fetched if it is not cached; it is writeable if the sender's array is.
 
-    Compiled loops are compiled for each kind of array, so that one that is read-only, or not aligned, would compile them again.
+    Compiled loops are compiled for each kind of array: a read-only or unaligned array would compile them again.
     """
     with _lock:
         if key in _arrays:
@@ -34,7 +34,7 @@ def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
         array.flags.writeable = writeable
     with _lock:
         _arrays[key] = array
-        total = sum(one.nbytes for one in _arrays.values())
+        total = sum(cached.nbytes for cached in _arrays.values())
         while len(_arrays) > 1 and (len(_arrays) > _MOST or total > _BYTES):
             total -= _arrays.popitem(last=False)[1].nbytes
     return array

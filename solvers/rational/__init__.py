@@ -1,1 +1,1 @@
-"""Forms, bounds and Farkas multipliers in rational arithmetic: what judging and checks share."""
+"""Forms, bounds and Farkas multipliers in rational arithmetic, which certification and checks share."""

@@ -1,4 +1,4 @@
-"""The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point one and the mathematics)."""
+"""The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point bound and the mathematics)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Bounds = list[Fraction | None]
 
 
 def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
-    """See `RationalForm.bound`."""
+    """Return the Lagrangian bound; see `RationalForm.bound`."""
     form = rational.form
     if not rational.convex:
         return None
@@ -43,19 +43,19 @@ def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, 
 
 
 def _clipped(rational: RationalForm, multipliers: Mapping[str, FloatArray]) -> dict[str, Vector]:
-    """Multipliers of the linear constraints in their dual cones; none of the others."""
+    """Return the multipliers of the linear constraints, clipped into their dual cones; other multipliers are dropped."""
     z = {}
     for c in rational.form.constraints:
-        given = multipliers.get(c.label)
-        if given is None or not isinstance(c.cone, (Zero, Nonnegative)) or not np.isfinite(given).all():
+        values = multipliers.get(c.label)
+        if values is None or not isinstance(c.cone, (Zero, Nonnegative)) or not np.isfinite(values).all():
             continue
-        exact = [Fraction(v) for v in np.asarray(given, dtype=np.float64).tolist()]
+        exact = [Fraction(v) for v in np.asarray(values, dtype=np.float64).tolist()]
         z[c.label] = exact if isinstance(c.cone, Zero) else [max(v, Fraction(0)) for v in exact]
     return z
 
 
 def _slopes(rational: RationalForm, z: Mapping[str, Vector]) -> Vector:
-    """q - Σ F_k'z_k."""
+    """Return q - Σ F_k'z_k."""
     d = [Fraction(v) for v in rational.form.q.tolist()]
     for label, prices in z.items():
         for row, price in zip(rational.rows[label], prices, strict=True):
@@ -74,7 +74,7 @@ def _constant(rational: RationalForm, z: Mapping[str, Vector]) -> Fraction:
 
 
 def _tangent(rational: RationalForm, hat: Vector, d: Vector, free: list[int]) -> bool:
-    """Move ``hat`` on the free variables until P hat + d vanishes there; False where that is not possible."""
+    """Move ``hat`` on the free variables until P hat + d vanishes there; return False if that is not possible."""
     if not free:
         return True
     if not rational.P:
@@ -90,16 +90,16 @@ def _tangent(rational: RationalForm, hat: Vector, d: Vector, free: list[int]) ->
         for i, v in rational.P[j]:
             if i in places:
                 block[k][places[i]] = v
-    found = solve_linear(block, right)
-    if found is None:
+    solution = solve_linear(block, right)
+    if solution is None:
         return False
-    for j, v in zip(free, found, strict=True):
+    for j, v in zip(free, solution, strict=True):
         hat[j] = v
     return True
 
 
 def _corner(slope: Vector, lower: Bounds, upper: Bounds) -> Fraction | None:
-    """Σ min over [l_j, u_j] of slope_j x_j."""
+    """Return Σ min over [l_j, u_j] of slope_j x_j."""
     value = Fraction(0)
     for s, low, high in zip(slope, lower, upper, strict=True):
         if s:
@@ -111,7 +111,7 @@ def _corner(slope: Vector, lower: Bounds, upper: Bounds) -> Fraction | None:
 
 
 def _corrected(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: list[int]) -> bool:
-    """Correct the prices that are not zero so that free variables (of linear programs) have slope zero, exactly."""
+    """Correct the non-zero multipliers so that free variables (of linear programs) have slope zero, exactly."""
     if rational.P or not free:
         return False
     priced = [(c.label, i) for c in rational.form.constraints if c.label in z for i, p in enumerate(z[c.label]) if p]
@@ -130,7 +130,7 @@ def _corrected(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: 
 
 
 def _propagated(rational: RationalForm) -> tuple[Bounds, Bounds]:
-    """Bounds, with those that one linear row implies when all its other variables are bounded (a simplex: a_j ≤ 1)."""
+    """Return the bounds with those that one linear row implies if all its other variables are bounded (a simplex: a_j ≤ 1)."""
     form = rational.form
     lower: Bounds = [Fraction(v) if np.isfinite(v) else None for v in form.lower.tolist()]
     upper: Bounds = [Fraction(v) if np.isfinite(v) else None for v in form.upper.tolist()]
@@ -144,7 +144,7 @@ def _propagated(rational: RationalForm) -> tuple[Bounds, Bounds]:
 
 
 def _propagate(row: list[tuple[int, Fraction]], g: Fraction, lower: Bounds, upper: Bounds) -> None:
-    """From Σ v_j x_j + g ≥ 0: v_j x_j ≥ -g - Σ of the others' largest values."""
+    """Tighten bounds by Σ v_j x_j + g ≥ 0: v_j x_j ≥ -g - Σ of the others' largest values."""
     tops = [(upper[j] if v > 0 else lower[j], v) for j, v in row]
     unknown = [k for k, (end, _) in enumerate(tops) if end is None]
     if len(unknown) > 1:
@@ -153,8 +153,8 @@ def _propagate(row: list[tuple[int, Fraction]], g: Fraction, lower: Bounds, uppe
     for k in unknown or range(len(row)):
         j, v = row[k]
         end = tops[k][0]
-        rest = total - (Fraction(0) if end is None else end * v)
-        implied = -rest / v
+        others = total - (Fraction(0) if end is None else end * v)
+        implied = -others / v
         if v > 0:
             lower[j] = implied if lower[j] is None else lower[j]
         else:

@@ -1,9 +1,9 @@
-"""Farkas multipliers in rational arithmetic, beside computed ones: they exist, and no point does.
+"""Existence of exact Farkas multipliers near computed ones: a proof that the form has no point.
 
-Computed multipliers miss the equations of unbounded variables by their rounding, and a proof needs them exactly. Those that are
-positive say which rows take part. A correction of theirs in rational arithmetic, on the largest of them, meets the equations.
-Where it makes one negative that was little more than rounding, that row is left out; where a slope falls on the side on which
-its variable has no bound, its equation comes in. What is left is a sum and its sign.
+Computed multipliers violate the equations of unbounded variables by their rounding, and a proof needs them exactly. The positive
+ones identify the participating rows. A correction in rational arithmetic, on the largest multipliers, satisfies the equations. A
+row whose corrected multiplier is negative, and was little more than rounding, is omitted. If a slope falls on the side on which
+its variable has no bound, the equation of that variable is added. The sign of one sum then decides.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _Row = tuple[dict[int, Fraction], Fraction, bool]
 
 
 def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> bool:
-    """Return whether exact Farkas multipliers of the linear rows, found beside these, leave the form without a point.
+    """Return whether exact Farkas multipliers of the linear rows, corrected from these, prove the form infeasible.
 
-    False says nothing: there may be none, or the form is too large for rational arithmetic.
+    False proves nothing: there may be no multipliers, or the form is too large for rational arithmetic.
     """
     if form.n + sum(c.F.nnz for c in form.constraints) > _MOST:
         return False
@@ -39,20 +39,20 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
     if not z or not all(np.isfinite(part).all() for part in multipliers.values()):
         return False
     slopes = _slopes(form.n, rows, z)
-    needed: set[int] = set()
+    variables: set[int] = set()
     for _ in range(_ROUNDS):
-        broken = {j for j in range(form.n) if not _allowed(form, j, slopes[j])} | {j for j in needed if slopes[j]}
+        broken = {j for j in range(form.n) if not _allowed(form, j, slopes[j])} | {j for j in variables if slopes[j]}
         negative = [i for i, value in z.items() if value < 0 and not rows[i][2]]
         if not broken and not negative:
             return _excluded(form, rows, z, slopes) > 0
         for i in negative:
             del z[i]
-        needed |= broken
+        variables |= broken
         chosen = sorted(z, key=lambda i: (not rows[i][2], -abs(z[i])))  # pivots come from the first columns
-        if len(needed) * len(needed) * (len(chosen) + 1) > _MOST or not chosen:
+        if len(variables) * len(variables) * (len(chosen) + 1) > _MOST or not chosen:
             return False
         slopes = _slopes(form.n, rows, z)
-        equations = sorted(needed)
+        equations = sorted(variables)
         columns = [[rows[i][0].get(j, Fraction(0)) for i in chosen] for j in equations]
         change = solve_linear(columns, [slopes[j] for j in equations])
         if change is None:
@@ -63,21 +63,21 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
 
 
 def _rows(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> tuple[list[_Row], dict[int, Fraction]]:
-    """The linear rows (coefficients, constant, whether an equality), and the multipliers of those that take part."""
+    """Return the linear rows (coefficients, constant, whether an equality), and the multipliers of the participating ones."""
     rational = RationalForm(form)
     rows: list[_Row] = []
-    given: list[float] = []
+    values: list[float] = []
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            equal, own = isinstance(c.cone, Zero), zip(rational.rows[c.label], c.g.tolist(), strict=True)
-            rows += [(dict(row), Fraction(g), equal) for row, g in own]
-            given += np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)).tolist()
-    least = _ROUNDING * max((abs(v) for v in given), default=0.0)
-    return rows, {i: Fraction(v) for i, v in enumerate(given) if v > least or (rows[i][2] and v < -least)}
+            equal, rows_of_c = isinstance(c.cone, Zero), zip(rational.rows[c.label], c.g.tolist(), strict=True)
+            rows += [(dict(row), Fraction(g), equal) for row, g in rows_of_c]
+            values += np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)).tolist()
+    threshold = _ROUNDING * max((abs(v) for v in values), default=0.0)
+    return rows, {i: Fraction(v) for i, v in enumerate(values) if v > threshold or (rows[i][2] and v < -threshold)}
 
 
 def _slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
-    """-Σ F'z."""
+    """Return -Σ F'z."""
     slopes = [Fraction(0)] * n
     for i, price in z.items():
         for j, v in rows[i][0].items():
@@ -86,12 +86,12 @@ def _slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
 
 
 def _allowed(form: StandardForm, j: int, slope: Fraction) -> bool:
-    """Return whether the variable has a bound where its slope falls."""
+    """Return whether the variable has a bound on the side on which its slope falls."""
     return slope == 0 or bool(np.isfinite(form.lower[j] if slope > 0 else form.upper[j]))
 
 
 def _excluded(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], slopes: Vector) -> Fraction:
-    """The least of -Σ z (F x + g) over the bounds: positive where no x satisfies every row."""
+    """Return the least of -Σ z (F x + g) over the bounds: positive if no x satisfies every row."""
     value = -sum((price * rows[i][1] for i, price in z.items()), Fraction(0))
     for j, slope in enumerate(slopes):
         if slope:

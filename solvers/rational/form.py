@@ -1,8 +1,8 @@
-"""A form in rational arithmetic: floating-point data are rational numbers, and nothing is rounded after them.
+"""A form in rational arithmetic: floating-point data are rational numbers, and later operations do not round.
 
-What is exact: the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones
-(squares), convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones
-are the doubles' figure, since svec holds √2.
+Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
+convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
+computed in float64, since svec holds √2.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ...models.program.form import Constraint, StandardForm
 
 __all__ = ["MOST_NONZEROS", "RationalForm", "null_vector", "solve_linear"]
 
-#: Coefficients of a form, P included, beyond which rational arithmetic is refused (about a minute).
+#: Coefficients of a form, P included, above which rational arithmetic is refused (about a minute).
 MOST_NONZEROS = 200_000
-#: Unknowns of a linear system solved in rational arithmetic.
+#: Unknowns of a linear system solved in rational arithmetic, at most.
 MOST_UNKNOWNS = 120
 
 Vector = list[Fraction]
@@ -33,7 +33,7 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True, eq=False)
 class RationalForm:
-    """A standard form whose numbers are taken as the rational numbers that they are.
+    """A standard form with its float64 numbers taken as rational numbers.
 
     Raises
     ------
@@ -53,12 +53,12 @@ class RationalForm:
             )
 
     def point(self, x: FloatArray) -> Vector:
-        """The floating-point vector as it is."""
+        """Return the floating-point vector as rational numbers."""
         return [Fraction(v) for v in x.tolist()]
 
     @cached_property
     def P(self) -> list[list[tuple[int, Fraction]]]:
-        """Rows of P: column and value. A factor R is multiplied out exactly."""
+        """Return the rows of P: column and value. A factor R is multiplied out exactly."""
         quadratic = self.form.quadratic
         if quadratic is None:
             return []
@@ -73,9 +73,7 @@ class RationalForm:
 
     @cached_property
     def convex(self) -> bool:
-        """Return whether P ⪰ 0 exactly: no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False where it is not
-        known.
-        """
+        """Return whether P ⪰ 0 exactly, by no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False if unknown."""
         quadratic = self.form.quadratic
         if quadratic is None or quadratic.factor is not None:
             return True
@@ -91,40 +89,40 @@ class RationalForm:
         return _semidefinite(S)
 
     def P_times(self, x: Vector) -> Vector:
-        """P x."""
+        """Return P x."""
         return [_dot(row, x) for row in self.P] if self.P else [Fraction(0)] * self.form.n
 
     def objective(self, x: Vector) -> Fraction:
-        """½x'Px + q'x + r."""
+        """Return ½x'Px + q'x + r."""
         linear = sum((Fraction(q) * v for q, v in zip(self.form.q.tolist(), x, strict=True) if q), Fraction(self.form.r))
         return linear + sum((a * b for a, b in zip(self.P_times(x), x, strict=True)), Fraction(0)) / 2
 
     @cached_property
     def rows(self) -> dict[str, list[list[tuple[int, Fraction]]]]:
-        """Rows of F by the constraint's label."""
+        """Return the rows of F by the constraint's label."""
         return {c.label: _rows(c.F) for c in self.form.constraints}
 
     def value(self, c: Constraint, x: Vector) -> Vector:
-        """F x + g."""
+        """Return F x + g."""
         return [_dot(row, x) + Fraction(g) for row, g in zip(self.rows[c.label], c.g.tolist(), strict=True)]
 
     def violations(self, x: Vector) -> dict[str, float]:
-        """By how much each constraint, the bounds and integrality are violated: 0.0 is exact, other figures are rounded up."""
-        found = {c.label: _violation(c.cone, self.value(c, x)) for c in self.form.constraints if c.rows}
+        """Return the violations of each constraint, the bounds and integrality: 0.0 is exact, other values are rounded up."""
+        by_label = {c.label: _violation(c.cone, self.value(c, x)) for c in self.form.constraints if c.rows}
         worst = Fraction(0)
         for v, low, high in zip(x, self.form.lower.tolist(), self.form.upper.tolist(), strict=True):
             worst = max(worst, Fraction(low) - v if low > -np.inf else worst, v - Fraction(high) if high < np.inf else worst)
-        found["bounds"] = _up(worst)
+        by_label["bounds"] = _up(worst)
         if self.form.integer.any():
-            found["integrality"] = _up(max(abs(x[j] - round(x[j])) for j in np.flatnonzero(self.form.integer)))
-        return found
+            by_label["integrality"] = _up(max(abs(x[j] - round(x[j])) for j in np.flatnonzero(self.form.integer)))
+        return by_label
 
     def bound(self, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
-        """A lower bound of a convex form's optimum from multipliers of any quality, exactly; None where none follows.
+        """Return an exact lower bound of a convex form's optimum from multipliers of any quality; None if none follows.
 
-        The multipliers are clipped into the duals of the linear cones (of others they count as zero), the slope of free
-        variables is brought to zero exactly (by the quadratic's tangent point, or by a correction of the multipliers), and a
-        variable without a bound takes the one that one round of propagation over the rows gives.
+        The multipliers are clipped into the duals of the linear cones (multipliers of other cones count as zero). The slope of
+        free variables is corrected to zero exactly, by the quadratic's tangent point or by a correction of the multipliers. A
+        variable without a bound takes the bound that one round of propagation over the rows gives.
         """
         from .bound import lagrangian
 
@@ -142,9 +140,9 @@ def _dot(row: Sequence[tuple[int, Fraction]], x: Vector) -> Fraction:
 
 
 def _up(value: Fraction) -> float:
-    """The least double not below a rational number ≥ 0."""
-    found = float(value)
-    return found if Fraction(found) >= value else float(np.nextafter(found, np.inf))
+    """Return the least double not below a rational number ≥ 0."""
+    rounded = float(value)
+    return rounded if Fraction(rounded) >= value else float(np.nextafter(rounded, np.inf))
 
 
 def _violation(cone: Cone, v: Vector) -> float:
@@ -155,11 +153,11 @@ def _violation(cone: Cone, v: Vector) -> float:
     if isinstance(cone, Indicator):
         pairs = zip(v[0::2], v[1::2], strict=True)
         return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
-    if isinstance(cone, PSD):  # svec holds √2, which is not rational: this one figure is the doubles'
+    if isinstance(cone, PSD):  # svec holds √2, which is not rational: this value is computed in float64
         return cone.violation(np.array([float(value) for value in v]))
     if all(_inside(cone, v[k : k + cone.dim]) for k in range(0, len(v), cone.dim)):
         return 0.0
-    # outside by a positive amount, which needs roots: the doubles' figure, and never zero
+    # outside by a positive amount, which needs roots: the float64 value, and never zero
     return max(cone.violation(np.array([float(value) for value in v])), float(np.finfo(float).tiny))
 
 
@@ -172,7 +170,7 @@ def _inside(cone: Cone, v: Vector) -> bool:
 
 
 def _semidefinite(S: list[Vector]) -> bool:
-    """Pivots of LDL': all nonnegative, and a zero pivot only with a zero column."""
+    """Return whether S ⪰ 0 by the pivots of LDL': all nonnegative, and a zero pivot only with a zero column."""
     n = len(S)
     for k in range(n):
         pivot = S[k][k]
@@ -187,7 +185,7 @@ def _semidefinite(S: list[Vector]) -> bool:
 
 
 def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
-    """One solution of A x = b, exactly (free unknowns zero); None where there is none, or A has too many columns."""
+    """Return one solution of A x = b, exactly (free unknowns zero); None if there is none, or A has too many columns."""
     m, n = len(A), len(A[0]) if A else 0
     if n > MOST_UNKNOWNS:
         return None
@@ -215,18 +213,18 @@ def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
 
 
 def null_vector(A: list[Vector]) -> Vector | None:
-    """The vector that spans the null space of A where that has one dimension, last entry 1 or -1 at most; else None."""
+    """Return the vector that spans a null space of A of dimension one, last entry 1 or -1 at most; else None."""
     n = len(A[0]) if A else 0
     if not n or n > MOST_UNKNOWNS:
         return None
-    last = [[row[j] for j in range(n - 1)] for row in A]
+    columns = [[row[j] for j in range(n - 1)] for row in A]
     right = [-row[n - 1] for row in A]
-    found = solve_linear(last, right) if n > 1 else ([] if not any(right) else None)
-    if found is None:
+    solution = solve_linear(columns, right) if n > 1 else ([] if not any(right) else None)
+    if solution is None:
         return None
     # one dimension: no other solution with the last entry zero
-    rank = _rank(last) if n > 1 else 0
-    return [*found, Fraction(1)] if rank == n - 1 else None
+    rank = _rank(columns) if n > 1 else 0
+    return [*solution, Fraction(1)] if rank == n - 1 else None
 
 
 def _rank(A: list[Vector]) -> int:

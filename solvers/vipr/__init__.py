@@ -1,1 +1,1 @@
-"""Certificates in the VIPR format for mixed-integer linear programs: a branch and bound whose every step is a rational sum."""
+"""Certificates in the VIPR format for mixed-integer linear programs: a branch and bound with a rational sum for every step."""

@@ -1,4 +1,4 @@
-"""``write_vipr`` as users call it."""
+"""Implementation of ``write_vipr``."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from .tree import Branch, Node, Tree, branch_and_bound
 
 __all__ = ["ViprCertificate", "write_vipr"]
 
-# The file: sections of the program, its points, and one derivation for each node and branch (VIPR, version 1.1).
+# Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 
 
 def bound_of(root: Node) -> Fraction | None:
-    """The least bound of the leaves; None where every leaf is empty."""
+    """Return the least bound of the leaves; None if every leaf is empty."""
     sides = [node.proof.side for node in _leaves(root) if not node.empty]
     return min(sides) if sides else None
 
 
 def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
-    """Lines of the file."""
+    """Return the lines of the file."""
     form = program.form
     bound = bound_of(tree.root)
     yield "VER 1.1"
     yield f"VAR {form.n}"
     yield from ("_".join(name.split()) for name in form.names())
-    integers = [j for j, whole in enumerate(form.integer.tolist()) if whole]
+    integers = [j for j, is_integer in enumerate(form.integer.tolist()) if is_integer]
     yield f"INT {len(integers)}"
     yield " ".join(map(str, integers))
     yield "OBJ min"
     yield _terms({j: c for j, c in enumerate(program.cost) if c})
-    ends = _Ends.of(program)
-    yield f"CON {len(ends.lines) + len(program.rows)} {len(ends.lines)}"
-    yield from ends.lines
+    bound_lines = _Ends.of(program)
+    yield f"CON {len(bound_lines.lines) + len(program.rows)} {len(bound_lines.lines)}"
+    yield from bound_lines.lines
     for i, row in enumerate(program.rows):
         yield f"C{i} {'E' if row.equal else 'G'} {row.side} {_terms(dict(row.terms))}"
     value = None if tree.best is None else program.value(tree.best)
@@ -52,7 +52,7 @@ def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
     yield "SOL 0" if tree.best is None else "SOL 1"
     if tree.best is not None:
         yield f"best {_terms({j: v for j, v in enumerate(tree.best) if v})}"
-    steps = _Derivations(len(ends.lines) + len(program.rows), bound, ends)
+    steps = _Derivations(len(bound_lines.lines) + len(program.rows), bound, bound_lines)
     steps.add(tree.root)
     yield f"DER {len(steps.lines)}"
     yield from steps.lines
@@ -73,7 +73,7 @@ def _terms(found: Mapping[int, Fraction]) -> str:
 
 @dataclass
 class _Ends:
-    """Lines of the bounds and where that of each variable is."""
+    """Lines of the bounds, and the line number of each variable's bound."""
 
     lines: list[str] = field(default_factory=list)
     lower: dict[int, int] = field(default_factory=dict)
@@ -81,13 +81,13 @@ class _Ends:
 
     @classmethod
     def of(cls, program: LinearProgram) -> _Ends:
-        found = cls()
-        for sense, ends, places in (("G", program.lower, found.lower), ("L", program.upper, found.upper)):
+        bound_lines = cls()
+        for sense, ends, places in (("G", program.lower, bound_lines.lower), ("L", program.upper, bound_lines.upper)):
             for j, end in enumerate(ends):
                 if end is not None:
-                    places[j] = len(found.lines)
-                    found.lines.append(f"B{len(found.lines)} {sense} {end} 1 {j} 1")
-        return found
+                    places[j] = len(bound_lines.lines)
+                    bound_lines.lines.append(f"B{len(bound_lines.lines)} {sense} {end} 1 {j} 1")
+        return bound_lines
 
 
 class _Derivations:
@@ -96,9 +96,9 @@ class _Derivations:
     Parameters
     ----------
     first : int
-        Number of the first.
+        Number of the first line.
     bound : Fraction, optional
-        What every node's line says of the objective; None where no node has a point.
+        The bound of the objective in every node's line; None if no node has a point.
     ends : _Ends
     """
 
@@ -107,7 +107,7 @@ class _Derivations:
         self._first, self._bound, self._ends = first, bound, ends
 
     def add(self, root: Node) -> None:
-        """Lines of a tree; a node's own comes after those of its children and of the branches that lead to them."""
+        """Add the lines of a tree; a node's own line follows those of its children and of the branches that lead to them."""
         assumed: dict[tuple[Branch, ...], int] = {}
         shown: dict[tuple[Branch, ...], tuple[int, bool]] = {}
         stack = [(root, False)]
@@ -124,9 +124,9 @@ class _Derivations:
                 shown[node.path] = self._union(node, assumed, shown)
 
     def _line(self, text: str) -> int:
-        at = self._first + len(self.lines)
-        self.lines.append(f"D{at} {text} -1")
-        return at
+        number = self._first + len(self.lines)
+        self.lines.append(f"D{number} {text} -1")
+        return number
 
     def _assumption(self, branch: Branch) -> int:
         return self._line(f"{'G' if branch.above else 'L'} {branch.value} 1 {branch.variable} 1 {{ asm }}")
@@ -152,9 +152,9 @@ class _Derivations:
     ) -> tuple[int, bool]:
         below, above = (child.path for child in node.children)
         empty = shown[below][1] and shown[above][1]
-        said = "G 1 0" if empty else f"G {self._bound} OBJ"
+        claim = "G 1 0" if empty else f"G {self._bound} OBJ"
         reason = f"{{ uns {shown[below][0]} {assumed[below]} {shown[above][0]} {assumed[above]} }}"
-        return self._line(f"{said} {reason}"), empty
+        return self._line(f"{claim} {reason}"), empty
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ class ViprCertificate:
     ----------
     path : Path
     bound : Fraction, optional
-        The proved bound of the optimum; None where the file proves that there is no point.
+        The proved bound of the optimum; None if the file proves that there is no point.
     value : Fraction, optional
-        Objective of the best point that satisfies everything exactly; None where none was found.
+        Objective of the best exactly feasible point; None without one.
     nodes : int
     """
 
@@ -178,7 +178,7 @@ class ViprCertificate:
 
     @property
     def gap(self) -> float:
-        """|value - bound| / max(1, |value|); infinite without a value, 0 where there is no point."""
+        """Return |value - bound| / max(1, |value|); infinite without a value, 0 if there is no point."""
         if self.bound is None:
             return 0.0
         if self.value is None:
@@ -202,10 +202,10 @@ def write_vipr(
 ) -> ViprCertificate:
     """Prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers read.
 
-    A branch and bound whose bounds are sums of rows and bounds of variables with rational multipliers: nothing in the file
-    rests on rounding, and `viprchk` (Cheung, Gleixner, Steffy) verifies it without this package. The numbers of the form are
-    taken as the rational numbers that they are. It is meant for small programs, where somebody else is to believe the answer:
-    the bounds are those of linear relaxations, without cuts.
+    A branch and bound whose bounds are sums of rows and bounds of variables with rational multipliers: no step of the file rests
+    on rounding, and `viprchk` (Cheung, Gleixner, Steffy) verifies it without this package. The numbers of the form are taken as
+    the rational numbers that they are. It is meant for small programs whose answer other people must be able to check: the bounds
+    are those of linear relaxations, without cuts.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def write_vipr(
     start : mapping of str to ndarray, optional
         Values by label, from another solver: a good point to begin with.
     time_limit : float, optional
-        Seconds. What is open then is written as it stands: the file proves the bound reached.
+        Seconds. Open nodes are then written with their bounds: the file proves the bound reached.
     node_limit : int, optional
 
     Returns
@@ -228,7 +228,7 @@ def write_vipr(
     UnsupportedModelError
         A quadratic objective, cones or indicators.
     TooLargeError
-        More coefficients than rational arithmetic is offered for.
+        More coefficients than rational arithmetic supports.
     SolverError
         A bound of a variable that no number meets; a relaxation that is unbounded, or whose numbers overflow; or
         multipliers of variables without bounds could not be made rational.

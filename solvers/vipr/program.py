@@ -1,4 +1,4 @@
-"""A mixed-integer linear program as a VIPR file has it: rational rows and bounds, each with a line of its own."""
+"""A mixed-integer linear program in VIPR's terms: rational rows and bounds, each with a line of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..rational.form import RationalForm, Vector
 
 __all__ = ["Bounds", "LinearProgram", "Row"]
 
-#: Bounds of variables; None where there is none.
+#: Bounds of variables; None for no bound.
 Bounds = list[Fraction | None]
 
 
@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as they are.
+    """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as rational numbers.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ class LinearProgram:
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
-        """The program of a form.
+        """Return the program of a form.
 
         Raises
         ------
         UnsupportedModelError
             The form is not linear: the format has no quadratic objective and no cones.
         TooLargeError
-            It has more coefficients than rational arithmetic is offered for.
+            It has more coefficients than rational arithmetic supports.
         """
-        beyond = sorted(feature.value for feature in form.features - {Feature.INTEGER})
-        if beyond:
+        unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
+        if unsupported:
             raise UnsupportedModelError(
-                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(beyond)}. Of the "
+                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. Of the "
                 "0-1 loss with ½||w||² and of scoring systems, solve(model, proof=path) writes a log that check_proof verifies"
             )
         exact = RationalForm(form)
@@ -74,11 +74,11 @@ class LinearProgram:
 
     @property
     def form(self) -> StandardForm:
-        """The form that it was made of."""
+        """Return the form of the program."""
         return self.exact.form
 
     def value(self, x: Vector) -> Fraction:
-        """cost'x: without the constant of the objective, for which the format has no place."""
+        """Return cost'x, without the constant of the objective, which the format cannot hold."""
         return sum((c * v for c, v in zip(self.cost, x, strict=True) if c), Fraction(0))
 
     def feasible(self, x: Vector) -> bool:

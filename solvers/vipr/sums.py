@@ -1,4 +1,4 @@
-"""Rational multipliers from floating-point ones: a sum of rows and bounds whose left side is the objective, or nothing at all."""
+"""Rational multipliers from floating-point ones: a sum of rows and bounds whose left side is the objective, or zero."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .program import Bounds, LinearProgram
 
 __all__ = ["Sum", "bounding_sum"]
 
-#: Multipliers below this are left out: the reduced costs take what they would have added.
+#: Multipliers below this are omitted: the reduced costs take their contribution.
 _NOTHING = 1e-11
-#: Denominators of multipliers that are as near to a simple fraction as rounding lets them be.
+#: Largest denominators of multipliers that are as near to a simple fraction as rounding allows.
 _SIMPLE = 10**6
-#: Reduced costs below this, of variables without the bound that they may need, are brought to zero.
+#: Reduced costs below this, of variables without the needed bound, are corrected to zero.
 _SMALL = 1e-7
 
 
@@ -41,7 +41,8 @@ class Sum:
 
 
 def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> Sum | None:
-    """The sum with multipliers near y whose left side is ``cost``; None where a variable without a bound is left with a slope.
+    """Return the sum with multipliers near y whose left side is ``cost``; None if a variable without a bound has a non-zero
+    slope.
 
     Any y ≥ 0 (of inequalities) gives a true inequality; the nearer to optimal multipliers, the larger its right side.
     """
@@ -55,17 +56,17 @@ def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bou
         reduced = _slopes(program, rows, cost)
         if not _bounded(reduced, lower, upper):
             return None
-    kept = {j: r for j, r in reduced.items() if r}
+    nonzero = {j: r for j, r in reduced.items() if r}
     side = sum((price * program.rows[i].side for i, price in rows.items()), Fraction(0))
-    for j, r in kept.items():
+    for j, r in nonzero.items():
         end = lower[j] if r > 0 else upper[j]
         assert end is not None
         side += r * end
-    return Sum(rows, kept, side)
+    return Sum(rows, nonzero, side)
 
 
 def _simple(program: LinearProgram, y: FloatArray) -> dict[int, Fraction]:
-    """Multipliers as fractions, simple ones where they are near; those of inequalities are clipped at zero."""
+    """Return the multipliers as fractions, simple ones if they are near; those of inequalities are clipped at zero."""
     rows = {}
     for i, price in enumerate(y.tolist()):
         if abs(price) <= _NOTHING or (price < 0 and not program.rows[i].equal):
@@ -77,12 +78,12 @@ def _simple(program: LinearProgram, y: FloatArray) -> dict[int, Fraction]:
 
 
 def _slopes(program: LinearProgram, rows: dict[int, Fraction], cost: Vector) -> dict[int, Fraction]:
-    """cost - A'y."""
-    left = dict(enumerate(cost))
+    """Return cost - A'y."""
+    slopes = dict(enumerate(cost))
     for i, price in rows.items():
         for j, v in program.rows[i].terms:
-            left[j] -= price * v
-    return left
+            slopes[j] -= price * v
+    return slopes
 
 
 def _bounded(reduced: dict[int, Fraction], lower: Bounds, upper: Bounds) -> bool:
@@ -90,7 +91,7 @@ def _bounded(reduced: dict[int, Fraction], lower: Bounds, upper: Bounds) -> bool
 
 
 def _corrected(program: LinearProgram, rows: dict[int, Fraction], loose: list[int], reduced: dict[int, Fraction]) -> bool:
-    """Change as many multipliers as there are slopes in ``loose`` so that these are zero; False where signs forbid it."""
+    """Change as many multipliers as there are slopes in ``loose`` so that these are zero; return False if signs forbid it."""
     places = {j: k for k, j in enumerate(loose)}
     used = [i for i in range(len(program.rows)) if i in rows or program.rows[i].equal]
     columns = [[Fraction(0)] * len(loose) for _ in used]
@@ -100,7 +101,7 @@ def _corrected(program: LinearProgram, rows: dict[int, Fraction], loose: list[in
                 column[places[j]] = v
     if not used:
         return False
-    # the largest multipliers first: they bear a change of their own size
+    # the largest multipliers first: they admit a change of their own size
     sizes = np.array([max(abs(float(rows.get(i, Fraction(0)))), 1e-6) for i in used])
     table = np.array([[float(v) for v in column] for column in columns]).T
     order = qr(table * sizes, mode="r", pivoting=True)[1][: len(loose)].tolist()

@@ -1,4 +1,4 @@
-"""Branch and bound, best bound first, that keeps of each node the rational sum which proves its bound."""
+"""Branch and bound, best bound first, that stores for each node the rational sum which proves its bound."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .sums import Sum, bounding_sum
 
 __all__ = ["Branch", "Node", "Tree", "branch_and_bound"]
 
-# Linear relaxations of nodes by HiGHS: the point and the multipliers that a node's rational sum begins with.
+# Linear relaxations of nodes by HiGHS: the point and the multipliers from which a node's rational sum is computed.
 
 _TOLERANCE = 1e-9
-#: By how much inequalities are tightened, relative to their size, so that a rounded point satisfies them exactly: tried in turn.
+#: Relative tightenings of inequalities with which a rounded point satisfies them exactly; tried in turn.
 _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """The relaxation of a node as HiGHS solved it.
+    """HiGHS's result at a node.
 
     Parameters
     ----------
     x : ndarray, optional
-        A point; None where there is none.
+        A point; None without one.
     y : ndarray
         Multipliers of the rows, nonnegative for inequalities: of the objective, or (without a point) Farkas's.
     """
@@ -46,7 +46,7 @@ class Relaxation:
 
 
 class Relaxations:
-    """One HiGHS model whose bounds change from node to node.
+    """A HiGHS model whose bounds change from node to node.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ class Relaxations:
         highs: Any = self._highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("solver", "simplex")
-        highs.setOptionValue("presolve", "off")  # Farkas's multipliers are those of the rows as they are
+        highs.setOptionValue("presolve", "off")  # Farkas multipliers must be those of the unpresolved rows
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             highs.setOptionValue(name, _TOLERANCE)
         highs.passModel(to_highs(self._highspy, form))
         return highs
 
     def at(self, lower: FloatArray, upper: FloatArray) -> Relaxation:
-        """The relaxation within bounds.
+        """Return the relaxation within bounds.
 
         Raises
         ------
@@ -86,36 +86,38 @@ class Relaxations:
             solution = self._highs.getSolution()
             return Relaxation(np.array(solution.col_value), np.array(solution.row_dual))
         if status == self._highspy.HighsModelStatus.kInfeasible:
-            _, found, ray = self._highs.getDualRay()
-            if found:
+            _, has_ray, ray = self._highs.getDualRay()
+            if has_ray:
                 return Relaxation(None, np.array(ray))
         raise SolverError(f"the relaxation of a node has no bound: HiGHS ends with {status.name}")
 
     def exact_point(self, x: FloatArray) -> Vector | None:
-        """A point with the integers of x that satisfies all of the program in rational arithmetic; None where none is found."""
+        """Return a point with the integers of x that satisfies all of the program in rational arithmetic; None if none
+        is found.
+        """
         program, form = self._program, self._program.form
         rounded = np.where(form.integer, np.round(x), x)
-        found = program.exact.point(rounded)
-        if program.feasible(found) or form.integer.all():
-            return found if program.feasible(found) else None
+        point = program.exact.point(rounded)
+        if program.feasible(point) or form.integer.all():
+            return point if program.feasible(point) else None
         fixed = form.with_integers(x)
         vertex = self._vertex(fixed)
         if vertex is not None:
             return vertex
-        # inside by a margin that rounding does not use up; equalities must come out by themselves
+        # inside by a margin larger than rounding; equalities hold without one or not at all
         for margin in _MARGINS:
             inner = self._inner(fixed, margin)
             if inner is not None:
-                found = program.exact.point(np.where(form.integer, np.round(x), inner))
-                if program.feasible(found):
-                    return found
+                point = program.exact.point(np.where(form.integer, np.round(x), inner))
+                if program.feasible(point):
+                    return point
         return None
 
     def _vertex(self, fixed: StandardForm) -> Vector | None:
-        """The optimal vertex of a form without integers, solved in rational arithmetic from HiGHS's basis.
+        """Return the optimal vertex of a form without integers, solved in rational arithmetic from HiGHS's basis.
 
         Columns that are not basic stand at bounds and rows that are not basic at their sides: with the equalities these are the
-        equations of the basic columns. None where they have no solution, or one that violates the program.
+        equations of the basic columns. Return None if they have no solution, or one that violates the program.
         """
         highs = self._loaded(fixed)
         highs.run()
@@ -148,7 +150,7 @@ class Relaxations:
         return point if self._program.feasible(point) else None
 
     def _inner(self, fixed: StandardForm, margin: float) -> FloatArray | None:
-        """The best point of a form without integers whose inequalities are tightened."""
+        """Return the best point of a form without integers whose inequalities are tightened."""
         width = np.where(fixed.lower < fixed.upper, margin * np.minimum(1.0, fixed.upper - fixed.lower), 0.0)
         highs = self._loaded(fixed.with_bounds(fixed.lower + width, fixed.upper - width))
         sides = np.array([float(row.side) for row in self._program.rows])
@@ -160,11 +162,11 @@ class Relaxations:
         return np.array(highs.getSolution().col_value) if ended else None
 
 
-#: A value as near to an integer as this is tried as one.
+#: A value as near to an integer as this is rounded to it for a trial.
 _WHOLE = 1e-6
-#: Integers of a point that are off by no more than this are integers but for rounding.
+#: Integers of a point count as integral if they are off by no more than this.
 _ROUNDING = 1e-9
-#: A node is closed where its bound is within this, relative to it, of the best value.
+#: A node is closed if its bound is within this, relative to it, of the best value.
 _GAP = 1e-9
 
 
@@ -199,7 +201,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The whole search: its root, how many nodes, and the best point that satisfies everything exactly."""
+    """The whole search tree: its root, the number of nodes, and the best exactly feasible point."""
 
     root: Node
     nodes: int
@@ -222,20 +224,20 @@ class _Search:
     def offer(self, x: FloatArray) -> None:
         """Keep the point with the integers of x if it is feasible exactly and better.
 
-        One that is feasible up to rounding only (rows with equality) ends the search where it is, and is no upper bound.
+        A point that is feasible up to rounding only (rows with equality) ends the search at its node, and is no upper bound.
         """
-        found = self.relaxations.exact_point(x)
-        if found is not None and (self.best is None or self.program.value(found) < self.program.value(self.best)):
-            self.best, self.cutoff = found, min(self.cutoff, float(self.program.value(found)))
-        elif found is None and np.abs(x - np.round(x))[self.program.form.integer].max(initial=0.0) <= _ROUNDING:
+        point = self.relaxations.exact_point(x)
+        if point is not None and (self.best is None or self.program.value(point) < self.program.value(self.best)):
+            self.best, self.cutoff = point, min(self.cutoff, float(self.program.value(point)))
+        elif point is None and np.abs(x - np.round(x))[self.program.form.integer].max(initial=0.0) <= _ROUNDING:
             self.cutoff = min(self.cutoff, float(self.program.form.q @ x))
 
     def closed(self, node: Node) -> bool:
-        """Return whether nothing below the node is worth a look."""
+        """Return whether the node cannot improve the best value."""
         return node.empty or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
     def node(self, path: tuple[Branch, ...]) -> tuple[Node, FloatArray | None]:
-        """The node of a path, its relaxation solved and its sum made; the relaxation's point with it.
+        """Return the node of a path with its relaxation solved and its sum computed, and the relaxation's point.
 
         Raises
         ------
@@ -243,13 +245,13 @@ class _Search:
             Its multipliers lead to no rational sum.
         """
         lower, upper = self.within(path)
-        found = self.relaxations.at(_floats(lower, -np.inf), _floats(upper, np.inf))
+        relaxation = self.relaxations.at(_floats(lower, -np.inf), _floats(upper, np.inf))
         self.nodes += 1
-        proof = self._proof(found, lower, upper)
+        proof = self._proof(relaxation, lower, upper)
         if proof is None:
-            what = "emptiness" if found.x is None else "bound"
-            raise SolverError(f"the {what} of a node at depth {len(path)} could not be made rational (variables without bounds)")
-        return Node(path, proof, found.x is None), found.x
+            claim = "emptiness" if relaxation.x is None else "bound"
+            raise SolverError(f"the {claim} of a node at depth {len(path)} could not be made rational (variables without bounds)")
+        return Node(path, proof, relaxation.x is None), relaxation.x
 
     def _proof(self, found: Relaxation, lower: Bounds, upper: Bounds) -> Sum | None:
         if found.x is not None:
@@ -263,14 +265,14 @@ class _Search:
         return None
 
     def within(self, path: tuple[Branch, ...]) -> tuple[Bounds, Bounds]:
-        """Bounds of a node."""
+        """Return the bounds of a node."""
         lower, upper = list(self.program.lower), list(self.program.upper)
         for branch in path:
             (lower if branch.above else upper)[branch.variable] = Fraction(branch.value)
         return lower, upper
 
     def split(self, node: Node, x: FloatArray) -> tuple[Branch, Branch] | None:
-        """The branches of the variable with the largest product of expected gains; None where all integers are fixed."""
+        """Return the branches of the variable with the largest product of expected gains; None if all integers are fixed."""
         integer = self.program.form.integer
         away = np.where(integer, np.abs(x - np.round(x)), 0.0)
         if away.max(initial=0.0) <= _WHOLE:
@@ -292,7 +294,7 @@ class _Search:
         return Branch(j, False, floor), Branch(j, True, floor + 1)
 
     def learn(self, branch: Branch, parent: Node, child: Node, x: FloatArray) -> None:
-        """Remember by how much the bound rose for a unit of the variable."""
+        """Record the increase of the bound for a unit of the variable."""
         if child.empty:
             return
         moved = abs(branch.value - x[branch.variable])
@@ -302,7 +304,7 @@ class _Search:
 
 
 def branch_and_bound(program: LinearProgram, start: FloatArray | None, time_limit: float | None, node_limit: int | None) -> Tree:
-    """The tree at the end of the search, or at a limit: open nodes are leaves with their own bounds."""
+    """Return the tree at the end of the search, or at a limit: open nodes are leaves with their own bounds."""
     begin = time.perf_counter()
     search = _Search(program, start)
     root, x = search.node(())
@@ -320,8 +322,8 @@ def branch_and_bound(program: LinearProgram, start: FloatArray | None, time_limi
                 count += 1
         pending = []
         limit = node_limit is not None and search.nodes >= node_limit
-        late = time_limit is not None and time.perf_counter() - begin >= time_limit
-        if not open_nodes or limit or late:
+        timed_out = time_limit is not None and time.perf_counter() - begin >= time_limit
+        if not open_nodes or limit or timed_out:
             return Tree(root, search.nodes, search.best)
         _, _, node, point = heapq.heappop(open_nodes)
         branches = None if search.closed(node) else search.split(node, point)

@@ -1,4 +1,4 @@
-"""An independent checker of `margin-bb`'s proof logs: it shares nothing with the solver (`checker`)."""
+"""An independent checker of `margin-bb`'s proof logs: it shares no code with the solver (`checker`)."""
 
 from __future__ import annotations
 

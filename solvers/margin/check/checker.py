@@ -1,9 +1,9 @@
-"""The checker of `margin-bb`'s proof logs: it shares no code with the solver and trusts nothing but the problem's data.
+"""Checker of `margin-bb`'s proof logs: it shares no code with the solver and trusts only the problem's data.
 
-For the claimed bound B, every w that costs less than B, or one as good, lies in a root box (`coordinates`); where no point at all
-is claimed to be feasible, every feasible w. A node's rounds tighten its box (`rules`), and so do whole numbers, rows, counts and
-budgets (`boxes`); it must end with no box or a bound of B, or be split. The log says pairs, multipliers and splits; boxes and
-bounds are found anew, in float64 with all roundings taken off. The incumbent is evaluated in rational arithmetic.
+For the claimed bound B, every w that costs less than B, or one as good, lies in a root box (`coordinates`); if no point is
+claimed to be feasible, every feasible w. A node's rounds tighten its box (`rules`), and so do whole numbers, rows, counts and
+budgets (`boxes`); it must end with no box or a bound of B, or be split. The log states pairs, multipliers and splits; boxes
+and bounds are recomputed, in float64 with all roundings taken off. The incumbent is evaluated in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
     Returns
     -------
     ProofReport
-        ``valid`` only where every node is proved; a damaged or wrong log is reported, whatever is wrong with it, never raised. An
-        infinite bound says that nothing is feasible, an infinite value that no point is known.
+        ``valid`` only if every node is proved; a damaged or wrong log is reported, never raised. An infinite bound means that no
+        point is feasible, an infinite value that no point is known.
 
     Raises
     ------
     InputError
-        The model is no problem of margins.
+        The model is no margin problem.
     """
-    own = None if model is None else LoggedMarginProblem.of_model(model)
+    user_problem = None if model is None else LoggedMarginProblem.of_model(model)
     bound = value = math.nan
-    nodes, words, digest = 0, "", ""
+    nodes, reason, digest = 0, "", ""
     try:
         with np.errstate(all="ignore"):
             claim = _claim(Path(path))
@@ -62,9 +62,9 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
             if header.get("format") != FORMAT or header.get("version") != VERSION:
                 raise InvalidProofError(f"this is not a proof log of margin-bb, version {VERSION}")
             stated = LoggedMarginProblem.of_log(header)
-            words, digest = str(stated), stated.digest
-            if own is not None and (other := own.difference(stated)) is not None:
-                raise InvalidProofError(f"this log is about another problem than the model: {other}")
+            reason, digest = str(stated), stated.digest
+            if user_problem is not None and (difference := user_problem.difference(stated)) is not None:
+                raise InvalidProofError(f"this log is about another problem than the model: {difference}")
             bound, value = _claimed(stated, claim)
             if bound == math.inf:
                 nodes = _proved_nodes(stated, header, bound, records)
@@ -77,15 +77,15 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
                 records = iter(_records(Path(path)))
                 nodes = _proved_nodes(stated, next(records), bound, records)
     except InvalidProofError as error:
-        return ProofReport(False, bound, value, nodes, str(error), words, digest)
+        return ProofReport(False, bound, value, nodes, str(error), reason, digest)
     except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
         message = f"the log cannot be read: {type(error).__name__}: {error}"
-        return ProofReport(False, bound, value, nodes, message, words, digest)
-    return ProofReport(True, bound, value, nodes, "every node is proved", words, digest, own is not None)
+        return ProofReport(False, bound, value, nodes, message, reason, digest)
+    return ProofReport(True, bound, value, nodes, "every node is proved", reason, digest, user_problem is not None)
 
 
 def _proved_nodes(stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int:
-    """Count the nodes of the tree, each of them proved to cost at least the target."""
+    """Return the number of nodes of the tree after proving each to cost at least the target."""
     cut = math.inf if header["cut"] is None else float(header["cut"])
     problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(target, cut))
     return _check_tree(problem, target, records)
@@ -94,7 +94,7 @@ def _proved_nodes(stated: LoggedMarginProblem, header: dict[str, Any], target: f
 def _checked_nodes(
     stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]
 ) -> int | None:
-    """Count the nodes as `_proved_nodes` does; None where one of them is not proved."""
+    """Return the number of nodes as `_proved_nodes` does; None if one of them is not proved."""
     try:
         return _proved_nodes(stated, header, target, records)
     except InvalidProofError:
@@ -102,9 +102,9 @@ def _checked_nodes(
 
 
 def _claimed(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float, float]:
-    """Return the claimed finite bound, and the point's value, infinite where there is none.
+    """Return the claimed finite bound, and the point's value, infinite without a point.
 
-    A claim of infeasibility stands beside a bound, which counts where a node is not empty.
+    A claim of infeasibility comes with a bound, which counts if a node is not empty.
     """
     infeasible = claim.get("infeasible", False) is True
     if claim["bound"] is None and not infeasible:
@@ -121,20 +121,20 @@ def _claimed(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float,
 def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[str, Any]]) -> int:
     """Return the number of nodes, each of them proved; a node without a record must be proved by its parent.
 
-    What is proved already may be split all the same: the search that began with a worse incumbent did not know that it was. Boxes
-    are tightened to what costs less than that incumbent, ``cut``, as the search did: its multipliers are for those boxes.
+    A proved node may be split all the same: the search began with a worse incumbent. Boxes are tightened by the cost of that
+    incumbent, ``cut``, as in the search: its multipliers are for those boxes.
     """
     cut = problem.target
     waiting: dict[tuple[int, int], CheckedBox | None] = {(0, 0): root(problem)}
-    known = nodes = 0
+    last_number = nodes = 0
     for record in records:
         if "id" not in record:  # a better point was found between two nodes
             cut = min(cut, max(float(record["cut"]), target))
             continue
         number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
-        if origin not in waiting or number <= known:
+        if origin not in waiting or number <= last_number:
             raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
-        box, known, nodes = waiting.pop(origin), number, nodes + 1
+        box, last_number, nodes = waiting.pop(origin), number, nodes + 1
         for entry in record["rounds"]:
             cut = min(cut, max(float(entry.get("cut", cut)), target))
             if _open(box, target):
@@ -153,7 +153,7 @@ def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[s
 
 
 def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:
-    """Return whether the box may hold what costs less than the target."""
+    """Return whether the box may hold points that cost less than the target."""
     return box is not None and not box.empty and box.bound < target
 
 
@@ -164,30 +164,32 @@ def _lacks(box: CheckedBox, target: float) -> str:
 
 
 def _after(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> CheckedBox:
-    """Return the box that a round leaves."""
+    """Return the part of the box that a round leaves."""
     wide = stated_box(box, entry)
     relaxed(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
-    found = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
-    propagate(problem, found)
-    return found
+    remaining = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
+    propagate(problem, remaining)
+    return remaining
 
 
 def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side: int) -> CheckedBox:
-    """A side of a node's split."""
+    """Return a side of a node's split."""
     if "split" in record:
-        j, at = index(record["split"][0]), float(record["split"][1])
+        j, split = index(record["split"][0]), float(record["split"][1])
     else:
-        j, at = index(record["support"]), 0.0
-    if not 0 <= j < box.lo.size or not math.isfinite(at) or ("split" in record and "support" in record):
+        j, split = index(record["support"]), 0.0
+    if not 0 <= j < box.lo.size or not math.isfinite(split) or ("split" in record and "support" in record):
         raise InvalidProofError(f"node {record['id']} is split along no coordinate, or nowhere, or twice")
-    found = box.part(j, at, side) if "split" in record else box.support(j, side)
-    propagate(problem, found)
-    return found
+    part = box.part(j, split, side) if "split" in record else box.support(j, side)
+    propagate(problem, part)
+    return part
 
 
 def _claim(path: Path) -> dict[str, Any]:
-    """The claim of a log whose seal fits: the last line is the SHA-256 of all others. A log may be larger than the memory."""
+    """Return the claim of a log whose seal fits: the last line is the SHA-256 of all others. A log may be larger than
+    the memory.
+    """
     digest = hashlib.sha256()
     before, last = "", ""
     for line in lines(path):
@@ -202,7 +204,7 @@ def _claim(path: Path) -> dict[str, Any]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """The header and the nodes."""
+    """Yield the header and the nodes."""
     for line in lines(path):
         record = json.loads(line)
         if not isinstance(record, dict):

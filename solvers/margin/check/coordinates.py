@@ -22,9 +22,11 @@ _UP = 1.0 + 2.0**-46
 
 @dataclass(frozen=True, eq=False)
 class RotatedProblem:
-    """Margins are g_i'v ± e_i over the root box, squares at least Σ_j squares_j v_j², and what costs less than target is in it.
+    """Problem with margins g_i'v ± e_i over the root box, which holds every point that costs less than target, and squares of at
+    least Σ_j squares_j v_j².
 
-    Where the target is infinite that is all that is feasible. Of a free intercept it is not all, but some that are as good.
+    If the target is infinite the box holds every feasible point. Of a free intercept it holds some values that are as good as
+    any.
 
     Parameters
     ----------
@@ -35,9 +37,9 @@ class RotatedProblem:
     terms : ndarray of int
         The point of each term: all points, then those of each budget.
     lines : ndarray
-        What multipliers are of: the terms' rows, ``rows``, and the points' rows again, for those that are demanded.
+        The lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points.
     off : ndarray
-        What a line's product can be off by.
+        Error bound of a line's product.
     squares : ndarray (p,)
     lo, hi : ndarray (p,)
         The root box.
@@ -62,12 +64,12 @@ class RotatedProblem:
 
 
 def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
-    """The problem for a claimed bound ``target`` > 0.
+    """Return the problem for a claimed bound ``target`` > 0.
 
     Raises
     ------
     InvalidProofError
-        T is no rotation but for rounding, or mixes what it must not, or nothing bounds a coefficient.
+        T is no rotation up to rounding, or mixes coordinates that must be separate, or a coefficient has no bound.
     """
     p = stated.curvature.size
     if T.shape != (p, p) or not np.isfinite(T).all():
@@ -86,19 +88,19 @@ def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> Rota
     if not np.isfinite(reach).all():
         raise InvalidProofError(f"neither squares, the norm nor ends bound coefficient {int(np.argmin(np.isfinite(reach)))}")
     if stated.intercept:
-        far = _intercept(stated, T, np.abs(g), radius, reach)
-        lo[0], hi[0] = max(-far, stated.lower[0]), min(far, stated.upper[0])
+        intercept_bound = _intercept(stated, T, np.abs(g), radius, reach)
+        lo[0], hi[0] = max(-intercept_bound, stated.lower[0]), min(intercept_bound, stated.upper[0])
         reach[0] = max(abs(lo[0]), abs(hi[0]))
     e = round_up(radius @ reach * (1.0 + (p + 4) * 2.0**-52))
     terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in stated.budgets)]).astype(np.int64)
     lines = np.concatenate([g[terms], stated.rows, g])
-    off = np.concatenate([e[terms], np.zeros(len(stated.rows)), e])
+    error = np.concatenate([e[terms], np.zeros(len(stated.rows)), e])
     rho, count = LinearPieces.of(stated.loss), LinearPieces.of(Corners.count(1.0))
-    return RotatedProblem(stated, T, g, e, terms, lines, off, squares, lo, hi, target, rho, count)
+    return RotatedProblem(stated, T, g, e, terms, lines, error, squares, lo, hi, target, rho, count)
 
 
 def _squares(stated: LoggedMarginProblem, T: Array, held: BoolArray) -> Array:
-    """Squares of v of which those of w are no less: where they differ, T must be the identity."""
+    """Return squares of v that are at most those of w: if squares differ, T must be the identity."""
     d = stated.curvature
     if not d.any() or np.array_equal(T, np.eye(d.size)):
         return d
@@ -108,21 +110,21 @@ def _squares(stated: LoggedMarginProblem, T: Array, held: BoolArray) -> Array:
 
 
 def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float, held: BoolArray) -> Array:
-    """Bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms.
+    """Return bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms.
 
-    T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ where δ is at least the norm of I - TT'.
+    T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ if δ is at least the norm of I - TT'.
     """
     with np.errstate(divide="ignore"):
         reach = np.where(squares > 0.0, round_up(np.sqrt(round_up(target / squares))), np.inf)
-    known = np.asarray(stated.atoms.any(axis=0))
-    if not known.any() or target == math.inf:
+    columns = np.asarray(stated.atoms.any(axis=0))
+    if not columns.any() or target == math.inf:
         return np.asarray(reach)
     inner = T[np.ix_(held, held)]
     if not np.array_equal(inner, np.eye(len(inner))):
-        if not known[held].all():
+        if not columns[held].all():
             raise InvalidProofError("T turns coordinates of which the norm does not know all")
-        known = held
-    inner = T[np.ix_(known, known)]
+        columns = held
+    inner = T[np.ix_(columns, columns)]
     rows = [[Fraction(x) for x in row] for row in inner.tolist()]
     squared = Fraction(0)
     for i, row in enumerate(rows):
@@ -131,21 +133,21 @@ def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float,
     delta = math.nextafter(math.sqrt(math.nextafter(float(squared), math.inf)), math.inf)
     if delta >= 0.5:
         raise InvalidProofError("T is not close enough to a rotation")
-    turned, radius = rotate(stated.atoms[:, known], inner)
+    turned, radius = rotate(stated.atoms[:, columns], inner)
     lengths = np.sqrt(round_up((stated.atoms**2).sum(axis=1) * (1.0 + 2.0**-40)))
-    off = round_up(2.0 * delta * lengths[:, None] * (1.0 + 2.0**-40))
-    span = round_up(round_up(np.abs(turned) + radius) + off).max(axis=0)
-    reach[known] = np.minimum(reach[known], round_up(span * target))
+    error = round_up(2.0 * delta * lengths[:, None] * (1.0 + 2.0**-40))
+    span = round_up(round_up(np.abs(turned) + radius) + error).max(axis=0)
+    reach[columns] = np.minimum(reach[columns], round_up(span * target))
     return np.asarray(reach)
 
 
 def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
-    """A bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
+    """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
     Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of the loss, or where its
     tail begins, or at 1; where a row holds with equality; its own ends. Between two corners next to each other, and beyond the
     last, no margin passes a corner or 1, no row or end changes, nor do the price of b and the number of coefficients used: all b
-    there are feasible, or none is, and the objective is linear. It is lower semicontinuous and what is feasible is closed, so the
+    there are feasible, or none is, and the objective is linear. It is lower semicontinuous and the feasible set is closed, so the
     better end of a piece is as good as all of it; and the objective is not negative, so on a half-line it does not fall towards
     infinity, and the one end is as good. So some corner is as good as any b. Of whole b, none in a piece is better than the
     first or the last of them, which is within 1 of a corner.
@@ -154,16 +156,18 @@ def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, r
     """
     p = reach.size
     turns = [1.0, *stated.loss.margins.tolist(), *([stated.loss.again] if stated.loss.tail > 0.0 else [])]
-    own = np.abs(stated.A[:, 0])
+    intercept_column = np.abs(stated.A[:, 0])
     rest = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
     ends = [0.0]
-    ends += ((float(np.abs(turns).max()) + rest[own > 0.0]) / own[own > 0.0] * _UP).tolist()
+    ends += (
+        (float(np.abs(turns).max()) + rest[intercept_column > 0.0]) / intercept_column[intercept_column > 0.0] * _UP
+    ).tolist()
     first = np.abs(stated.rows[:, 0])
     rest = np.abs(stated.least) + np.abs(stated.rows) @ reach * (1.0 + (p + 4) * 2.0**-52)
     ends += (rest[first > 0.0] / first[first > 0.0] * _UP).tolist()
     ends += [abs(float(x)) for x in (stated.lower[0], stated.upper[0]) if math.isfinite(x)]
-    far = (max(ends) + (1.0 if stated.whole[0] else 0.0)) * _UP
-    far = float(round_up(far / abs(float(T[0, 0]))))
-    if not math.isfinite(far):
+    bound = (max(ends) + (1.0 if stated.whole[0] else 0.0)) * _UP
+    bound = float(round_up(bound / abs(float(T[0, 0]))))
+    if not math.isfinite(bound):
         raise InvalidProofError("nothing bounds the intercept")
-    return far
+    return bound

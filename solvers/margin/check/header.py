@@ -1,4 +1,4 @@
-"""A log's header, read with everything that a problem must be."""
+"""Reader of a log's header, which checks every requirement of a problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["fields_of"]
 
 
 def fields_of(header: dict[str, Any]) -> dict[str, Any]:
-    """The fields of `MarginProblem`.
+    """Return the fields of `MarginProblem`.
 
     Raises
     ------
@@ -49,47 +49,47 @@ def _demand(holds: Any, message: str) -> None:
 
 
 def _numbers(header: dict[str, Any], name: str, size: int) -> Array:
-    """So many finite numbers."""
-    found = np.array(header[name], dtype=np.float64)
-    _demand(found.shape == (size,) and np.isfinite(found).all(), f"{name} must hold {size} finite numbers")
-    return found
+    """Return this many finite numbers."""
+    numbers = np.array(header[name], dtype=np.float64)
+    _demand(numbers.shape == (size,) and np.isfinite(numbers).all(), f"{name} must hold {size} finite numbers")
+    return numbers
 
 
 def _positive(header: dict[str, Any], name: str, size: int) -> Array:
-    found = _numbers(header, name, size)
-    _demand((found >= 0.0).all(), f"{name} must not be negative")
-    return found
+    numbers = _numbers(header, name, size)
+    _demand((numbers >= 0.0).all(), f"{name} must not be negative")
+    return numbers
 
 
 def _matrix(header: dict[str, Any], name: str, columns: int) -> Array:
-    """Any number of rows, also none."""
-    found = np.array(header[name], dtype=np.float64).reshape(len(header[name]), columns)
-    _demand(np.isfinite(found).all(), f"{name} must be finite")
-    return found
+    """Return a matrix with any number of rows, also 0."""
+    matrix = np.array(header[name], dtype=np.float64).reshape(len(header[name]), columns)
+    _demand(np.isfinite(matrix).all(), f"{name} must be finite")
+    return matrix
 
 
 def _ends(header: dict[str, Any], name: str, size: int, far: float) -> Array:
-    found = np.array([far if x is None else float(x) for x in header[name]], dtype=np.float64)
-    _demand(found.shape == (size,) and not np.isnan(found).any(), f"{name} must hold {size} numbers")
-    return found
+    ends = np.array([far if x is None else float(x) for x in header[name]], dtype=np.float64)
+    _demand(ends.shape == (size,) and not np.isnan(ends).any(), f"{name} must hold {size} numbers")
+    return ends
 
 
 def _mask(header: dict[str, Any], name: str, size: int) -> BoolArray:
-    found = np.array(header[name], dtype=np.float64)
-    _demand(found.shape == (size,) and np.isin(found, (0.0, 1.0)).all(), f"{name} must hold {size} numbers that are 0 or 1")
-    return np.asarray(found == 1.0)
+    mask = np.array(header[name], dtype=np.float64)
+    _demand(mask.shape == (size,) and np.isin(mask, (0.0, 1.0)).all(), f"{name} must hold {size} numbers that are 0 or 1")
+    return np.asarray(mask == 1.0)
 
 
 def _budget(entry: dict[str, Any], points: int) -> Budget:
     named = np.array([index(i) for i in entry["points"]], dtype=np.int64)
     limit = index(entry["limit"])
-    known = named.size == np.unique(named).size and (named >= 0).all() and (named < points).all()
-    _demand(known and limit >= 0, "a budget must be of points that exist, each once, and allow 0 or more")
+    is_valid = named.size == np.unique(named).size and (named >= 0).all() and (named < points).all()
+    _demand(is_valid and limit >= 0, "a budget must be of points that exist, each once, and allow 0 or more")
     return Budget(named, limit)
 
 
 def _loss(entry: dict[str, Any]) -> Corners:
-    """ρ, which does not rise, is lower semicontinuous, and ends at 0."""
+    """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0."""
     margins = np.array(entry["margins"], dtype=np.float64)
     _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
     below, at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)

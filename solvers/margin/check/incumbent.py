@@ -1,4 +1,4 @@
-"""The value of a point in rational arithmetic, and whether it is feasible."""
+"""Feasibility and value of a point in rational arithmetic."""
 
 from __future__ import annotations
 
@@ -15,23 +15,18 @@ __all__ = ["exact_value"]
 
 #: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
-#: What a sum of products is off by in double precision: this times its terms' absolute values, for each of them.
+#: Error of a sum of products in double precision: this times its terms' absolute values, for each of them.
 _ROUNDING = Fraction(1, 2**52)
 
 
 def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
-    """The objective of w, rounded up; infinite where w is not feasible.
+    """Return the objective of w, rounded up; infinite if w is not feasible.
 
-    A solver's point meets a margin or an end but for rounding. So a margin may be short of a corner t by 1e-9·|t| (of a corner at
-    0 by the rounding of its own sum), an end x by 1e-9·(1 + |x|), a row by 1e-9 of the lesser of its terms and its numbers, and
-    count as met: large terms that cancel allow no more. Integers and zeros are exact, and so are all sums. The norm is that of
-    the combination of atoms, Σ|α_k|, and of what it lacks to be w, which atoms make up exactly; a better combination may cost
-    less.
-
-    Raises
-    ------
-    InvalidProofError
-        The lengths do not fit.
+    A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a corner t by at most
+    1e-9·|t| (of a corner at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9 of the
+    lesser of its terms and its numbers: large terms that cancel allow no more. Integers and zeros are exact, and so are all sums.
+    The norm is that of the combination of atoms, Σ|α_k|, and of its difference from w, which atoms represent exactly; a better
+    combination may cost less.
     """
     if len(w) != problem.A.shape[1] or len(combination) != len(problem.atoms):
         raise InvalidProofError("the incumbent has the wrong length")
@@ -62,23 +57,23 @@ def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
 
 
 def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple[Fraction, Fraction]]) -> bool:
-    for x, lower, upper, whole in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
+    for x, lower, upper, is_integer in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
         short = _SHORT * (1 + abs(x))
-        if x + short < float(lower) or x - short > float(upper) or (whole and x.denominator != 1):
+        if x + short < float(lower) or x - short > float(upper) or (is_integer and x.denominator != 1):
             return False
-    if sum(bool(x) for x, counted in zip(point, problem.counted, strict=True) if counted) > problem.most:
+    if sum(bool(x) for x, is_counted in zip(point, problem.counted, strict=True) if is_counted) > problem.most:
         return False
-    for row, least in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
+    for row, limit in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
         product, terms = _product(row, point)
-        numbers = max(map(abs, map(Fraction, [*row, float(least)])))
-        if product + _SHORT * min(terms + abs(Fraction(float(least))), numbers) < least:
+        numbers = max(map(abs, map(Fraction, [*row, float(limit)])))
+        if product + _SHORT * min(terms + abs(Fraction(float(limit))), numbers) < limit:
             return False
     errors = np.array([margin + _SHORT < 1 for margin, _ in margins], dtype=np.bool_)
     return not errors[problem.kept].any() and all(errors[budget.points].sum() <= budget.limit for budget in problem.budgets)
 
 
 def _loss(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
-    """ρ(m); at a corner where it jumps if m is short of it by no more than is allowed."""
+    """Return ρ(m); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
     corners = loss.margins.tolist()
     below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
@@ -99,18 +94,18 @@ def _loss(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fracti
 
 
 def _norm(problem: MarginProblem, point: list[Fraction], alpha: list[Fraction]) -> Fraction | None:
-    """Σ|α_k| of a combination that is w, on the columns that atoms know; None where there is none."""
-    known = np.flatnonzero(problem.atoms.any(axis=0)).tolist()
-    atoms = [[Fraction(x) for x in row] for row in problem.atoms[:, known].tolist()]
-    lacks = [point[j] for j in known]
+    """Return Σ|α_k| of a combination that is w, on the columns of the atoms; None if there is none."""
+    columns = np.flatnonzero(problem.atoms.any(axis=0)).tolist()
+    atoms = [[Fraction(x) for x in row] for row in problem.atoms[:, columns].tolist()]
+    lacks = [point[j] for j in columns]
     for a, atom in zip(alpha, atoms, strict=True):
         if a:
             lacks = [x - a * y for x, y in zip(lacks, atom, strict=True)]
     if any(lacks):
-        more = _combined(atoms, sorted(range(len(alpha)), key=lambda k: -abs(alpha[k])), lacks)
-        if more is None:
+        combination = _combined(atoms, sorted(range(len(alpha)), key=lambda k: -abs(alpha[k])), lacks)
+        if combination is None:
             return None
-        alpha = [a + more.get(k, 0) for k, a in enumerate(alpha)]
+        alpha = [a + combination.get(k, 0) for k, a in enumerate(alpha)]
     return sum(map(abs, alpha), Fraction(0))
 
 
@@ -118,7 +113,7 @@ _Made = dict[int, Fraction]
 
 
 def _combined(atoms: list[list[Fraction]], order: list[int], wanted: list[Fraction]) -> _Made | None:
-    """β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent: Gauss's elimination."""
+    """Return β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent, by Gauss's elimination."""
     echelon: list[tuple[int, list[Fraction], _Made]] = []
     for k in order:
         if len(echelon) == len(wanted):
@@ -127,12 +122,12 @@ def _combined(atoms: list[list[Fraction]], order: list[int], wanted: list[Fracti
         pivot = next((j for j, x in enumerate(row) if x), None)
         if pivot is not None:
             echelon.append((pivot, row, made))
-    rest, made = _reduced(wanted, {}, echelon)
-    return None if any(rest) else {k: -x for k, x in made.items()}
+    remainder, made = _reduced(wanted, {}, echelon)
+    return None if any(remainder) else {k: -x for k, x in made.items()}
 
 
 def _reduced(row: list[Fraction], made: _Made, echelon: list[tuple[int, list[Fraction], _Made]]) -> tuple[list[Fraction], _Made]:
-    """The row with no entry at a pivot, and what was added of each atom."""
+    """Return the row with no entry at a pivot, and the multiple of each atom that was added."""
     for pivot, other, parts in echelon:
         share = row[pivot] / other[pivot]
         if share:

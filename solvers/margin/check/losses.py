@@ -1,7 +1,7 @@
-"""Lower bounds of losses on a box: of pairs, and of single losses by a slope.
+"""Lower bounds of losses on a box: of pairs of them, and of each by a slope.
 
-A loss is a tail, and a bounded part that pairs may pay. Costs are those of the terms: the points, then for each budget and each
-of its points a loss 1{m < 1} that costs the budget's price.
+A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the points, then for each budget and each of
+its points a loss 1{m < 1} that costs the budget's price.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class Loss:
-    """Terms cost at least ``sure``, and each left·(bounded part) + cost·tail.
+    """Terms that cost at least ``sure``, and each left·(bounded part) + cost·tail.
 
     Parameters
     ----------
     sure : float
-        What pairs pay.
+        Payment of the pairs.
     costs, left : ndarray (N,)
-        The costs, and the part of them of which nothing is paid yet.
+        The costs, and their unpaid parts.
     low, high : ndarray (N,)
-        Margins over the box, at least 1 where points are demanded.
+        Margins over the box, at least 1 for demanded points.
     size : ndarray (n,)
-        Σ_j |g_ij v_j| at most, for the points.
+        Upper bounds of Σ_j |g_ij v_j| for the points.
     """
 
     sure: float
@@ -48,7 +48,7 @@ class Loss:
 
 
 def losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> Loss:
-    """All terms, of budgets at these prices."""
+    """Return all terms, those of budgets at these prices."""
     sizes = [budget.points.size for budget in problem.stated.budgets]
     costs = np.concatenate([problem.stated.costs, np.repeat(theta, sizes)])
     low, high, size = margins(problem, box)
@@ -58,30 +58,30 @@ def losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> Loss:
 
 
 def least_of_two(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
-    """min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
+    """Return min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
 
-    On x + y = top, as neither rises. Between corners of the one and the other the sum is linear in x, and it is lower
-    semicontinuous: it is least at a corner of one of them, or far out, where one of them costs all its height and the other 0.
+    On x + y = top, as neither rises. Between corners of the two losses the sum is linear in x, and it is lower semicontinuous. So
+    it is least at a corner of one of them, or far out, at the height of the one and 0 of the other.
     """
-    found = np.full(top.shape, min(first.corners.height, second.corners.height))
+    minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
         for corner, value in zip(one.corners.margins.tolist(), one.corners.at.tolist(), strict=True):
-            found = np.fmin(found, round_down(value + other.under(round_up(top - corner))))
-    return np.maximum(found, 0.0)
+            minimum = np.fmin(minimum, round_down(value + other.under(round_up(top - corner))))
+    return np.maximum(minimum, 0.0)
 
 
 def pay(problem: RotatedProblem, box: CheckedBox, loss: Loss, levels: list[list[int]]) -> None:
-    """Pairs (i, j), level by level, pay all that is left of the cheaper cost, times what the two losses cost at least."""
+    """Pay by pairs (i, j), level by level, the remaining lesser cost, times the least value of the two losses."""
     for level in levels:
         named = np.array(level, dtype=np.int64)
         if named.size % 2 or (named < 0).any() or (named >= loss.left.size).any() or np.bincount(named).max(initial=0) > 1:
             raise InvalidProofError("pairs of a level must be of terms that exist, each once")
         i, j = named[0::2], named[1::2]
-        one, other = problem.terms[i], problem.terms[j]
-        both = problem.g[one] + problem.g[other]
-        top = np.maximum(both, 0.0) @ box.hi + np.minimum(both, 0.0) @ box.lo
-        off = off_by(2 * box.lo.size + 6, loss.size[one] + loss.size[other])
-        top = round_up(top + off * _ABOVE + (problem.e[one] + problem.e[other]) * _ABOVE + 4.0 * _EPS * np.abs(top))
+        point_i, point_j = problem.terms[i], problem.terms[j]
+        rows = problem.g[point_i] + problem.g[point_j]
+        top = np.maximum(rows, 0.0) @ box.hi + np.minimum(rows, 0.0) @ box.lo
+        error = off_by(2 * box.lo.size + 6, loss.size[point_i] + loss.size[point_j])
+        top = round_up(top + error * _ABOVE + (problem.e[point_i] + problem.e[point_j]) * _ABOVE + 4.0 * _EPS * np.abs(top))
         costs = _of_pairs(problem, i, j, top)
         price = np.where(costs > 0.0, np.minimum(loss.left[i], loss.left[j]), 0.0)
         paid = price * costs * _BELOW
@@ -92,44 +92,44 @@ def pay(problem: RotatedProblem, box: CheckedBox, loss: Loss, levels: list[list[
 
 
 def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> Array:
-    """Return a lower bound of the cost of pairs of terms with margins of ``top``."""
+    """Return the least cost of pairs of terms with margins of ``top`` together."""
     n, rho, count = len(problem.g), problem.rho, problem.count
     if not problem.stated.budgets:
         return least_of_two(rho, rho, top)
     costs = np.zeros(i.size)
     for first, of_first in ((rho, i < n), (count, i >= n)):
         for second, of_second in ((rho, j < n), (count, j >= n)):
-            these = of_first & of_second
-            costs[these] = least_of_two(first, second, top[these])
+            selected = of_first & of_second
+            costs[selected] = least_of_two(first, second, top[selected])
     return costs
 
 
 def lowest(problem: RotatedProblem, loss: Loss, alpha: Array) -> Array:
-    """The least left·bounded(m) + cost·tail(m) + α m of every term on its margins, not more than it is.
+    """Return a lower bound of left·bounded(m) + cost·tail(m) + α m of every term on its margins.
 
-    It is piecewise linear and lower semicontinuous: least at an end, at a corner, or where the tail begins.
+    The function is piecewise linear and lower semicontinuous: least at an end, at a corner, or at the start of the tail.
     """
     n = len(problem.g)
-    points, others = slice(0, n), slice(n, None)
-    found = _lowest(problem.rho, loss, alpha, points)
-    return found if loss.left.size == n else np.concatenate([found, _lowest(problem.count, loss, alpha, others)])
+    points, budget_terms = slice(0, n), slice(n, None)
+    minima = _lowest(problem.rho, loss, alpha, points)
+    return minima if loss.left.size == n else np.concatenate([minima, _lowest(problem.count, loss, alpha, budget_terms)])
 
 
 def _lowest(pieces: LinearPieces, loss: Loss, alpha: Array, which: slice) -> Array:
     rho = pieces.corners
-    low, high, left, slope = loss.low[which], loss.high[which], loss.left[which], alpha[which]
+    low, high, unpaid, slope = loss.low[which], loss.high[which], loss.left[which], alpha[which]
     steep = loss.costs[which] * rho.tail if rho.tail > 0.0 else None
 
     def at(m: Any, bounded: Any, inside: BoolArray | bool) -> Array:
-        terms = [left * bounded, slope * m]
+        terms = [unpaid * bounded, slope * m]
         if steep is not None:
             terms.append(steep * np.maximum(rho.again - m, 0.0))
         value = sum(terms) - off_by(6, sum(np.abs(term) for term in terms))
         return np.where(inside, value, np.inf)
 
-    found = np.minimum(at(low, pieces.under(low), True), at(high, pieces.under(high), True))
+    minimum = np.minimum(at(low, pieces.under(low), True), at(high, pieces.under(high), True))
     corners = zip(rho.margins.tolist(), rho.at.tolist(), strict=True)
     turns = [*corners, *([(rho.again, float(pieces.under(np.array(rho.again))))] if steep is not None else [])]
     for corner, value in turns:
-        found = np.minimum(found, at(corner, value, (low <= corner) & (corner <= high)))
-    return found
+        minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
+    return minimum

@@ -1,6 +1,6 @@
-"""The bound that a round's pairs and multipliers prove for a box.
+"""Proved lower bounds of a box's cost, from a round's pairs and multipliers alone.
 
-Sums are numpy's, each with what it can be off by: a sum of m products, in any order, by less than (m + 4)·2⁻⁵²·Σ|terms|.
+Sums are numpy's, each with its error bound: a sum of m products, in any order, is wrong by less than (m + 4)·2⁻⁵²·Σ|terms|.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ __all__ = ["relaxed", "stated_box"]
 
 _EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
-#: Share of the cut that the rounding of a sum may cost before the sum is split without error.
+#: Share of the cut that the rounding of a sum may cost; above it the sum is split without error.
 _FINE = 1e-11
 
 
 def stated_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
-    """The box of which the search found the multipliers, where it holds all of this one; what is known of this one holds there.
+    """Return the box for which the search found the multipliers, if it holds all of this one; facts about this one hold there.
 
-    They are less good for a smaller one: a slope that is as steep as may be is steeper there, and falls farther beyond its end.
+    The multipliers are less good for a smaller box: a slope that is as steep as possible is steeper there, and falls farther
+    beyond its end.
     """
     lo, hi = box.lo, box.hi
     if "box" in entry:
@@ -37,63 +38,64 @@ def stated_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
 
 
 def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
-    """So many finite numbers, all 0 where the round has none."""
-    found = np.zeros(size) if name not in entry else np.array(entry[name], dtype=np.float64)
-    if found.shape != (size,) or not np.isfinite(found).all():
+    """Return this many finite numbers, all 0 if the round has none."""
+    numbers = np.zeros(size) if name not in entry else np.array(entry[name], dtype=np.float64)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
         raise InvalidProofError(f"{name} must be {size} finite numbers")
-    return found
+    return numbers
 
 
 def _sparse(entry: dict[str, Any], name: str, size: int) -> Array:
-    """Multipliers by their numbers, each of which is there once."""
+    """Return multipliers by their numbers, each of which occurs once."""
     named = np.array([index for index, _ in entry.get(name, [])], dtype=np.int64)
     values = np.array([value for _, value in entry.get(name, [])], dtype=np.float64)
     if (named < 0).any() or (named >= size).any() or np.unique(named).size < named.size:
         raise InvalidProofError(f"multipliers {name} are of what does not exist, or of something twice")
     if not np.isfinite(values).all() or (values < 0.0).any():
         raise InvalidProofError(f"multipliers {name} must be finite and not negative")
-    found = np.zeros(size)
-    found[named] = values
-    return found
+    multipliers = np.zeros(size)
+    multipliers[named] = values
+    return multipliers
 
 
 def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array]:
-    """T'p and what it can be off by, p scaled down to |x_k'p| ≤ 1."""
+    """Return T'p and its error bound, p scaled down to |x_k'p| ≤ 1."""
     atoms, T, size = problem.stated.atoms, problem.T, problem.squares.size
-    given = _numbers(entry, "p", size)
+    p = _numbers(entry, "p", size)
     if not len(atoms):
         return np.zeros(size), np.zeros(size)
-    known = np.where(atoms.any(axis=0), given, 0.0)
-    products = np.abs(atoms @ known) + off_by(size, np.abs(atoms) @ np.abs(known))
+    restricted = np.where(atoms.any(axis=0), p, 0.0)
+    products = np.abs(atoms @ restricted) + off_by(size, np.abs(atoms) @ np.abs(restricted))
     if not np.isfinite(products).all():  # too large to be compared with 1
         return np.zeros(size), np.zeros(size)
-    known = known * (_BELOW / max(1.0, float(products.max())))
-    return T.T @ known, off_by(size, np.abs(T.T) @ np.abs(known))
+    restricted = restricted * (_BELOW / max(1.0, float(products.max())))
+    return T.T @ restricted, off_by(size, np.abs(T.T) @ np.abs(restricted))
 
 
 def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
-    """γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are paid for sure: there γ_j is 0."""
+    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are certain to be paid, with γ_j = 0."""
     price, used = problem.stated.price, box.used
-    given = _numbers(entry, "support", price.size)
+    slopes = _numbers(entry, "support", price.size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
-        most = np.where(box.hi > 0.0, np.maximum(round_down(price / box.hi), 0.0), 0.0)
+        lower = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
+        upper = np.where(box.hi > 0.0, np.maximum(round_down(price / box.hi), 0.0), 0.0)
     sure = price[used]
-    return np.where(used, 0.0, np.clip(given, least, most)), float(sure.sum() - off_by(sure.size, sure.sum()))
+    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(sure.sum() - off_by(sure.size, sure.sum()))
 
 
 def _pulled(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
-    """Σ weights·lines, and what it can be off by."""
-    pulled, off = weights @ problem.lines, off_by(weights.size + 4, weights @ np.abs(problem.lines))
-    if float(off @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
-        pulled, off = transposed_product(problem.lines, weights)
-    return pulled, off
+    """Return Σ weights·lines, and its error bound."""
+    pulled, error = weights @ problem.lines, off_by(weights.size + 4, weights @ np.abs(problem.lines))
+    if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
+        pulled, error = transposed_product(problem.lines, weights)
+    return pulled, error
 
 
 def relaxed(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
-    """The bound of the box by a round's pairs and multipliers; the part that may cost less than the cut is left.
+    """Return the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
+    the cut.
 
-    For what is feasible and of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
+    For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
 
         cost ≥ paid + Σ_t min_m (left·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
                + Σ_j (d_j v_j² + (p + γ - Σ_t α_t g_t - R'μ)_j v_j).
@@ -101,63 +103,65 @@ def relaxed(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut
     With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
     """
     stated, p = problem.stated, problem.lo.size
-    known = "p" in entry
+    is_relaxed = "p" in entry
     theta = _numbers(entry, "theta", len(stated.budgets))
     if (theta < 0.0).any():
         raise InvalidProofError("prices of budgets must not be negative")
     loss = losses(problem, box, theta)
     pay(problem, box, loss, entry["pairs"])
-    said = entry if known else {}
-    alpha, mu = _sparse(said, "alpha", loss.left.size), _sparse(said, "rows", len(stated.rows) + len(problem.g))
+    multipliers = entry if is_relaxed else {}
+    alpha, mu = _sparse(multipliers, "alpha", loss.left.size), _sparse(multipliers, "rows", len(stated.rows) + len(problem.g))
     mu[len(stated.rows) :] *= box.demanded
     weights, right = np.concatenate([alpha, mu]), np.concatenate([stated.least, np.ones(len(problem.g))])
-    turned, off_turned = _polar(problem, said)
-    gamma, prices = _support(problem, box, said)
+    turned, off_turned = _polar(problem, multipliers)
+    gamma, prices = _support(problem, box, multipliers)
     pulled, off_pulled = _pulled(problem, box, weights, cut)
     lin = turned + gamma - pulled
-    off = off_turned + off_pulled + off_by(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
+    error = off_turned + off_pulled + off_by(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
     limits = np.array([budget.limit for budget in stated.budgets], dtype=np.float64)
     constants = [
         np.array([loss.sure, prices]), lowest(problem, loss, alpha), mu * right, -theta * limits, -weights * problem.off,
     ]  # fmt: skip
     mid, extra = np.zeros(p), np.zeros(p)
-    if known:
+    if is_relaxed:
         mid, area = 0.5 * (box.lo + box.hi), (0.5 * (box.hi - box.lo)) ** 2
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             extra = np.where(area > 0.0, max(float(entry["spend"]), 0.0) / p / area, 0.0)
-    _cut_off(problem, box, lin, off, np.concatenate(constants), mid, extra, cut)
+    _cut_off(problem, box, lin, error, np.concatenate(constants), mid, extra, cut)
 
 
 def _cut_off(
     problem: RotatedProblem, box: CheckedBox, lin: Array, off: Array, constants: Array, mid: Array, extra: Array, cut: float
 ) -> None:
-    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; lin is off by ``off``, and ``extra`` are squares that vanish."""
+    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; ``off`` is the error bound of lin, and ``extra`` are squares
+    with value 0 at the ends.
+    """
     lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
     d = problem.squares
     a, b = (d + extra) * (1.0 - 4.0 * _EPS), lin + 2.0 * d * mid
     off = off + off_by(4, np.abs(lin) + 2.0 * d * np.abs(mid))
-    most = extra * np.maximum(lo * lo, hi * hi)
+    largest = extra * np.maximum(lo * lo, hi * hi)
     with np.errstate(divide="ignore", invalid="ignore"):
         c = np.clip(np.where(a > 0.0, -0.5 * b / a, np.where(b > 0.0, lo, hi)), lo, hi)
     steep = 2.0 * a * c + b
     unsure = off + off_by(4, 2.0 * a * np.abs(c) + np.abs(b))
     rises, falls = steep - unsure, -steep - unsure
-    lost = np.maximum(np.maximum(-rises, 0.0) * (hi - c), np.maximum(-falls, 0.0) * (c - lo))
+    decrease = np.maximum(np.maximum(-rises, 0.0) * (hi - c), np.maximum(-falls, 0.0) * (c - lo))
     terms = np.concatenate([
-        constants, d * mid * mid, lin * mid, a * c * c, b * c, -most, -lost, -off * (np.abs(c) + np.abs(mid)),
+        constants, d * mid * mid, lin * mid, a * c * c, b * c, -largest, -decrease, -off * (np.abs(c) + np.abs(mid)),
     ])  # fmt: skip
-    found = float(terms.sum() - off_by(terms.size + 8, np.abs(terms).sum()))
-    if not np.isfinite(found):
+    bound = float(terms.sum() - off_by(terms.size + 8, np.abs(terms).sum()))
+    if not np.isfinite(bound):
         return
-    box.bound = max(box.bound, found)
-    left = max(float(round_up(cut - found)), 0.0)
+    box.bound = max(box.bound, bound)
+    slack = max(float(round_up(cut - bound)), 0.0)
     for side, slope in ((1.0, rises), (-1.0, falls)):
         up = np.maximum(slope, 0.0) * _BELOW
         with np.errstate(all="ignore"):
-            below = up + np.sqrt(up * up + 4.0 * a * _BELOW * left)
-            far = 2.0 * left / below * _ABOVE
+            below = up + np.sqrt(up * up + 4.0 * a * _BELOW * slack)
+            far = 2.0 * slack / below * _ABOVE
         far = np.where(np.isnan(far), np.where(up > 0.0, 0.0, np.inf), far)
-        far = np.where(np.isfinite(below), far, np.inf)  # what overflows says nothing, and not that x stays where it is
+        far = np.where(np.isfinite(below), far, np.inf)  # an overflow proves nothing, not even that x stays in place
         if side > 0.0:
             box.hi = np.minimum(box.hi, round_up(round_up(c + far) + mid))
         else:

@@ -1,4 +1,4 @@
-"""The problem that a proof log of `margin-bb` is about, and whether it is the user's."""
+"""The problem of a proof log of `margin-bb`, and its comparison with the user's."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class LoggedMarginProblem(MarginProblem):
-    """A `MarginProblem` as a log states it, or as a model has it."""
+    """A `MarginProblem` that a log or a model states."""
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedMarginProblem:
-        """Return the problem that a log's header states.
+        """Return the problem of a log's header.
 
         Raises
         ------
@@ -45,17 +45,17 @@ class LoggedMarginProblem(MarginProblem):
 
     @classmethod
     def of_problem(cls, view: MarginProblem) -> LoggedMarginProblem:
-        """The same problem."""
-        return cls(**{part.name: getattr(view, part.name) for part in fields(MarginProblem)})
+        """Return the same problem."""
+        return cls(**{item.name: getattr(view, item.name) for item in fields(MarginProblem)})
 
     @classmethod
     def of_model(cls, model: Model) -> LoggedMarginProblem:
-        """The user's own.
+        """Return the user's own problem.
 
         Raises
         ------
         InputError
-            The model is no problem of margins.
+            The model is no margin problem.
         """
         view = model.view(MarginProblem)
         if view is None:
@@ -64,41 +64,41 @@ class LoggedMarginProblem(MarginProblem):
 
     @property
     def parts(self) -> dict[str, tuple[Array, ...]]:
-        """Every field as arrays of numbers."""
-        plain = [part.name for part in fields(self) if part.name not in ("loss", "budgets")]
-        found: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
+        """Return every field as arrays of numbers."""
+        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets")]
+        arrays: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
         loss = self.loss
         again = loss.again if loss.tail > 0.0 else -np.inf
-        found["loss"] = (loss.margins, loss.below, loss.at, np.array([loss.tail, again]))
-        found["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
-        return found
+        arrays["loss"] = (loss.margins, loss.below, loss.at, np.array([loss.tail, again]))
+        arrays["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
+        return arrays
 
     def difference(self, other: LoggedMarginProblem) -> str | None:
-        """In what two problems differ, in words; None where they are the same."""
+        """Return the difference of two problems in words; None if they are the same."""
         if self.A.shape != other.A.shape:
             return f"{self.A.shape[0]} points of {self.A.shape[1]} coefficients against {other.A.shape[0]} of {other.A.shape[1]}"
         rows = np.flatnonzero((self.A != other.A).any(axis=1))
         if rows.size:
             return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
-        theirs = other.parts
-        for name, mine in self.parts.items():
-            pairs = zip(mine, theirs[name], strict=False)
-            if len(mine) != len(theirs[name]) or not all(np.array_equal(a, b) for a, b in pairs):
+        other_parts = other.parts
+        for name, arrays in self.parts.items():
+            pairs = zip(arrays, other_parts[name], strict=False)
+            if len(arrays) != len(other_parts[name]) or not all(np.array_equal(a, b) for a, b in pairs):
                 return _WORDS[name]
         return None
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the shapes and the numbers."""
-        found = hashlib.sha256()
+        """Return the SHA-256 of the shapes and the numbers."""
+        sha256 = hashlib.sha256()
         for name, arrays in self.parts.items():
-            found.update(f"{name} {[array.shape for array in arrays]}".encode())
+            sha256.update(f"{name} {[array.shape for array in arrays]}".encode())
             for array in arrays:
-                found.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
-        return found.hexdigest()
+                sha256.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
+        return sha256.hexdigest()
 
     def value(self, w: list[float], combination: list[float]) -> float:
-        """The objective of w, not less than it is; infinite where w is not feasible (`exact_value`)."""
+        """Return the objective of w, not less than it is; infinite if w is not feasible (`exact_value`)."""
         return exact_value(self, w, combination)
 
     def __str__(self) -> str:
@@ -108,9 +108,9 @@ class LoggedMarginProblem(MarginProblem):
             "rows": len(self.rows), "whole": int(self.whole.sum()), "priced": int((self.price > 0.0).sum()),
             "kept": int(self.kept.sum()), "budgets": len(self.budgets),
         }  # fmt: skip
-        found = "".join(f", {count} {name}" for name, count in sets.items() if count)
+        restrictions = "".join(f", {count} {name}" for name, count in sets.items() if count)
         if self.most < self.counted.sum():
-            found += f", at most {self.most} of {int(self.counted.sum())}"
+            restrictions += f", at most {self.most} of {int(self.counted.sum())}"
         tail = f", again from margin {self.loss.again:g}" if self.loss.tail > 0.0 else ""
         loss = f"loss of {self.loss.margins.size} corners{tail}"
-        return f"n = {n}, p = {p}{norm}{found}, {loss}, data {self.digest[:16]}"
+        return f"n = {n}, p = {p}{norm}{restrictions}, {loss}, data {self.digest[:16]}"

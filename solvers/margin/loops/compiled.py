@@ -1,4 +1,4 @@
-"""Compilation of this folder's loops, which meet infinities. They call those of the 0-1 loss's boxes."""
+"""Compilation of the loops of this folder, with infinities allowed. They call loops of the 0-1 loss's boxes."""
 
 from __future__ import annotations
 

@@ -15,19 +15,20 @@ from .values import objective
 
 __all__ = ["descend", "rounded"]
 
-#: Turns of the procedure, solutions of each turn's problem while p moves, and what squares may spend there of the objective.
+#: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares
+#: may cost there.
 _TURNS, _SOLUTIONS, _SPEND = 50, 8, 1e-9
-#: A jump is a slope so steep in these, in units of what the loss does not exceed. What counts as being at a corner.
+#: Slope that stands for a jump, in units of the loss's height; distance that counts as being at a corner.
 _STEEP, _NEAR = 1e3, 1e-6
-#: Turns over all coefficients that are integers.
+#: Passes over all integer coefficients.
 _STEPS = 20
-#: Coefficients of this part of the largest one.
+#: Coefficients below this share of the largest one count as zero.
 _DUST = 1e-9
 
 
 @inner
 def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
-    """A convex function for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
+    """Store a convex majorant for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
     for t in range(r.sizes[kind]):
         if u >= r.corners[kind, t] - _NEAR:
@@ -58,7 +59,7 @@ def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
 
 @inner
 def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
-    """All points of a budget are demanded, but for the worst ones at w, as many as it allows."""
+    """Demand all points of a budget but the worst ones at w, as many as it allows."""
     for b in range(r.allowed.size):
         for i in range(r.begins[b], r.begins[b + 1]):
             worse = 0
@@ -70,7 +71,7 @@ def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
 
 @inner
 def _linearised(r: LoopProblem, k: LoopNode) -> float:
-    """Convex functions of all points that are not given up at w; returns the cost of the others."""
+    """Store convex majorants of all points that are not given up at w; return the cost of the others."""
     u, given_up = k.relaxation.u, 0.0
     margins(r.rows, r.point.size, k.w, u)
     _spared(r, k, u)
@@ -85,7 +86,7 @@ def _linearised(r: LoopProblem, k: LoopNode) -> float:
 
 @inner
 def _settled(r: LoopProblem, k: LoopNode) -> None:
-    """Integers at the nearest ones in the box."""
+    """Round integers to the nearest ones in the box."""
     for j in range(k.w.size):
         if r.whole[j]:
             k.w[j] = min(max(math.floor(k.w[j] + 0.5), math.ceil(k.lo[j])), math.floor(k.hi[j]))
@@ -93,7 +94,7 @@ def _settled(r: LoopProblem, k: LoopNode) -> None:
 
 @inner
 def rounded(r: LoopProblem, k: LoopNode) -> float:
-    """The objective of w with its integers rounded, and steps of one as long as one of them is better; w in place."""
+    """Return the objective of w with its integers rounded, after unit steps as long as one of them is better; w in place."""
     _settled(r, k)
     best, better = objective(r, k, math.inf), True
     for _ in range(_STEPS):
@@ -116,7 +117,7 @@ def rounded(r: LoopProblem, k: LoopNode) -> float:
 
 @inner
 def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
-    """Coefficients that are nothing beside the largest one are 0 where that is no worse."""
+    """Set coefficients that are negligible beside the largest one to 0 if the objective is no worse."""
     w, largest = k.best, 0.0
     for j in range(w.size):
         largest = max(largest, abs(w[j]))
@@ -132,20 +133,19 @@ def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
 
 @inner
 def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
-    """Give up the points beyond the loss's corners, solve for the rest, and again, as long as the objective falls.
+    """Give up the points beyond the loss's corners, solve for the others, and repeat as long as the objective falls.
 
-    From ``k.best``, and to there. The concave parts of the losses are linearised at w: each turn lowers the objective, or ends.
-    The node gives the box; the rest of it is overwritten. ``most`` stands for the objective of points that are none of the
-    problem's.
+    The descent starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
+    objective, or ends. The node gives the box; its other fields are overwritten. ``most`` is the objective of infeasible points.
     """
     w = k.best
     for j in range(w.size):
         k.w[j] = w[j]
     for i in range(r.point.size):
         k.costs[i] = r.costs[i] if i < r.points else 0.0
-    best, whole = objective(r, k, math.inf), False
+    best, is_integral = objective(r, k, math.inf), False
     for j in range(w.size):
-        whole |= r.whole[j]
+        is_integral |= r.whole[j]
     for _ in range(_TURNS):
         before = best
         for i in range(r.points):
@@ -158,7 +158,7 @@ def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, most)
             relax(r, k, sure, max(scale, 1e-300), _SPEND * scale, sharp)
-            value = rounded(r, k) if whole else objective(r, k, best)
+            value = rounded(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
             best = value

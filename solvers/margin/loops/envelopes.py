@@ -1,9 +1,9 @@
-"""The margin of every term on a box, and a convex function below its loss there.
+"""Margins of every term on a box, and a convex lower bound of its loss.
 
 The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
-constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, is a
-hinge more. Where l < r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the
-loss on both sides of r, and greater than the sum of both hulls.
+constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a
+hinge. If l < r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on
+both sides of r, and greater than the sum of both hulls.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ["classify", "hull_from"]
 
 @inner
 def _ranges(r: LoopProblem, k: LoopNode) -> None:
-    """The box's middle and reach, and the margins of all terms."""
-    A, lo, hi, mid, half, off = r.rows, k.lo, k.hi, k.mid, k.half, r.off
+    """Compute the box's middle and half widths, and the margins of all terms."""
+    A, lo, hi, mid, half, errors = r.rows, k.lo, k.hi, k.mid, k.half, r.off
     p, n = A.shape
     for j in range(p):
         mid[j] = min(max(0.5 * (lo[j] + hi[j]), lo[j]), hi[j])
         half[j] = max(hi[j] - mid[j], mid[j] - lo[j]) * (1.0 + 2.0 * EPS)
-    low, high, at = k.low, k.high, k.at
-    margins(A, n, mid, at)
+    low, high, centre = k.low, k.high, k.at
+    margins(A, n, mid, centre)
     for i in range(n):
-        low[i], high[i] = 0.0, 0.0  # the reach and the size of the terms, then the margins: loops over points are vectors
+        low[i], high[i] = 0.0, 0.0  # the half ranges and the size of the terms, then the margins: loops over points are vectors
     for j in range(p):
         reach, size = half[j], abs(mid[j])
         for i in range(n):
@@ -36,13 +36,13 @@ def _ranges(r: LoopProblem, k: LoopNode) -> None:
             high[i] += a * size
     for i in range(n):
         reach, size = low[i], high[i]
-        spare = 4.0 * (p + 4) * EPS * (size + reach + 1.0) + off[i]
-        low[i], high[i] = at[i] - reach - spare, at[i] + reach + spare
+        rounding = 4.0 * (p + 4) * EPS * (size + reach + 1.0) + errors[i]
+        low[i], high[i] = centre[i] - reach - rounding, centre[i] + reach + rounding
 
 
 @inner
 def _demand(r: LoopProblem, k: LoopNode) -> bool:
-    """Margins of points that must be kept are 1 at least, and those of a budget that is used up. False where they cannot be."""
+    """Raise margins of demanded points, and of points of a used-up budget, to 1 at least; return False if they cannot be."""
     for b in range(r.allowed.size):
         wrong = 0
         for i in range(r.begins[b], r.begins[b + 1]):
@@ -63,31 +63,31 @@ def _demand(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def hull_from(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
-    """The envelope of term i from vertices by their margins, ``k.corner`` and ``k.value``, whose values do not rise.
+    """Store the envelope of term i from vertices by their margins, ``k.corner`` and ``k.value``, whose values do not rise.
 
-    The lower hull, from the left: from each vertex to the one behind it to which the line falls the fastest.
+    The lower hull goes, from the left, from each vertex to the one behind it to which the line falls the fastest.
     """
-    x, v, pieces, at = k.corner, k.value, 0, 0
+    x, v, pieces, vertex = k.corner, k.value, 0, 0
     last = vertices - 1
     k.base[i] = v[last]
-    while at < last and v[at] > v[last]:
-        steepest, best = at, 0.0
-        for t in range(at + 1, vertices):
-            fall = v[at] - v[t]
-            slope = fall / max(x[t] - x[at], 1e-300)
+    while vertex < last and v[vertex] > v[last]:
+        steepest, best = vertex, 0.0
+        for t in range(vertex + 1, vertices):
+            fall = v[vertex] - v[t]
+            slope = fall / max(x[t] - x[vertex], 1e-300)
             if fall > 0.0 and slope >= best:
                 steepest, best = t, slope
-        if steepest == at:
+        if steepest == vertex:
             break
         if pieces > 0 and best < k.slopes[pieces - 1, i]:
             k.slopes[pieces - 1, i] -= best
-        elif pieces > 0:  # but for rounding the slopes fall from piece to piece
+        elif pieces > 0:  # the slopes fall from piece to piece, up to rounding
             best, k.slopes[pieces - 1, i] = k.slopes[pieces - 1, i], 0.0
         else:
             k.first[i] = best
         k.begins[pieces, i], k.slopes[pieces, i] = x[steepest], best
         pieces += 1
-        at = steepest
+        vertex = steepest
     for t in range(pieces):
         k.slopes[t, i] *= 1.0 - 16.0 * EPS
     k.pieces[i] = pieces
@@ -95,7 +95,7 @@ def hull_from(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
 
 @inner
 def _vertices(r: LoopProblem, k: LoopNode, kind: int, least: float, most: float) -> int:
-    """The bounded part at ``least``, at the corners up to ``most`` and there; returns how many."""
+    """Store the bounded part at ``least``, at the corners up to ``most`` and there; return the number of vertices."""
     k.corner[0], k.value[0] = least, bounded(r, kind, least)
     count = 1
     for t in range(r.sizes[kind]):
@@ -111,7 +111,8 @@ def _vertices(r: LoopProblem, k: LoopNode, kind: int, least: float, most: float)
 
 @inner
 def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> bool:
-    """The loss itself where it is a hinge from ``begins`` to ``most``: between two corners, or about a last one without a jump.
+    """Store the loss itself if it is a hinge from ``begins`` to ``most``: between two corners, or about a last one without a
+    jump.
 
     Its corner is one of the loss, not an end of the box: hinges are smoothed about their corners.
     """
@@ -132,40 +133,40 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: 
 
 @inner
 def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> None:
-    """The envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``most`` or the last corner."""
+    """Store the envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``most`` or the last corner."""
     last = r.corners[kind, r.sizes[kind] - 1]
-    ends, value = (last, 0.0) if most >= last else (most, bounded(r, kind, most))
-    slope = (bounded(r, kind, begins) - value) / max(ends - begins, 1e-300)
+    end, value = (last, 0.0) if most >= last else (most, bounded(r, kind, most))
+    slope = (bounded(r, kind, begins) - value) / max(end - begins, 1e-300)
     k.first[i], k.base[i], k.pieces[i] = slope, value, 1
-    k.begins[0, i], k.slopes[0, i] = ends, slope * (1.0 - 16.0 * EPS)
+    k.begins[0, i], k.slopes[0, i] = end, slope * (1.0 - 16.0 * EPS)
 
 
 @inner
 def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
-    """The envelope of a term whose bounded part is not constant on the box."""
-    least, most = k.low[i], k.high[i]
-    begins = max(least, r.again[kind])
-    plain = begins < most and _piece(r, k, i, kind, begins, most)
-    if not plain and r.chords[kind] and begins < most:
-        _chord(r, k, i, kind, begins, most)
+    """Store the envelope of a term whose bounded part is not constant on the box."""
+    lower, upper = k.low[i], k.high[i]
+    begins = max(lower, r.again[kind])
+    plain = begins < upper and _piece(r, k, i, kind, begins, upper)
+    if not plain and r.chords[kind] and begins < upper:
+        _chord(r, k, i, kind, begins, upper)
         plain = True
-    if plain and (begins == least or k.first[i] <= r.tail[kind]):
+    if plain and (begins == lower or k.first[i] <= r.tail[kind]):
         k.base[i] -= 16.0 * EPS * r.height[kind]
         return
-    hull_from(r, k, i, _vertices(r, k, kind, min(begins, most), most))
-    if begins > least and not k.first[i] <= r.tail[kind]:
-        hull_from(r, k, i, _vertices(r, k, kind, least, most))
-        k.first[i] = 0.0  # the tail is a hinge of its own
+    hull_from(r, k, i, _vertices(r, k, kind, min(begins, upper), upper))
+    if begins > lower and not k.first[i] <= r.tail[kind]:
+        hull_from(r, k, i, _vertices(r, k, kind, lower, upper))
+        k.first[i] = 0.0  # the tail is a separate hinge
     k.base[i] -= 16.0 * EPS * r.height[kind]
 
 
 @inner
 def classify(r: LoopProblem, k: LoopNode) -> bool:
-    """Margins and envelopes of all terms; False where no point of the box is one of the problem's."""
+    """Compute margins and envelopes of all terms; return False if no point of the box is feasible."""
     _ranges(r, k)
     if r.restricted and not _demand(r, k):
         return False
-    costs, left, low, high, undecided, base, first, pieces = (
+    costs, unpaid, low, high, undecided, base, first, pieces = (
         k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces
     )  # fmt: skip
     kinds = COUNTED + 1
@@ -174,7 +175,7 @@ def classify(r: LoopProblem, k: LoopNode) -> bool:
         for i in range(r.point.size):
             if r.kind[i] != kind:
                 continue
-            left[i], first[i], base[i], pieces[i] = costs[i], 0.0, 0.0, 0
+            unpaid[i], first[i], base[i], pieces[i] = costs[i], 0.0, 0.0, 0
             undecided[i] = low[i] < end and high[i] >= start and costs[i] > 0.0 and height > 0.0
             if undecided[i]:
                 _envelope(r, k, i, kind)

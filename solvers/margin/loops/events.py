@@ -1,10 +1,11 @@
-"""The events of the search that a proof log needs, as numbers in one array that `solvers.margin.proof` reads.
+"""Events of the search for a proof log, as numbers in one array that `solvers.margin.proof` reads; without a log the array is
+empty.
 
-0, number, parent, side                              a node that is worked on
+0, number, parent, side                              the current node
 1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges as `hinges` numbers them, with multipliers that are not 0;
 (hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; p is the point of the polar
 2, coordinate, at                                    the node's split
-3, cut                                               the round found a better point: less is of interest from here on
+3, cut                                               the round found a better point, which is the new cutoff
 4, coordinate                                        the node is split by whether this coefficient is 0
 """
 
@@ -19,7 +20,7 @@ __all__ = ["most_of_a_node", "note_cut", "note_node", "note_round", "note_split"
 
 
 def most_of_a_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
-    """Numbers that a node writes at most."""
+    """Return the most numbers that a node writes."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
 
@@ -31,7 +32,7 @@ def _put(tree: Tree, number: Any) -> None:
 
 @inner
 def note_node(tree: Tree, node: int, number: int) -> None:
-    """A node begins."""
+    """Record a new node."""
     if tree.log.size:
         for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
             _put(tree, value)
@@ -39,7 +40,7 @@ def note_node(tree: Tree, node: int, number: int) -> None:
 
 @inner
 def note_cut(tree: Tree, cut: float) -> None:
-    """There is a better point."""
+    """Record a better point."""
     if tree.log.size:
         _put(tree, 3)
         _put(tree, cut)
@@ -47,7 +48,7 @@ def note_cut(tree: Tree, cut: float) -> None:
 
 @inner
 def note_split(tree: Tree, j: int, at: float) -> None:
-    """It is split."""
+    """Record a split of the node."""
     if tree.log.size:
         _put(tree, 2)
         _put(tree, j)
@@ -56,7 +57,7 @@ def note_split(tree: Tree, j: int, at: float) -> None:
 
 @inner
 def note_support(tree: Tree, j: int) -> None:
-    """It is split by whether a coefficient is 0."""
+    """Record a split by whether a coefficient is 0."""
     if tree.log.size:
         _put(tree, 4)
         _put(tree, j)
@@ -64,7 +65,7 @@ def note_support(tree: Tree, j: int) -> None:
 
 @inner
 def note_round(k: LoopNode, tree: Tree, spend: float, relaxed: bool, priced: bool) -> None:
-    """Pairs of a round, and the multipliers of its relaxation if that came to be solved."""
+    """Record the pairs of a round, and the multipliers of its relaxation if it was solved."""
     if not tree.log.size:
         return
     R, rows = k.relaxation, 0

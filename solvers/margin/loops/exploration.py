@@ -1,4 +1,4 @@
-"""The tree: nodes by their bounds, the least first."""
+"""The search tree: nodes by their bounds, the least first."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .values import objective
 
 __all__ = ["DESCEND", "DONE", "EXPLORE", "FULL", "JUDGE", "PAUSED", "ROUNDS", "work"]
 
-#: What `work` is asked to do.
+#: Tasks of `work`.
 EXPLORE, DESCEND, JUDGE = 0, 1, 2
-#: What it ends with where it explores: no open nodes, no room, its nodes are used up, or half of the log.
+#: Results of an exploration: no open nodes, no capacity, or all its nodes (or half of the log) used up.
 DONE, FULL, PAUSED = 0, 1, 2
-#: Times that a node is relaxed and shrunk. Parts of the cut and of what is missing that squares may spend of its bound.
+#: Most rounds of relaxing and shrinking a node. Shares of the cutoff and of the gap that squares may cost its bound.
 ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
-#: A width or a gap that falls by less than this part is not worth another round, nor are squares that spend less of the gap.
+#: A width or a gap that falls by less than this share is not worth another round, nor are squares that cost less of the gap.
 _WORTH, _ENOUGH = 0.02, 0.3
-#: A coordinate is split so far from its middle to the relaxation's solution.
+#: Share of the way from the middle of a coordinate to the relaxation's solution at which it is split.
 _ASIDE = 0.2
 
 
 @inner
 def _splits(k: LoopNode, j: int) -> bool:
-    """Return whether there are numbers enough between the ends of w_j."""
+    """Return whether enough floating-point numbers lie between the ends of w_j."""
     return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
 
 
 @inner
 def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
-    """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
+    """Return the coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
 
-    Where all their losses range less than what the bound is missing, boxes of thinner margins would not help: the one along which
-    the norm's two points differ most.
+    If all their losses together range less than the gap of the bound, thinner boxes do not help: the choice is the coordinate
+    along which the norm's two points differ most.
     """
-    best, most, widest, ranges = 0, 0.0, 0, 0.0
+    best, largest_range, widest, ranges = 0, 0.0, 0, 0.0
     A, costs, undecided, low, high = r.rows, k.costs, k.undecided, k.low, k.high
     for i in range(costs.size):
         if undecided[i]:
@@ -55,16 +55,16 @@ def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
             for i in range(costs.size):
                 if undecided[i]:
                     largest = max(largest, abs(A[j, i]))
-        if largest * (k.hi[j] - k.lo[j]) > most and _splits(k, j):
-            best, most = j, largest * (k.hi[j] - k.lo[j])
+        if largest * (k.hi[j] - k.lo[j]) > largest_range and _splits(k, j):
+            best, largest_range = j, largest * (k.hi[j] - k.lo[j])
         if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:
             widest = j
-    return best if most > 0.0 else widest
+    return best if largest_range > 0.0 else widest
 
 
 @inner
 def _support(r: LoopProblem, k: LoopNode) -> int:
-    """The coefficient of which it is to be decided whether it is 0: the largest one at w; -1 where there is none."""
+    """Return the undecided coefficient to split by whether it is 0: the largest one at w; -1 if there is none."""
     best = -1
     for j in range(k.w.size):
         matters = r.sparse and (r.price[j] > 0.0 or r.counted[j])
@@ -76,7 +76,7 @@ def _support(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _push(tree: Tree, node: int) -> None:
-    """A binary heap's push, least key first."""
+    """Push a node onto the binary heap, least key first."""
     heap, keys, k = tree.heap, tree.keys, tree.count[0]
     while k > 0:
         parent = (k - 1) // 2
@@ -90,7 +90,7 @@ def _push(tree: Tree, node: int) -> None:
 
 @inner
 def _pop(tree: Tree) -> int:
-    """Its pop; the node's place is free again."""
+    """Pop the node with the least key; its place is free again."""
     heap, keys, k, size = tree.heap, tree.keys, 0, tree.count[0] - 1
     first, last = heap[0], heap[size]
     while True:
@@ -112,62 +112,64 @@ def _pop(tree: Tree) -> int:
 
 @inner
 def _certain(r: LoopProblem, k: LoopNode, priced: bool) -> float:
-    """Return a proved cost of the box's points, rounded down: decided losses, pairs and prices, less what budgets' prices
-    allow.
+    """Return the certain cost of the box's points, rounded down: decided losses, pairs and prices, less the budgets'
+    allowances.
     """
-    sure, taken, paid = 0.0, 0.0, 0.0
+    fixed_cost, allowance, paid = 0.0, 0.0, 0.0
     for i in range(r.point.size):
         if not k.undecided[i]:
-            sure += k.costs[i] * k.base[i]
+            fixed_cost += k.costs[i] * k.base[i]
     if priced:
         for b in range(r.allowed.size):
             if r.begins[b + 1] > r.begins[b]:
-                taken += r.costs[r.begins[b]] * r.allowed[b]
+                allowance += r.costs[r.begins[b]] * r.allowed[b]
     if r.sparse:
         for j in range(k.w.size):
             paid += r.price[j] if k.marks[j] > 0.0 or k.lo[j] > 0.0 or k.hi[j] < 0.0 else 0.0
-    sure = (sure + pair_up(r, k) + paid) * (1.0 - 8.0 * EPS * (r.point.size + 8))
-    return sure - taken * (1.0 + 8.0 * EPS)
+    fixed_cost = (fixed_cost + pair_up(r, k) + paid) * (1.0 - 8.0 * EPS * (r.point.size + 8))
+    return fixed_cost - allowance * (1.0 + 8.0 * EPS)
 
 
 @inner
 def _improved(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
-    """Return whether the relaxation's solution, its integers rounded, is better than what is known: it goes into the tree."""
-    state, found = tree.state, tree.found
+    """Make the relaxation's solution, its integers rounded, the incumbent if it is better; return whether it is."""
+    state, incumbent = tree.state, tree.found
     value = rounded(r, k) if r.restricted else objective(r, k, state[0])
     better = value < state[0]
     if better:
         state[0], state[3] = value, 1.0
-        for j in range(found.size):
-            found[j] = k.w[j]
+        for j in range(incumbent.size):
+            incumbent[j] = k.w[j]
     return better
 
 
 @inner
 def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
-    """The node's bound, its box shrunk as long as that helps; better points go into the tree. Infinite where it is empty."""
-    state, found, budgets, idle, cut = tree.state, tree.found, r.allowed.size > 0, 0, math.inf
+    """Return the node's bound, its box shrunk as long as that helps; store better points. The bound of an empty box is
+    infinite.
+    """
+    state, incumbent, budgets, idle, cut = tree.state, tree.found, r.allowed.size > 0, 0, math.inf
     for turn in range(ROUNDS):
         cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
         if r.restricted and not propagate(r, k):
             return math.inf
-        for j in range(found.size):
+        for j in range(incumbent.size):
             k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
         for i in range(r.point.size):
             k.costs[i] = r.costs[i] if i < r.points or priced else 0.0
         if not classify(r, k):
             return math.inf
-        sure = _certain(r, k, priced)
-        if sure >= cut:
-            note_round(k, tree, 0.0, sure < cut, priced)
-            return sure
-        spend = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, sure)))
-        here = relax(r, k, sure, cut, spend, spend < 0.0)
-        note_round(k, tree, spend, here > -math.inf, priced)
-        if here == -math.inf:
+        fixed_cost = _certain(r, k, priced)
+        if fixed_cost >= cut:
+            note_round(k, tree, 0.0, fixed_cost < cut, priced)
+            return fixed_cost
+        perturbation = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, fixed_cost)))
+        relaxation_bound = relax(r, k, fixed_cost, cut, perturbation, perturbation < 0.0)
+        note_round(k, tree, perturbation, relaxation_bound > -math.inf, priced)
+        if relaxation_bound == -math.inf:
             break
-        gain = here - bound
-        bound = max(bound, here)
+        gain = relaxation_bound - bound
+        bound = max(bound, relaxation_bound)
         if bound >= cut:
             break
         if turn == 0 and _improved(r, k, tree):
@@ -176,7 +178,7 @@ def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
         shrunk = shrink(k, cut)
         if shrunk > 1.0:
             return cut
-        little = shrunk < _WORTH and gain < _WORTH * (cut - bound) and spend < _ENOUGH * (cut - bound)
+        little = shrunk < _WORTH and gain < _WORTH * (cut - bound) and perturbation < _ENOUGH * (cut - bound)
         idle = idle + 1 if little else 0
         if idle > budgets:  # with budgets, a round with their prices and one without
             break
@@ -187,21 +189,21 @@ def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
 
 @inner
 def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
-    """Two children of the node in hand; False where its box cannot be split."""
+    """Create two children of the current node; return False if its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
-    j, at = _support(r, k), 0.0
+    j, split = _support(r, k), 0.0
     support = j >= 0
     if not support:
         j = _coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
         if not _splits(k, j):
             return False
-        at = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
+        split = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
         if r.whole[j]:
-            at = min(max(math.floor(at), lo[j]), hi[j] - 1.0) + 0.5
+            split = min(max(math.floor(split), lo[j]), hi[j] - 1.0) + 0.5
     if support:
         note_support(tree, j)
     else:
-        note_split(tree, j, at)
+        note_split(tree, j, split)
     for side in range(2):
         child: Any = heap[count[0]]
         for t in range(p):
@@ -212,7 +214,7 @@ def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
         elif support:
             boxes[child, 3, j] = 1.0
         else:
-            boxes[child, 1 - side, j] = at
+            boxes[child, 1 - side, j] = split
         tree.keys[child] = bound
         tree.origin[child, 0], tree.origin[child, 1] = count[1], side
         _push(tree, child)
@@ -221,8 +223,8 @@ def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
 
 @inner
 def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
-    """Work on up to ``nodes`` nodes, least bound first; ``k`` is room for one."""
-    boxes, keys, count, state, found = tree.boxes, tree.keys, tree.count, tree.state, tree.found
+    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``k``."""
+    boxes, keys, count, state, incumbent = tree.boxes, tree.keys, tree.count, tree.state, tree.found
     for _ in range(nodes):
         if count[0] == 0:
             return DONE
@@ -235,13 +237,13 @@ def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
             continue
         count[1] += 1
         note_node(tree, node, count[1])
-        for j in range(found.size):
+        for j in range(incumbent.size):
             k.lo[j], k.hi[j], k.polar[j], k.marks[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j], boxes[node, 3, j]
-            k.w[j] = found[j]
+            k.w[j] = incumbent[j]
         for i in range(r.points):
             k.demanded[i] = r.kept[i]
         bound, is_open = keys[node], True
-        for _ in range(2 if r.restricted else 1):  # narrowing may leave a box that cannot be split, and that was not bounded
+        for _ in range(2 if r.restricted else 1):  # propagation may leave a box that cannot be split, and that was not bounded
             bound = max(bound, _bounded(r, k, bound, tree))
             is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or propagate(r, k))
             if not is_open or _parted(r, k, tree, bound):
@@ -254,7 +256,7 @@ def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
 
 @entry
 def work(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, most: float) -> float:
-    """One door to all loops, so that they are compiled once: up to so many nodes, a descent from ``k.best``, or its objective."""
+    """Run one of the tasks, in one compiled function: up to so many nodes, a descent from ``k.best``, or its objective."""
     if task == EXPLORE:
         return float(_explored(r, k, tree, nodes))
     if task == DESCEND:

@@ -15,13 +15,13 @@ from .records import LoopNode, LoopProblem
 
 __all__ = ["into_polar", "steepest", "vertex_of_box"]
 
-#: Exchanges of one call, a multiplier and a pivot that count as 0.
+#: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
 
 
 @inner
 def _products(r: LoopProblem, p: FloatArray, u: Any) -> None:
-    """u_j = x_j'p."""
+    """Compute u_j = x_j'p."""
     atoms = r.atoms  # read through the record at every step the loops would not be vectors
     x = p[0]
     for a in range(u.size):
@@ -34,7 +34,7 @@ def _products(r: LoopProblem, p: FloatArray, u: Any) -> None:
 
 @inner
 def into_polar(r: LoopProblem, k: LoopNode, p: FloatArray) -> None:
-    """p, scaled down until |x_j'p| ≤ 1 for all atoms of the problem as it was before its coordinates were turned."""
+    """Scale p down until |x_j'p| ≤ 1 for all atoms of the problem in its coordinates before rotation."""
     u, errors, size, largest = k.products, r.atom_errors, 0.0, 1.0
     for j in range(p.size):
         size += abs(p[j])
@@ -47,7 +47,7 @@ def into_polar(r: LoopProblem, k: LoopNode, p: FloatArray) -> None:
 
 @inner
 def _inverse(r: LoopProblem, k: LoopNode) -> bool:
-    """Gauss-Jordan of the atoms of the basis; False where they are dependent but for rounding."""
+    """Invert the atoms of the basis by Gauss-Jordan; return False if they are dependent up to rounding."""
     M, L, q = k.inverse, k.factors, k.basis.size
     for i in range(q):
         for j in range(q):
@@ -78,22 +78,22 @@ def _inverse(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def _leaving(r: LoopProblem, k: LoopNode, w: FloatArray) -> int:
-    """The basic atom with the least multiplier, w = Σ λ_b ±x_b; -1 where none is negative."""
-    q, worst, least, size = k.basis.size, -1, 0.0, 0.0
+    """Return the basic atom with the least multiplier, w = Σ λ_b ±x_b; -1 if none is negative."""
+    q, worst, least_multiplier, size = k.basis.size, -1, 0.0, 0.0
     for i in range(q):
         multiplier = 0.0
         for j in range(q):
             multiplier += k.inverse[j, i] * w[r.held[j]]
         multiplier *= k.signs[i]
         size += abs(multiplier)
-        if multiplier < least:
-            worst, least = i, multiplier
-    return worst if least < -_ZERO * size else -1
+        if multiplier < least_multiplier:
+            worst, least_multiplier = i, multiplier
+    return worst if least_multiplier < -_ZERO * size else -1
 
 
 @inner
 def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
-    """Leave the i-th basic atom's side along an edge, up to the first atom in the way."""
+    """Leave the i-th basic atom's face along an edge, up to the first blocking atom."""
     q, p, u, along = k.basis.size, k.steep, k.products, k.along
     for j in range(p.size):
         k.edge[j] = 0.0
@@ -108,7 +108,7 @@ def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
         u[a] += step * along[a]
     for j in range(p.size):
         p[j] += step * k.edge[j]
-    if entering == k.basis[i]:  # its other side
+    if entering == k.basis[i]:  # its opposite face
         k.signs[i] = -k.signs[i]
         return
     for b in range(q):
@@ -125,7 +125,9 @@ def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
 
 @inner
 def vertex_of_box(r: LoopProblem, k: LoopNode) -> int:
-    """A vertex of a parallelepiped, p, and the edges D_t from it along which p'w may grow in the node's box; returns how many."""
+    """Set p to a vertex of a parallelepiped, and the edges D_t from it along which p'w may grow in the node's box; return their
+    number.
+    """
     moves = 0
     for j in range(k.w.size):
         k.polar[j] = 0.0
@@ -144,7 +146,7 @@ def vertex_of_box(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
-    """The vertex of the polar that is steepest, by the simplex method; of a parallelepiped, side by side."""
+    """Find the vertex of the polar that is steepest, by the simplex method; of a parallelepiped, face by face."""
     p, q = k.steep, k.basis.size
     for j in range(p.size):
         p[j] = 0.0
@@ -173,7 +175,7 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
 
 @inner
 def steepest(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
-    """max p'w, not above the norm of w; the p is in ``k.steep``."""
+    """Return max p'w, not above the norm of w; the p is in ``k.steep``."""
     value = 0.0
     if k.basis.size > 0:
         _vertex(r, k, w)

@@ -1,8 +1,8 @@
-"""Pairs of terms that a box does not let off together.
+"""Pairs of terms whose losses cannot both be zero on a box.
 
-Where m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least min over x + y ≤ S (`values.paid`). A matching
-pays that from both terms' costs; what is left of these stays in the relaxation. Pairs that pay the whole height are matched
-first, then cheaper ones, each where it pays more than both envelopes at w.
+If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least min over x + y ≤ S (`values.paid`). A matching pays
+that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs that pay the whole height are matched
+first, then cheaper ones, each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .values import paid
 
 __all__ = ["LEVELS", "pair_up"]
 
-#: Parts of the height that pairs of one matching pay at least. By how much less than a pair's distance would pay the guess is:
-#: where both envelopes are exact a pair brings nothing, and its distance is of single precision.
+#: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
+#: are exact a pair gains nothing, and its distance is of single precision.
 LEVELS, _GUESS = (0.999999, 0.5, 0.2), 1.0 - 1e-6
 
 
 @inner
 def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
-    """Return the number of undecided terms on each side; their places are in ``k.sides``."""
+    """Return the number of undecided terms on each side; their indices are in ``k.sides``."""
     rows = columns = 0
     for i in range(r.point.size):
         if not k.undecided[i]:
@@ -44,24 +44,24 @@ def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
 
 @inner
 def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
-    """``k.pays``: for each two how far the sum of their margins stays below that of the last corners, rounding taken off.
+    """Compute ``k.pays``: for each two terms the distance of the sum of their margins below the last corners, less rounding.
 
-    Single precision: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
+    Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
     twice that is allowed.
     """
-    A, half, mid, at, P, above, spare = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.most, k.relaxation.err
-    M, sums, off = P.scaled, P.sums, r.off
+    A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.most, k.relaxation.err
+    M, sums, errors = P.scaled, P.sums, r.off
     (p, n), words = A.shape, (columns.size + 63) >> 6
     for i in range(n):
-        above[i] = at[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
+        above[i] = centre[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
     for i in range(n):
-        spare[i] = 2.0 * SINGLE * (p + 6) * abs(above[i]) + off[i]
+        rounding[i] = 2.0 * SINGLE * (p + 6) * abs(above[i]) + errors[i]
     for j in range(p):
         wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * SINGLE * (p + 6) * half[j]
         for i in range(n):
-            spare[i] += abs(A[j, i]) * wide
+            rounding[i] += abs(A[j, i]) * wide
     for i in range(n):
-        above[i] += spare[i]
+        above[i] += rounding[i]
     for t in range(words << 6):
         sums[t] = above[columns[t]] if t < columns.size else np.inf
         for j in range(p):
@@ -86,7 +86,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
 
 @inner
 def _kinds(r: LoopProblem, k: LoopNode, columns: Any) -> None:
-    """``k.masks``: bits of the columns of each loss."""
+    """Set ``k.masks``: bits of the columns of each loss."""
     for kind in range(COUNTED + 1):
         for q in range((columns.size + 63) >> 6):
             bits = np.uint64(0)
@@ -97,38 +97,38 @@ def _kinds(r: LoopProblem, k: LoopNode, columns: Any) -> None:
 
 @inner
 def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level: Any) -> None:
-    """Bits of ``k.pairs.adjacent``: pairs that pay at least that much, and more than the envelopes of both at w.
+    """Set the bits of ``k.pairs.adjacent``: pairs that pay at least ``level``, and more than the envelopes of both at w.
 
-    What a pair pays is guessed here, by a line up to the height; it is computed for the pairs that are matched.
+    A line up to the height estimates the payment of a pair; the matched pairs are computed exactly.
     """
     P, share, words = k.pairs, k.relaxation.env, (columns.size + 63) >> 6
     envs, adjacent = P.envs, P.adjacent
     for t in range(words << 6):
         envs[t] = share[columns[t]] if t < columns.size else np.inf
     for s in range(rows.size):
-        if not k.left[rows[s]] > 0.0:  # paid by earlier levels: nobody reads its bits
+        if not k.left[rows[s]] > 0.0:  # paid by earlier levels: its bits are not read
             continue
-        own, pays, kind = np.float32(share[rows[s]]), k.pays[s], r.kind[rows[s]]
+        own_share, pays, kind = np.float32(share[rows[s]]), k.pays[s], r.kind[rows[s]]
         for q in range(words):
             adjacent[s, q] = 0
         for other in range(COUNTED + 1):
             if r.points == r.point.size and other > 0:
                 break
-            most, whole = min(r.height[kind], r.height[other]), r.whole_pay[kind, other]
-            rate = np.float32(_GUESS * most / max(whole, 1e-30 * most))
-            need, top = np.float32(r.need[level, kind, other]), np.float32(most)
+            height, whole_distance = min(r.height[kind], r.height[other]), r.whole_pay[kind, other]
+            rate = np.float32(_GUESS * height / max(whole_distance, 1e-30 * height))
+            need, top = np.float32(r.need[level, kind, other]), np.float32(height)
             for q in range(words):
-                far, others, bits = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64], np.uint64(0)
+                distances, shares, bits = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64], np.uint64(0)
                 for t in range(64):
-                    pay = min(far[t] * rate, top)
-                    bits |= np.uint64((far[t] >= need) & (pay > own + others[t])) << np.uint64(t)
+                    pay = min(distances[t] * rate, top)
+                    bits |= np.uint64((distances[t] >= need) & (pay > own_share + shares[t])) << np.uint64(t)
                 adjacent[s, q] |= bits & k.masks[other, q]
 
 
 @inner
 def pair_up(r: LoopProblem, k: LoopNode) -> float:
-    """Return a lower bound of the cost of pairs; ``k.left`` holds the terms' remaining costs."""
-    u, share, left = k.relaxation.u, k.relaxation.env, k.left
+    """Return the least cost of pairs; ``k.left`` is the remaining part of the terms' costs."""
+    u, share, unpaid = k.relaxation.u, k.relaxation.env, k.left
     n_rows, n_columns = _sides(r, k)
     k.counts[0] = 0
     if n_rows == 0 or n_columns == 0:
@@ -145,17 +145,17 @@ def pair_up(r: LoopProblem, k: LoopNode) -> float:
     total = 0.0
     for level in range(len(LEVELS)):
         _pairs_that_pay(r, k, rows, columns, level)
-        match(k.pairs, rows, columns, left)
+        match(k.pairs, rows, columns, unpaid)
         for s in range(n_rows):
             if k.pairs.column_of[s] < 0:
                 continue
             i, j = rows[s], columns[k.pairs.column_of[s]]
-            price, pays = min(left[i], left[j]), paid(r, r.kind[i], r.kind[j], np.float64(k.pays[s, k.pairs.column_of[s]]))
-            if pays <= share[i] + share[j]:  # the guess was too high
+            price, pays = min(unpaid[i], unpaid[j]), paid(r, r.kind[i], r.kind[j], np.float64(k.pays[s, k.pairs.column_of[s]]))
+            if pays <= share[i] + share[j]:  # the estimate was too high
                 continue
             total += price * pays
             k.paired[0, k.counts[0]], k.paired[1, k.counts[0]], k.paired[2, k.counts[0]] = level, i, j
             k.counts[0] += 1
             for t in (i, j):
-                left[t] = 0.0 if left[t] == price else (left[t] - price) * (1.0 - 4.0 * EPS)
+                unpaid[t] = 0.0 if unpaid[t] == price else (unpaid[t] - price) * (1.0 - 4.0 * EPS)
     return total

@@ -1,4 +1,4 @@
-"""The reduction of a box by integers, numbers of coefficients, rows and kept points."""
+"""Propagation of integers, numbers of coefficients, rows and demanded points over a box."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .records import LoopNode, LoopProblem
 
 __all__ = ["propagate"]
 
-#: Times that all rows are gone through. What ends move less than they could, by their size: the checker rounds otherwise.
+#: Passes over all rows. Share of an end's size by which ends move less than they could: the checker rounds otherwise.
 _PASSES, _PAD = 2, 1e-11
 
 
 @inner
 def _supports(r: LoopProblem, k: LoopNode) -> bool:
-    """Coefficients that are not 0 are counted; the others are 0 where there are as many as may be. False where more."""
+    """Count the coefficients that are not 0, and fix the others at 0 if the limit is reached; return False if it is exceeded."""
     lo, hi, used = k.lo, k.hi, 0
     for j in range(lo.size):
         used += r.counted[j] and (k.marks[j] > 0.0 or lo[j] > 0.0 or hi[j] < 0.0)
@@ -41,14 +41,14 @@ def _integers(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def _row(k: LoopNode, least: float, off: float) -> bool:
-    """The ends that a'w ≥ least - off moves, a in ``k.edge``."""
-    lo, hi, coefficients, most, size = k.lo, k.hi, k.edge, 0.0, abs(least) + off
+    """Tighten the ends by a'w ≥ least - off, a in ``k.edge``."""
+    lo, hi, coefficients, maximum, size = k.lo, k.hi, k.edge, 0.0, abs(least) + off
     for j in range(lo.size):
         a = coefficients[j]
         if a != 0.0:
-            most += a * (hi[j] if a > 0.0 else lo[j])
+            maximum += a * (hi[j] if a > 0.0 else lo[j])
             size += abs(a) * max(abs(lo[j]), abs(hi[j]))
-    slack = most - least + off + (_PAD + 4.0 * (lo.size + 4) * EPS) * size
+    slack = maximum - least + off + (_PAD + 4.0 * (lo.size + 4) * EPS) * size
     if slack < 0.0:
         return False
     for j in range(lo.size):
@@ -62,7 +62,7 @@ def _row(k: LoopNode, least: float, off: float) -> bool:
 
 @inner
 def propagate(r: LoopProblem, k: LoopNode) -> bool:
-    """The box, without what no w of the problem is in; False where that is all of it. Points ``k.demanded`` are kept."""
+    """Tighten the box to a part that holds every feasible w; return False if it is empty. Points ``k.demanded`` are demanded."""
     for _ in range(_PASSES):
         if not _supports(r, k) or not _integers(r, k):
             return False

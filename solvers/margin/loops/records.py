@@ -1,4 +1,4 @@
-"""The records of `margin-bb`'s loops: the problem, the tree, and the current node."""
+"""Data of the loops of `margin-bb`: the problem, the tree, and the current node."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ COUNTED = 1
 
 @by_reference
 class LoopProblem(NamedTuple):
-    """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), and what restricts w.
+    """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), and the restrictions of w.
 
     Terms 0..n-1 are the points, then one for each point of each budget: the same row, a price θ_b, and the loss 1{m < 1}.
     """
 
     rows: Any  #: (p, N) a_i of the terms, by column
-    off: Any  #: (N,) what a_i'w may be off by, in coordinates that were turned
+    off: Any  #: (N,) error bound of a_i'w, in rotated coordinates
     costs: Any  #: (N,) c_i; θ_b of a budget's terms
-    point: Any  #: (N,) the point that a term is of
+    point: Any  #: (N,) the point of a term
     kind: Any  #: (N,) its loss: 0, or `COUNTED`
-    corners: Any  #: (2, K) of both losses: where they turn, from the left; from below and at the corner
+    corners: Any  #: (2, K) of both losses: corners, from the left; values from below and at the corner
     below: Any
     at: Any
-    sizes: Any  #: (2,) how many corners
-    height: Any  #: (2,) what a loss does not exceed but for its tail
-    tail: Any  #: (2,) slope of the tail, and where it begins
+    sizes: Any  #: (2,) number of corners
+    height: Any  #: (2,) least upper bound of a loss without its tail
+    tail: Any  #: (2,) slope of the tail, and its beginning
     again: Any
     chords: Any  #: (2,) whether no corner of a loss is below a chord of its bounded part
     jumps: Any  #: (2,) whether a loss jumps, and its greatest slope elsewhere
     steep: Any
-    need: Any  #: (levels, 2, 2) how far two margins must stay below the last corners for a pair to pay a level's share
+    need: Any  #: (levels, 2, 2) distance of two margins below the last corners from which a pair pays a level's share
     whole_pay: Any  #: (2, 2) and the whole height
     curvature: Any  #: (p,) d_j
-    atoms: Any  #: (p, k) x_j, by column; none without a norm
-    atom_errors: Any  #: (k,) what |x_j'p|/||p||_1 may be off
-    held: Any  #: coordinates of which the norm knows; then atoms with signs, a basis of them, at a vertex of the polar
+    atoms: Any  #: (p, k) x_j, by column; empty without a norm
+    atom_errors: Any  #: (k,) error bound of |x_j'p|/||p||_1
+    held: Any  #: coordinates in the norm; then atoms with signs, a basis of them, at a vertex of the polar
     basis: Any
     signs: Any
-    sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; none where there are more atoms
-    positive: Any  #: (N,) a guess of which rows point opposite ways: pairs are looked for across it
+    sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; empty if there are more atoms
+    positive: Any  #: (N,) an estimate of which rows point opposite ways: pairs are searched across it
     whole: Any  #: (p,) coefficients that are integers
     price: Any  #: (p,) π_j
     counted: Any  #: (p,) coefficients of which at most ``most`` are not 0
@@ -55,7 +55,7 @@ class LoopProblem(NamedTuple):
     points: int  #: n
     most: int
     sparse: bool  #: whether it matters which coefficients are 0
-    restricted: bool  #: whether anything narrows boxes or makes points infeasible
+    restricted: bool  #: whether any restriction tightens boxes or makes points infeasible
 
 
 @by_reference
@@ -64,56 +64,54 @@ class Tree(NamedTuple):
 
     boxes: Any  #: (room, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
     keys: Any  #: (room,) bounds of the nodes' parents
-    heap: Any  #: (room,) open nodes, the least bound first, and behind them the free places
+    heap: Any  #: (room,) open nodes, the least bound first, followed by the free places
     count: Any  #: (3,) open nodes; nodes so far; numbers in the log
-    state: (
-        Any  #: (4,) the objective to beat, the part of it that may be left, the least bound of leaves, 1 where a point is known
-    )
+    state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     found: Any  #: (p,) the incumbent
     origin: Any  #: (room, 2) the number of a node's parent, and the side
-    log: Any  #: events (`.events`); no room where there is no log
+    log: Any  #: events (`.events`); empty without a log
 
 
 @by_reference
 class LoopNode(NamedTuple):
-    """A node: its box, what that says of the points, and room for its relaxation and pairs."""
+    """A node: its box, the resulting data of the points, and workspace for its relaxation and pairs."""
 
     lo: Any  #: (p,)
     hi: Any
-    marks: Any  #: (p,) 1 where a coefficient is not 0 by a split
-    mid: Any  #: (p,) a point of the box, and how far it reaches from there
+    marks: Any  #: (p,) 1 if a coefficient is not 0 by a split
+    mid: Any  #: (p,) a point of the box, and the distance from it to the ends
     half: Any
     scale: Any  #: (p,) coordinates of the relaxation are scale_j (w_j - mid_j)/half_j, from -scale_j to scale_j
     bottom: Any
-    w: Any  #: (p,) where the relaxation starts, and its solution
-    best: Any  #: (p,) where a descent begins, and ends
+    w: Any  #: (p,) start of the relaxation, and its solution
+    best: Any  #: (p,) start and end of a descent
     polar: Any  #: (p,) a point of the polar that remembers earlier ones; the steepest one
     steep: Any
     moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
     low: Any  #: (N,) least and greatest margin, and the one at ``mid``
     high: Any
     at: Any
-    demanded: Any  #: (n,) points that must be kept here
+    demanded: Any  #: (n,) demanded points here
     undecided: Any  #: (N,) the bounded part of its loss is not constant on the box
     costs: Any  #: (N,) of this round
-    left: Any  #: (N,) what the pairs leave of them
-    base: Any  #: (N,) the envelope: a constant, and hinges of such slopes that begin there, at most so many
+    left: Any  #: (N,) remaining costs after the pairs
+    base: Any  #: (N,) the envelope: a constant, then slopes, begins and number of its hinges
     slopes: Any  #: (K + 1, N)
     begins: Any  #: (K + 1, N)
     pieces: Any  #: (N,)
     first: Any  #: (N,) the slope at the left end
-    corner: Any  #: (K + 2,) room for the vertices of an envelope
+    corner: Any  #: (K + 2,) workspace for the vertices of an envelope
     value: Any
-    sides: Any  #: (2, N) the terms that pairs are made of
-    pays: Any  #: (side, side) how far the sum of two margins stays below the last corners, single precision
+    sides: Any  #: (2, N) the candidate terms for pairs
+    pays: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
     masks: Any  #: (2, words) bits of the columns of each loss
     paired: Any  #: (3, pairs) level, term and term of each pair that pays
-    hinges: Any  #: (rows,) whose hinge a row of the relaxation is (`.hinges`)
-    spread: Any  #: (rows,) what its argument ranges over
+    hinges: Any  #: (rows,) source of a row of the relaxation (`.hinges`)
+    spread: Any  #: (rows,) range of its argument
     counts: Any  #: (2,) pairs; hinges
     basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs
     signs: Any
-    inverse: Any  #: (q, q) of the atoms of the basis; room for it
+    inverse: Any  #: (q, q) inverse of the basis's atoms; workspace
     factors: Any
     pivots: Any  #: (q,)
     edge: Any  #: (p,) a direction, and (k,) its products and the vertex's with the atoms

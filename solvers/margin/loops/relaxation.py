@@ -1,16 +1,15 @@
-"""The convex problem of a node, its dual bound, and the part of the box that is left.
+"""The convex relaxation of a node, its dual bound, and the box that the bound leaves.
 
-With what pairs leave of the costs, a node is at least
+With the remaining costs after pairs, a node costs at least
 
     const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges, `hinges`),   lo ≤ w ≤ hi.
 
-In place of the maximum stands p'w + Σ_t (D_t'w)_+ for a point p of the polar and moves D_t that do not leave it: hinges
-too, whose multipliers move p. Where the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges:
-this is the norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two, which remembers).
+The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and moves D_t that do not leave it: hinges too, whose
+multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the
+norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two points).
 
-A square that vanishes at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes it strongly
-convex, so that Newton's method solves its smoothed form (`zero_one.kernels.boxes.newton`) and its dual values say which part of
-the box is left.
+A square that vanishes at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes the relaxation
+strongly convex. Newton's method solves its smoothed form (`zero_one.kernels.boxes.newton`), and the dual values bound the box.
 """
 
 from __future__ import annotations
@@ -27,19 +26,18 @@ from .records import LoopNode, LoopProblem
 
 __all__ = ["relax", "shrink"]
 
-#: The smoothing of the hinges that it begins with and ends at, where the bound or the point counts, in margins or parts of what
-#: these range over.
+#: First and last smoothing of the hinges, for the bound or for the point, in margins or shares of their range.
 _SMOOTH, _SMOOTHEST, _SHARPEST = 0.3, 1e-7, 1e-10
-#: Newton's decrement at which it stops, by the cut and the smoothing.
+#: Newton's decrement at the end, as a share of the cut and the smoothing.
 _STOP = 1e-7
-#: By how much less than it might an end is moved, by its distance from the least of the bound: a checker rounds otherwise, its
-#: boxes must not be wider than those of the search, and what one is wider grows from round to round.
+#: Share of an end's distance from the bound's minimiser by which the end moves less than it could. The checker rounds otherwise,
+#: and its boxes must not be wider than those of the search: a difference in width grows from round to round.
 _BEHIND = 1e-7
 
 
 @inner
 def _moves(r: LoopProblem, k: LoopNode) -> int:
-    """Put p into the polar, and say by which moves it may become steeper somewhere in the box; returns how many."""
+    """Scale p into the polar, and store the moves by which it may become steeper somewhere in the box; return their number."""
     if r.sides.shape[0] > 0:
         return vertex_of_box(r, k)
     into_polar(r, k, k.polar)
@@ -52,18 +50,18 @@ def _moves(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _move(k: LoopNode, count: Any, t: int) -> None:
-    """The row of a move: (D_t'w)_+."""
-    R, at, size, p = k.relaxation, 0.0, 0.0, k.w.size
+    """Add the row of a move: (D_t'w)_+."""
+    R, centre, size, p = k.relaxation, 0.0, 0.0, k.w.size
     for j in range(p):
-        at += k.moves[t, j] * k.mid[j]
+        centre += k.moves[t, j] * k.mid[j]
         size += abs(k.moves[t, j] * k.mid[j])
         R.rows[j, count] = -k.moves[t, j] * k.half[j] / k.scale[j]
-    R.b[count], R.cap[count], k.spread[count] = at - 4.0 * (p + 4) * EPS * size, 1.0, 1.0
+    R.b[count], R.cap[count], k.spread[count] = centre - 4.0 * (p + 4) * EPS * size, 1.0, 1.0
 
 
 @inner
 def _square(r: LoopProblem, k: LoopNode, spend: float) -> float:
-    """Scales and linear part of the squares and of p'w; returns their constant, rounded down."""
+    """Store scales and linear part of the squares and of p'w; return their constant, rounded down."""
     R, p, constant, size = k.relaxation, k.w.size, 0.0, spend
     for j in range(p):
         d, mid, half = r.curvature[j], k.mid[j], k.half[j]
@@ -79,9 +77,9 @@ def _square(r: LoopProblem, k: LoopNode, spend: float) -> float:
 
 @inner
 def relax(r: LoopProblem, k: LoopNode, sure: float, cut: float, spend: float, sharp: bool) -> float:
-    """A proved lower bound of the node, of which ``sure`` is certain already; w and p move to the relaxation's solution.
+    """Return a proved lower bound of the node, including the certain cost ``sure``; move w and p to the relaxation's solution.
 
-    The smoothing falls as long as the smoothed problem leaves open whether the bound reaches the cut; to its end if ``sharp``.
+    The smoothing falls until the smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
@@ -99,51 +97,55 @@ def relax(r: LoopProblem, k: LoopNode, sure: float, cut: float, spend: float, sh
     for i in range(r.point.size):
         span = max(span, k.high[i] - k.low[i])
     span = min(span, 1.0)
-    sharpest = sharp and (r.restricted or r.jumps[0])  # where what is short of a corner costs all of it
-    width, least = _SMOOTH * span, (_SHARPEST if sharpest else _SMOOTHEST) * span
+    sharpest = sharp and (r.restricted or r.jumps[0])  # short margins at a corner may cost the whole height
+    width, least_width = _SMOOTH * span, (_SHARPEST if sharpest else _SMOOTHEST) * span
     while True:
         for t in range(rows):
             R.h[t] = R.cap[t] / (width * k.spread[t])
-        found, _ = newton(R, rows, const, k.bottom, k.scale, x, cut, _STOP * width * abs(cut))
-        found -= rounding(R, rows, const)
+        bound, _ = newton(R, rows, const, k.bottom, k.scale, x, cut, _STOP * width * abs(cut))
+        bound -= rounding(R, rows, const)
         slack = 0.0
         for t in range(rows):
             slack += (R.cap[t] - R.alpha[t]) * max(R.b[t] - R.u[t], 0.0)
-        if not found > -math.inf:  # costs so large that sums overflow: nothing is said, and a comparison with NaN ends no loop
+        if (
+            not bound > -math.inf
+        ):  # sums of very large costs overflow: the bound is void, and a comparison with NaN would not end the loop
             for j in range(p):
                 k.w[j], k.polar[j] = k.mid[j], 0.0
             return -math.inf
-        if found >= cut or (found + slack < cut and not sharp) or not width >= least:
+        if bound >= cut or (bound + slack < cut and not sharp) or not width >= least_width:
             break
         width *= 0.1
     for j in range(p):
         k.w[j] = min(max(k.mid[j] + k.half[j] * x[j] / k.scale[j], k.lo[j]), k.hi[j])
         for t in range(moves):
             k.polar[j] += min(R.alpha[hinges + t], 1.0) * k.moves[t, j]
-    R.saved[0, 0] = found
-    return found
+    R.saved[0, 0] = bound
+    return bound
 
 
 @inner
 def shrink(k: LoopNode, cut: float) -> float:
-    """Cut off what the last relaxation proves no better than the cut; the greatest part of a width that fell, or 2 for all."""
+    """Cut off the part that the last relaxation proves no better than the cut; return the largest relative reduction of a width,
+    or 2 for all.
+    """
     R, p = k.relaxation, k.w.size
     lo, hi = R.saved[1], R.saved[2]
-    spare = 1e-15
+    slack = 1e-15
     for j in range(p):
         lo[j], hi[j] = k.bottom[j], k.scale[j]
-        spare += R.ds[j]
-    if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, max(cut - R.saved[0, 0], 0.0), spare):
+        slack += R.ds[j]
+    if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, max(cut - R.saved[0, 0], 0.0), slack):
         return 2.0
-    most = 0.0
+    reduction = 0.0
     for j in range(p):
-        near, far = (lo[j] - _BEHIND * (R.c[j] - lo[j])) / k.scale[j], (hi[j] + _BEHIND * (hi[j] - R.c[j])) / k.scale[j]
+        lower, upper = (lo[j] - _BEHIND * (R.c[j] - lo[j])) / k.scale[j], (hi[j] + _BEHIND * (hi[j] - R.c[j])) / k.scale[j]
         if k.half[j] == 0.0:
             continue
-        most = max(most, 1.0 - 0.5 * (far - near))
+        reduction = max(reduction, 1.0 - 0.5 * (upper - lower))
         rounding_off = 8.0 * EPS * (abs(k.mid[j]) + k.half[j])
-        k.lo[j] = max(k.lo[j], k.mid[j] + k.half[j] * near - rounding_off)
-        k.hi[j] = min(k.hi[j], k.mid[j] + k.half[j] * far + rounding_off)
+        k.lo[j] = max(k.lo[j], k.mid[j] + k.half[j] * lower - rounding_off)
+        k.hi[j] = min(k.hi[j], k.mid[j] + k.half[j] * upper + rounding_off)
         if k.lo[j] > k.hi[j]:
             return 2.0
-    return most
+    return reduction

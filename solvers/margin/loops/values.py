@@ -1,4 +1,4 @@
-"""Losses at a margin, what a pair of points pays at least, and the objective of a point."""
+"""Losses at a margin, the least cost of a pair of points, and the objective of a point."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .records import LoopNode, LoopProblem
 
 __all__ = ["bounded", "loss", "objective", "paid"]
 
-#: A margin or a row that is so little short of what it must be, relative to its terms, counts as met.
+#: A margin or a row counts as met if its violation, relative to its terms, is at most this.
 _SHORT = 1e-9
 
 
 @inner
 def bounded(r: LoopProblem, kind: Any, m: float) -> float:
-    """The bounded part of a loss, the lesser value at a jump."""
+    """Return the bounded part of a loss, the lesser value at a jump."""
     last, corners = r.sizes[kind] - 1, r.corners
     if m < corners[kind, 0]:
         return float(r.below[kind, 0])
@@ -34,7 +34,7 @@ def bounded(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def loss(r: LoopProblem, kind: Any, m: float) -> float:
-    """ρ(m); a margin that is short of a jump by its rounding counts as there."""
+    """Return ρ(m); a margin that is short of a jump by its rounding counts as at the jump."""
     tail = r.tail[kind] * (r.again[kind] - m) if m < r.again[kind] else 0.0
     if r.jumps[kind]:
         for k in range(r.sizes[kind]):
@@ -46,27 +46,27 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def paid(r: LoopProblem, one: Any, other: Any, apart: float) -> float:
-    """Return a lower bound of two points' cost: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the
-    last corners.
+    """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the last
+    corners.
 
-    As no loss rises, x + y is as large as may be; the minimum is at a corner of one of them, or one margin is far out and the
+    As no loss rises, x + y is as large as possible; the minimum is at a corner of one of them, or one margin is far out and the
     other costs its height.
     """
     last, end = r.corners[one, r.sizes[one] - 1], r.corners[other, r.sizes[other] - 1]
-    least = min(r.height[one], r.height[other])
-    spare = 8.0 * EPS * (abs(last) + abs(end) + abs(apart))
+    minimum = min(r.height[one], r.height[other])
+    rounding = 8.0 * EPS * (abs(last) + abs(end) + abs(apart))
     for turn in range(2):
         a, b = (one, other) if turn == 0 else (other, one)
         for k in range(r.sizes[a]):
             y = (last - r.corners[a, k]) + (end - apart)
-            y += spare + 8.0 * EPS * abs(r.corners[a, k])
-            least = min(least, r.at[a, k] + bounded(r, b, y))
-    return max(least * (1.0 - 16.0 * EPS), 0.0)
+            y += rounding + 8.0 * EPS * abs(r.corners[a, k])
+            minimum = min(minimum, r.at[a, k] + bounded(r, b, y))
+    return max(minimum * (1.0 - 16.0 * EPS), 0.0)
 
 
 @inner
 def _feasible(r: LoopProblem, k: LoopNode) -> bool:
-    """Return whether the node's w, whose margins are in ``relaxation.u``, is one of the problem's, but for rounding."""
+    """Return whether the node's w, whose margins are in ``relaxation.u``, is feasible up to rounding."""
     w, u, used = k.w, k.relaxation.u, 0
     for j in range(w.size):
         used += r.counted[j] and w[j] != 0.0
@@ -95,7 +95,7 @@ def _feasible(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
-    """The objective at the node's w, or a part that is above ``limit`` already; infinite where w is none of the problem's."""
+    """Return the objective at the node's w, or a part that is above ``limit`` already; infinite if w is infeasible."""
     w, u = k.w, k.relaxation.u
     margins(r.rows, r.point.size, w, u)
     if r.restricted and not _feasible(r, k):
@@ -106,7 +106,7 @@ def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
         if w[j] != 0.0:
             total += r.price[j]
     end, costs = r.corners[0, r.sizes[0] - 1], r.costs
-    end -= 16.0 * EPS * (1.0 + abs(end))  # what a margin may be short by its own rounding
+    end -= 16.0 * EPS * (1.0 + abs(end))  # the shortage of a margin by its own rounding
     for i in range(r.points):
         if u[i] < end and costs[i] > 0.0:
             total += costs[i] * loss(r, 0, u[i])

@@ -1,4 +1,4 @@
-"""The problem as the loops read it, and room for their nodes."""
+"""The problem as the loops read it, and workspaces for their nodes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .records import COUNTED, LoopNode, LoopProblem
 
 __all__ = ["node_for", "problem_of"]
 
-#: The whole of a height, but for rounding.
+#: The whole height, up to rounding.
 _ALL = 1.0 - 1e-12
 
 
 def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
-    """The problem as the loops read it, copied: for an array that cannot be written to they would be compiled once more.
+    """Return a copy of the problem as the loops read it: read-only arrays would compile the loops again.
 
     Parameters
     ----------
     at : MarginProblem
     off : ndarray (n,), optional
-        What a_i'w may be off by.
+        Error bounds of a_i'w.
     """
     n, p = at.A.shape
     point = np.concatenate([np.arange(n), *(budget.points for budget in at.budgets)]).astype(np.int64)
@@ -35,12 +35,12 @@ def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
     theta = np.full(point.size - n, at.loss.height * float(np.median(positive)) if positive.size else 1.0)
     basis, signs = _vertex(at.atoms)
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(at.atoms, axis=1)
-    needed = _distances_needed((at.loss, Corners.count(1.0)), (*LEVELS, _ALL))
+    distances = _distances_needed((at.loss, Corners.count(1.0)), (*LEVELS, _ALL))
     counted = at.counted & (at.most < at.counted.sum())
     return LoopProblem(
         rows=np.array(at.A[point].T, order="C"), off=np.zeros(point.size) if off is None else np.array(off[point]),
         costs=np.concatenate([at.costs, theta]), point=point, kind=np.where(np.arange(point.size) < n, 0, COUNTED),
-        **_losses(at.loss), need=needed[:-1], whole_pay=needed[-1], curvature=np.array(at.curvature),
+        **_losses(at.loss), need=distances[:-1], whole_pay=distances[-1], curvature=np.array(at.curvature),
         atoms=np.array(at.atoms.T, order="C"), atom_errors=errors, held=np.flatnonzero(at.atoms.any(axis=0)), basis=basis,
         signs=signs, sides=_sides(at.atoms, errors), positive=_ahead(at.A)[point], whole=np.array(at.whole),
         price=np.array(at.price), counted=counted, limits=np.array(at.rows, order="C"), least=np.array(at.least),
@@ -51,57 +51,59 @@ def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
 
 
 def _losses(loss: Corners) -> dict[str, Any]:
-    """Both losses side by side: that of the points, and 1{m < 1}."""
-    both = (loss, Corners.count(1.0))
-    room = max(one.margins.size for one in both)
+    """Return both losses side by side: that of the points, and 1{m < 1}."""
+    losses = (loss, Corners.count(1.0))
+    room = max(one.margins.size for one in losses)
     table = {name: np.zeros((2, room)) for name in ("margins", "below", "at")}
-    for kind, one in enumerate(both):
+    for kind, one in enumerate(losses):
         for name, values in table.items():
             values[kind, : one.margins.size] = getattr(one, name)
     return {
         "corners": table["margins"], "below": table["below"], "at": table["at"],
-        "sizes": np.array([one.margins.size for one in both]), "height": np.array([one.height for one in both]),
-        "tail": np.array([one.tail for one in both]),
-        "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in both]),
-        "jumps": np.array([bool((one.below > one.at).any()) for one in both]),
-        "steep": np.array([one.steepest for one in both]),
-        "again": np.array([one.again if one.tail > 0.0 else -np.inf for one in both]),
+        "sizes": np.array([one.margins.size for one in losses]), "height": np.array([one.height for one in losses]),
+        "tail": np.array([one.tail for one in losses]),
+        "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in losses]),
+        "jumps": np.array([bool((one.below > one.at).any()) for one in losses]),
+        "steep": np.array([one.steepest for one in losses]),
+        "again": np.array([one.again if one.tail > 0.0 else -np.inf for one in losses]),
     }  # fmt: skip
 
 
 def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]) -> FloatArray:
-    """Return distances at which two margins pay these shares of the lesser height; any number is valid.
+    """Return the distances of two margins from which they pay these shares of the lesser height; any number is valid.
 
-    What they pay is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
+    The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
     """
     need = np.zeros((len(shares), 2, 2))
     for a, one in enumerate(losses):
         for b, other in enumerate(losses):
-            last, most = one.margins[-1] + other.margins[-1], min(one.height, other.height)
-            corners = np.unique(last - np.add.outer(one.margins, other.margins))
-            apart = np.sort(np.concatenate([corners, corners + 1e-12 * (1.0 + np.abs(corners))]))
-            pays = np.maximum.accumulate(_least_of_two(one, other, apart))
+            last_corners, height = one.margins[-1] + other.margins[-1], min(one.height, other.height)
+            corners = np.unique(last_corners - np.add.outer(one.margins, other.margins))
+            distances = np.sort(np.concatenate([corners, corners + 1e-12 * (1.0 + np.abs(corners))]))
+            pays = np.maximum.accumulate(_least_of_two(one, other, distances))
             for level, share in enumerate(shares):
-                t = min(int(np.searchsorted(pays, share * most)), pays.size - 1)
+                t = min(int(np.searchsorted(pays, share * height)), pays.size - 1)
                 low, high = max(t - 1, 0), t
                 rise = pays[high] - pays[low]
-                part = (share * most - pays[low]) / rise if rise > 0.0 else 1.0
-                need[level, a, b] = apart[low] + min(max(part, 0.0), 1.0) * (apart[high] - apart[low])
+                fraction = (share * height - pays[low]) / rise if rise > 0.0 else 1.0
+                need[level, a, b] = distances[low] + min(max(fraction, 0.0), 1.0) * (distances[high] - distances[low])
     return need
 
 
 def _least_of_two(one: Corners, other: Corners, apart: FloatArray) -> FloatArray:
-    """Return `values.paid` at each of these distances, but for rounding."""
+    """Return the values of `values.paid` at each of these distances, up to rounding."""
     total = one.margins[-1] + other.margins[-1] - apart
-    least = np.full(apart.size, min(one.height, other.height))
+    minimum = np.full(apart.size, min(one.height, other.height))
     for a, b in ((one, other), (other, one)):
         for corner, value in zip(a.margins, a.at, strict=True):
-            least = np.minimum(least, value + b.values(total - corner) - b.beyond(total - corner))
-    return least
+            minimum = np.minimum(minimum, value + b.values(total - corner) - b.beyond(total - corner))
+    return minimum
 
 
 def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
-    """A basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}: from 0 along directions that keep what was met at 1."""
+    """Return a basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}, by steps from 0 along directions that keep met atoms at
+    1.
+    """
     held = atoms[:, atoms.any(axis=0)]
     q = held.shape[1]
     p, basis, signs = np.zeros(q), np.zeros(q, dtype=np.int64), np.zeros(q)
@@ -109,9 +111,9 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
         direction = np.linalg.svd(held[basis[:k]])[2][k]
         along = held @ direction
         along[basis[:k]] = 0.0
-        far = np.abs(along) > 1e-9 * np.abs(along).max()
+        is_large = np.abs(along) > 1e-9 * np.abs(along).max()
         steps = np.full(len(held), np.inf)
-        steps[far] = (1.0 - np.sign(along[far]) * (held[far] @ p)) / np.abs(along[far])
+        steps[is_large] = (1.0 - np.sign(along[is_large]) * (held[is_large] @ p)) / np.abs(along[is_large])
         basis[k] = entering = int(steps.argmin())
         signs[k] = np.sign(along[entering])
         p += steps[entering] * direction
@@ -119,7 +121,9 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
-    """Half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them leaves it."""
+    """Return half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them
+    leaves it.
+    """
     held = atoms.any(axis=0)
     sides = np.zeros((len(atoms), atoms.shape[1]))
     if len(atoms) != held.sum() or np.linalg.matrix_rank(atoms) < len(atoms):
@@ -130,13 +134,13 @@ def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
 
 
 def _ahead(A: FloatArray) -> BoolArray:
-    """Rows where an intercept's column is positive; without one, those on one side of the longest axis."""
+    """Return rows with a positive intercept's column; without an intercept, those on one side of the longest axis."""
     labels = constant_column(A)
     return np.asarray((A @ np.linalg.svd(A, full_matrices=False)[2][0] if labels is None else labels) > 0.0)
 
 
 def node_for(r: LoopProblem) -> LoopNode:
-    """Room for nodes of the problem."""
+    """Allocate a node of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
     rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1)
