@@ -48,21 +48,21 @@ _STATUS = {
 _SET_UP = 1e-6
 
 #: Accepted relative gap, in multiples of the native tolerance, which is a hundredth of the requested one.
-_ENOUGH = 10.0
+_ACCEPTED_GAP = 10.0
 #: The least gap relative to the objective's terms, and the least residual, that a second solve requests.
 _GAP, _FEASIBLE = 1e-13, 1e-12
 
 #: Violation of a cone or of the dual equations, relative to the data, from which the objective is solved again in another scale.
-_FAULT = 1e-6
+_MAX_VIOLATION = 1e-6
 #: The other scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
 _SCALE = 1e5
 #: The setting of the factorisation, and its value without threads.
-_FACTORISATION, _SINGLE = "direct_solve_method", "qdldl"
+_FACTORISATION, _SINGLE_THREADED = "direct_solve_method", "qdldl"
 
-_TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
+_SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
 
-def _locked(form: StandardForm) -> float:
+def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up and of one factorisation."""
     P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
     return _SET_UP * (P + form.rows_matrix()[0].nnz)
@@ -81,7 +81,7 @@ class Clarabel(Backend):
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="what it sets up, and one factorisation",
-        uninterruptible_seconds=_locked,
+        uninterruptible_seconds=_uninterruptible_seconds,
         threads_of="clarabel",
         reference="Goulart, Chen: Clarabel, 2024",
     )
@@ -90,7 +90,7 @@ class Clarabel(Backend):
         """Return whether the user chose a factorisation with a thread pool. The default QDLDL has no pool and is safe
         in forks.
         """
-        return options.native.get(_FACTORISATION, _SINGLE) != _SINGLE
+        return options.native.get(_FACTORISATION, _SINGLE_THREADED) != _SINGLE_THREADED
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with a native tolerance two orders below the requested gap."""
@@ -136,7 +136,9 @@ class Clarabel(Backend):
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:
-            solution = run_with_timeout(lambda: self._best(solver, recorder, flag, form, options, begin, rescale), options, begin)
+            solution = run_with_timeout(
+                lambda: self._solve_in_best_scale(solver, recorder, flag, form, options, begin, rescale), options, begin
+            )
         solved = time.perf_counter()
         native_status, iterations = solution.status, solution.iterations
         status = _STATUS.get(native_status, Status.FAILED)
@@ -158,10 +160,10 @@ class Clarabel(Backend):
             trace=trace,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, _TAKEN),
+            details=not_taken(options, _SUPPORTED_OPTIONS),
         )
 
-    def _best(
+    def _solve_in_best_scale(
         self,
         solver: Any,
         recorder: Recorder,
@@ -174,7 +176,7 @@ class Clarabel(Backend):
         """Return the solution. If it violates cones or dual equations of a linear objective, solve in another scale and return
         the better one.
         """
-        first = _Solution.of(*_refined(solver, recorder, flag, form.r, options, begin))
+        first = _Solution.of(*_solve_to_relative_gap(solver, recorder, flag, form.r, options, begin))
         seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
         stopped = (
             recorder.stopped
@@ -184,17 +186,24 @@ class Clarabel(Backend):
         )
         has_tolerance = any(name.startswith("tol_") for name in options.native)
         solved = first.status in ("Solved", "AlmostSolved")
-        if not rescale or stopped or has_tolerance or not solved or form.quadratic is not None or first.fault(form) <= _FAULT:
+        if (
+            not rescale
+            or stopped
+            or has_tolerance
+            or not solved
+            or form.quadratic is not None
+            or first.largest_violation(form) <= _MAX_VIOLATION
+        ):
             return first
         scaled = self._build(form.replace(q=_SCALE * form.q), replace(options, time_limit=seconds_left))
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
-        better = second.status in ("Solved", "AlmostSolved") and second.fault(form) < first.fault(form)
+        better = second.status in ("Solved", "AlmostSolved") and second.largest_violation(form) < first.largest_violation(form)
         return second if better else replace(first, iterations=second.iterations)
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
         settings = clarabel.DefaultSettings()
-        check_native("clarabel", options.native, _known(clarabel.DefaultSettings))
+        check_native("clarabel", options.native, _setting_names(clarabel.DefaultSettings))
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
         settings.tol_gap_rel = settings.tol_feas = tol
@@ -207,7 +216,7 @@ class Clarabel(Backend):
         if options.threads is not None:
             settings.max_threads = options.threads
         if forked_with("clarabel"):
-            settings.direct_solve_method = _SINGLE
+            settings.direct_solve_method = _SINGLE_THREADED
         set_natives("clarabel", options.native, functools.partial(setattr, settings))
         return settings
 
@@ -228,7 +237,7 @@ class _Solution:
         x, z = np.asarray(native.x), np.asarray(native.z) / scale
         return cls(str(native.status), x, z, float(native.obj_val) / scale, float(native.obj_val_dual) / scale, iterations)
 
-    def fault(self, form: StandardForm) -> float:
+    def largest_violation(self, form: StandardForm) -> float:
         """Return the largest violation of a cone by F x + g or by z, or of F'z = q, relative to the sizes of g and q."""
         if not (np.isfinite(self.x).all() and np.isfinite(self.z).all()):
             return np.inf
@@ -243,7 +252,7 @@ class _Solution:
         return max(primal, dual / max(1.0, float(np.abs(form.q).max(initial=0.0))))
 
 
-def _refined(
+def _solve_to_relative_gap(
     solver: Any, recorder: Recorder, flag: threading.Event, constant: float, options: Options, begin: float
 ) -> tuple[Any, int]:
     """Return the solution and the number of all iterations, with a gap relative to the objective.
@@ -263,7 +272,13 @@ def _refined(
         or first_iterations >= finer.max_iter
     )
     has_tolerance = any(name.startswith("tol_") for name in options.native)
-    if has_tolerance or stopped or str(first.status) != "Solved" or value == 0.0 or _apart(first) <= _ENOUGH * tol * value:
+    if (
+        has_tolerance
+        or stopped
+        or str(first.status) != "Solved"
+        or value == 0.0
+        or _absolute_gap(first) <= _ACCEPTED_GAP * tol * value
+    ):
         return first, first_iterations
     finer.tol_gap_rel = max(tol * value, _GAP * size) / max(1.0, size)
     finer.tol_gap_abs = 1e-2 * finer.tol_gap_rel
@@ -274,22 +289,24 @@ def _refined(
     solver.update(settings=finer)
     second = _solve(solver, recorder, flag, constant, first_iterations)
     solver.update(settings=before)
-    better = str(second.status) in ("Solved", "AlmostSolved") and _apart(second) < _apart(first)
+    better = str(second.status) in ("Solved", "AlmostSolved") and _absolute_gap(second) < _absolute_gap(first)
     return second if better else first, first_iterations + int(second.iterations)
 
 
-def _apart(solution: Any) -> float:
+def _absolute_gap(solution: Any) -> float:
     return abs(float(solution.obj_val) - float(solution.obj_val_dual))
 
 
-def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: float, done: int = 0, scale: float = 1.0) -> Any:
+def _solve(
+    solver: Any, recorder: Recorder, flag: threading.Event, constant: float, first_iterations: int = 0, scale: float = 1.0
+) -> Any:
     """Solve under the termination callback: each iteration adds a row; the user's callback or Ctrl-C ends the solve."""
 
     def watch(info: Any) -> bool:
         with recorder.guarded():
             primal, dual = info.cost_primal / scale + constant, info.cost_dual / scale + constant
             residual = max(info.res_primal, info.res_dual)
-            recorder.see(done + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
+            recorder.see(first_iterations + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
         return recorder.stopped or flag.is_set()
 
     solver.set_termination_callback(watch)
@@ -297,7 +314,7 @@ def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: flo
 
 
 @functools.cache
-def _known(settings: Any) -> tuple[str, ...]:
+def _setting_names(settings: Any) -> tuple[str, ...]:
     """Return the names of the settings."""
     made = settings()
     return tuple(name for name in dir(made) if not (name.startswith("_") or callable(getattr(made, name))))

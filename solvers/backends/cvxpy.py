@@ -64,7 +64,9 @@ _ITERATIONS: Mapping[str, tuple[str, ...]] = {
 }
 #: Interfaces that search to the end and report no bound: the option for the improvement that they ignore, with its default, as a
 #: share of the objective f and of 1 + |f|.
-_LEFT: Mapping[str, tuple[tuple[str, float], tuple[str, float]]] = {"GLPK_MI": (("mip_gap", 0.0), ("tol_obj", 1e-7))}
+_IGNORED_IMPROVEMENT: Mapping[str, tuple[tuple[str, float], tuple[str, float]]] = {
+    "GLPK_MI": (("mip_gap", 0.0), ("tol_obj", 1e-7))
+}
 _GLPK = frozenset(
     {"msg_lev", "meth", "pricing", "r_test", "tol_bnd", "tol_dj", "tol_piv"}
     | {"obj_ll", "obj_ul", "it_lim", "tm_lim", "out_frq", "out_dly", "presolve"}
@@ -74,7 +76,7 @@ _GLPK_MI = frozenset(
     | {"tol_int", "tol_obj", "mip_gap", "tm_lim", "out_frq", "out_dly", "presolve", "binarize"}
 )
 #: Further options, from the documentation, of interfaces that ignore unknown names.
-_FURTHER: Mapping[str, frozenset[str]] = {
+_EXTRA_NAMES: Mapping[str, frozenset[str]] = {
     "CVXOPT": frozenset({"kktsolver", "refinement"}),
     "GLPK": frozenset({"glpk"}),
     "GLPK_MI": _GLPK_MI,
@@ -86,14 +88,14 @@ INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 def known_names(name: str) -> frozenset[str]:
     """Return the option names of this interface that are listed here."""
     paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
-    return frozenset(path[0] for path in paths) | _FURTHER.get(name, frozenset())
+    return frozenset(path[0] for path in paths) | _EXTRA_NAMES.get(name, frozenset())
 
 
-def tight(name: str) -> dict[str, Any]:
+def tight_tolerances(name: str) -> dict[str, Any]:
     """Return small tolerances for this interface."""
     settings: dict[str, Any] = {}
     for path in _TOLERANCES.get(name, ()):
-        _put(settings, path, 1e-8)
+        _set_nested(settings, path, 1e-8)
     return settings
 
 
@@ -113,17 +115,17 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     tol, settings, covered = options.tolerance(default), dict[str, Any](), set()
     if mixed:
         if name in _MIP_GAP:
-            _put(settings, _MIP_GAP[name], tol)
-        if name in _LEFT:
-            settings[_LEFT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _LEFT[name][1][1])
+            _set_nested(settings, _MIP_GAP[name], tol)
+        if name in _IGNORED_IMPROVEMENT:
+            settings[_IGNORED_IMPROVEMENT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _IGNORED_IMPROVEMENT[name][1][1])
     else:
         for path in _TOLERANCES.get(name, ()):
-            _put(settings, path, max(1e-2 * tol, 1e-10))
+            _set_nested(settings, path, max(1e-2 * tol, 1e-10))
     for option, table in (("time_limit", _TIME), ("iteration_limit", _ITERATIONS)):
         value = getattr(options, option)
         if value is not None and name in table:
             in_milliseconds = option == "time_limit" and name in _MILLISECONDS
-            _put(settings, table[name], math.ceil(1e3 * min(value, 2e6)) if in_milliseconds else value)
+            _set_nested(settings, table[name], math.ceil(1e3 * min(value, 2e6)) if in_milliseconds else value)
             covered.add(option)
     for key, value in options.native.items():
         inner = settings.get(key, {})  # copied: interfaces change the mappings that they receive
@@ -136,14 +138,14 @@ def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> f
 
     GLPK cuts off points that are better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
     """
-    if name not in _LEFT:
+    if name not in _IGNORED_IMPROVEMENT:
         return None
-    (gap, gap_default), (small, small_default) = _LEFT[name]
+    (gap, gap_default), (small, small_default) = _IGNORED_IMPROVEMENT[name]
     size = abs(objective)
     return objective - float(settings.get(gap, gap_default)) * size - float(settings.get(small, small_default)) * (1.0 + size)
 
 
-def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_nested(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     for key in path[:-1]:
         settings = settings.setdefault(key, {})
     settings[path[-1]] = value
@@ -161,7 +163,7 @@ _STATUS = {
     "infeasible_or_unbounded": Status.FAILED,
     "solver_error": Status.FAILED,
 }
-_UNSURE = ("optimal_inaccurate", "user_limit", "solver_error")
+_INACCURATE = ("optimal_inaccurate", "user_limit", "solver_error")
 
 #: Modules whose libraries may wait for threads that a forked process does not have.
 _THREADS_OF = {"SCIPY": "scipy"}
@@ -190,9 +192,9 @@ class CvxpySolver(Backend):
             loaded = time.perf_counter()
             raw = chain.solve_via_data(problem, data, warm_start=False, verbose=options.verbose, solver_opts=settings)
             solved = time.perf_counter()
-            native_status = _unpacked(problem, raw, chain, inverse)
+            native_status = _unpack(problem, raw, chain, inverse)
         status = _STATUS.get(native_status, Status.FAILED)
-        if native_status in _UNSURE and options.time_limit is not None and solved - loaded >= options.time_limit:
+        if native_status in _INACCURATE and options.time_limit is not None and solved - loaded >= options.time_limit:
             status = Status.TIME_LIMIT
         values = {label: variable.value for label, variable in labelled_variables(problem).items()}
         x = _point(form, values) if native_status in ("optimal", "optimal_inaccurate", "user_limit") else None
@@ -237,7 +239,7 @@ class CvxpySolver(Backend):
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Return the keyword arguments of the interface, and the common options that they cover."""
         name = self.native_name
-        if options.native and _swallows_unknown(name):
+        if options.native and _ignores_unknown(name):
             check_native(self.info.name, options.native, known_names(name))
             for key, value in options.native.items():
                 if key in INNER and isinstance(value, Mapping):
@@ -309,11 +311,11 @@ def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[fro
 
 
 @functools.cache
-def _swallows_unknown(name: str) -> bool:
+def _ignores_unknown(name: str) -> bool:
     """Return whether an interface ignores an unknown option silently; tested on a program in one variable."""
     import cvxpy
 
-    settings = {"marginopt_has_no_such_option": 1, **tight(name)}
+    settings = {"marginopt_has_no_such_option": 1, **tight_tolerances(name)}
     x = cvxpy.Variable()
     problem = cvxpy.Problem(cvxpy.Minimize(x), [x >= 1])
     with warnings.catch_warnings():
@@ -325,7 +327,7 @@ def _swallows_unknown(name: str) -> bool:
     return True
 
 
-def _unpacked(problem: Any, raw: Any, chain: Any, inverse: Any) -> str:
+def _unpack(problem: Any, raw: Any, chain: Any, inverse: Any) -> str:
     """Put values and dual values into the problem and return CVXPY's status."""
     import cvxpy
 
@@ -351,7 +353,7 @@ def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
     return x if np.isfinite(x).all() else None
 
 
-def absent(name: str) -> str | None:
+def missing_requirement(name: str) -> str | None:
     """Return the missing requirement of ``cvxpy:NAME``, an interface that CVXPY has but does not find; None for other names."""
     try:
         from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
@@ -368,4 +370,4 @@ def absent(name: str) -> str | None:
     return None
 
 
-DISCOVER, ABSENT = discover, absent
+DISCOVER, ABSENT = discover, missing_requirement

@@ -239,7 +239,7 @@ def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: An
         elif where == codes.MIPSOL:
             incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
             recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
-        elif where == codes.MIP and recorder.due():
+        elif where == codes.MIP and time.perf_counter() >= recorder.next_row:
             open_nodes = int(ask(codes.MIP_NODLFT))
             recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node")
         elif where == codes.BARRIER:

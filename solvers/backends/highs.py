@@ -33,16 +33,16 @@ __all__ = ["SOLVERS", "Highs"]
 # HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps if its end point is not optimal.
 #
 # The method has no callback and checks no time limit during its setup. It runs in a thread, and Python checks time limit and
-# interruption beside it. Its log has a line every few iterations, and an error raised in the log callback ends the run. Before the
-# first line the call cannot be ended and is abandoned.
+# interruption beside it. Its log has a line every few iterations, and an error raised in the log callback ends the run. Before
+# the first line the call cannot be ended and is abandoned.
 
 #: Shifts of P in proximal steps, relative to its largest entry, in the order of trial; the number of steps.
 _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
 #: Residual of stationarity, relative to the largest term, that counts as zero.
-_STILL = 1e-10
+_STATIONARITY = 1e-10
 
 
-class LeftRun(CallTimeout):
+class AbandonedRun(CallTimeout):
     """The run did not stop in time; the HiGHS object must not be used any more."""
 
     def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
@@ -58,7 +58,7 @@ class LeftRun(CallTimeout):
         )
 
 
-def run_decided(highspy: Any, highs: Any) -> None:
+def run_to_decision(highspy: Any, highs: Any) -> None:
     """Run; turn presolve off if it proves only "infeasible or unbounded"."""
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
@@ -81,12 +81,12 @@ def run_quadratic(
 
     def line(event: Any) -> None:
         if finished.is_set() or stop.is_set():
-            raise LeftRun(Status.INTERRUPTED)
+            raise AbandonedRun(Status.INTERRUPTED)
 
     def work() -> None:
-        run_decided(highspy, highs)
+        run_to_decision(highspy, highs)
         shifted = "qp_regularization_value" in options.native
-        steps.append(None if shifted else _mended(highspy, highs, form, options))
+        steps.append(None if shifted else _proximal_correction(highspy, highs, form, options))
 
     highs.setOptionValue("log_to_console", options.verbose)
     highs.setOptionValue("output_flag", True)  # HiGHS writes no lines otherwise
@@ -94,11 +94,11 @@ def run_quadratic(
     highs.cbLogging.subscribe(line)
     try:
         completed = ended(work, stop, timeout_at(begin, options.time_limit))
-    except LeftRun:
+    except AbandonedRun:
         completed = False
     if not completed:
         finished.set()
-        raise LeftRun(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
+        raise AbandonedRun(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
     return steps[0]
 
 
@@ -111,7 +111,7 @@ class Proximal:
     ray: FloatArray | None = None
 
 
-def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> Proximal | None:
+def _proximal_correction(highspy: Any, highs: Any, form: StandardForm, options: Options) -> Proximal | None:
     """Take proximal steps if the active-set method's point is not stationary; return None if it is, or if the run was stopped."""
     proximal: Proximal | None = None
     stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
@@ -133,7 +133,7 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
         return False
     terms = form.gradient(np.array(solution.col_value)), F.T @ np.array(solution.row_dual), np.array(solution.col_dual)
     scale = 1.0 + max(float(np.abs(term).max(initial=0.0)) for term in terms)
-    return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STILL * scale
+    return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STATIONARITY * scale
 
 
 def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> Proximal:
@@ -191,10 +191,10 @@ _CYCLE = 50
 #: Seconds for each non-zero of P to load and to convert the quadratic objective (4,000 points, dense).
 _LOADED = 1.2e-7
 
-_TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
+_SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
 
 
-def _locked(form: StandardForm) -> float:
+def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of loading the quadratic objective."""
     return 0.0 if form.quadratic is None else _LOADED * float(form.quadratic.most_in_columns.sum())
 
@@ -218,7 +218,7 @@ class Highs(Backend):
         reads=frozenset({Feature.QUADRATIC, Feature.INTEGER}),
         forbids=(frozenset({Feature.QUADRATIC, Feature.INTEGER}),),
         integrality=("mip_feasibility_tolerance", _TIGHT),
-        uninterruptible_seconds=_locked,
+        uninterruptible_seconds=_uninterruptible_seconds,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
     )
@@ -256,7 +256,7 @@ class Highs(Backend):
         return highs
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
+        details = _start(highspy, highs, form, options) | not_taken(options, _SUPPORTED_OPTIONS)
         recorder = Recorder("highs", options)
         loaded = time.perf_counter()
         recorder.start()
@@ -264,11 +264,11 @@ class Highs(Backend):
             _watch(highs, form, recorder, flag)
             mended: Proximal | None = None
             if form.quadratic is None:
-                beyond_fork("highspy", lambda: run_decided(highspy, highs))
+                beyond_fork("highspy", lambda: run_to_decision(highspy, highs))
             else:
                 try:
                     mended = run_quadratic(highspy, highs, form, options, flag, begin)
-                except LeftRun as left:
+                except AbandonedRun as left:
                     return left.answer(recorder, loaded - begin, details)
         solved = time.perf_counter()
         answer = _read(highspy, highs, form, recorder, mended)
@@ -326,11 +326,11 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:
     """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve."""
 
-    def node(event: Any, *, found: bool) -> None:
+    def node(event: Any, *, is_incumbent: bool) -> None:
         with recorder.guarded():
-            if found or time.perf_counter() >= recorder.next_row:
+            if is_incumbent or time.perf_counter() >= recorder.next_row:
                 out = event.data_out
-                step = "incumbent" if found else "node"
+                step = "incumbent" if is_incumbent else "node"
                 recorder.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
         event.interrupt(recorder.stopped or flag.is_set())
 
@@ -345,14 +345,14 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
     for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
         channel.clear()  # of a reused model
     if form.integer.any():
-        highs.cbMipImprovingSolution.subscribe(lambda event: node(event, found=True))
-        highs.cbMipInterrupt.subscribe(lambda event: node(event, found=False))
+        highs.cbMipImprovingSolution.subscribe(lambda event: node(event, is_incumbent=True))
+        highs.cbMipInterrupt.subscribe(lambda event: node(event, is_incumbent=False))
     else:
         highs.cbSimplexInterrupt.subscribe(iteration)
         highs.cbIpmInterrupt.subscribe(iteration)
 
 
-def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mended: Proximal | None) -> Answer:
+def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: Proximal | None) -> Answer:
     status_name = highs.getModelStatus().name
     status = _STATUS.get(status_name, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
@@ -360,11 +360,11 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
     ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
     feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     x = np.array(solution.col_value) if ended and solution.value_valid and (feasible or not mixed) else None
-    ray = None if mended is None else mended.ray
+    ray = None if proximal is None else proximal.ray
     if ray is not None:
         status, ended, x = Status.UNBOUNDED, False, None
     objective = None if x is None else float(info.objective_function_value)
-    if x is not None and mended is not None:  # HiGHS's objective is that of the shifted problem
+    if x is not None and proximal is not None:  # HiGHS's objective is that of the shifted problem
         objective = form.objective(x)
     bound = None
     if ended:
@@ -390,13 +390,13 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
         nodes=nodes,
         iterations=iterations,
         trace=trace,
-        details={} if mended is None else {"qp_regularization_value": mended.shift, "proximal_steps": mended.steps},
+        details={} if proximal is None else {"qp_regularization_value": proximal.shift, "proximal_steps": proximal.steps},
     )
 
 
-def _ray(found: tuple[Any, bool, Any]) -> FloatArray | None:
+def _ray(result: tuple[Any, bool, Any]) -> FloatArray | None:
     """Return the ray that proves infeasibility or unboundedness; None if HiGHS has none."""
-    _, exists, ray = found
+    _, exists, ray = result
     return np.array(ray) if exists else None
 
 

@@ -161,17 +161,19 @@ def _licence(licence_file: str | None) -> Licence:
         try:
             environment.checkoutlicense(mosek.feature.pts)
         except mosek.Error as error:
-            message = _words(mosek, environment, error)
+            message = _error_message(mosek, environment, error)
             expired = error.errno == mosek.rescode.err_license_expired or "expired" in message.lower()
             return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, message)
         try:
             environment.checkoutlicense(mosek.feature.pton)
         except mosek.Error as error:
-            return Licence(LicenceState.RESTRICTED, f"linear models only: {_words(mosek, environment, error)}", quadratic_limit=0)
+            return Licence(
+                LicenceState.RESTRICTED, f"linear models only: {_error_message(mosek, environment, error)}", quadratic_limit=0
+            )
         return Licence(LicenceState.FULL, "full licence")
 
 
-def _words(mosek: Any, environment: Any, error: Any) -> str:
+def _error_message(mosek: Any, environment: Any, error: Any) -> str:
     """Return MOSEK's own message. The checkout returns only a code, so an empty task requests the licence again."""
     with environment.Task() as task:
         try:
@@ -213,12 +215,12 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, lon
     """
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
     with recorder.guarded():
-        if code == kinds.new_int_mio or (code == kinds.im_mio and recorder.due()):
+        if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
             has_point = whole[mosek.iinfitem.mio_num_int_solutions] > 0
             incumbent = real[numbers.mio_obj_int] if has_point else np.nan
             nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
             recorder.see(nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
-        elif code == kinds.intpnt and recorder.due():
+        elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
             iterations = int(whole[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
@@ -269,14 +271,14 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     )
 
 
-def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> tuple[dict[str, FloatArray], FloatArray]:
+def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: Any) -> tuple[dict[str, FloatArray], FloatArray]:
     """Return z and ζ of a solution.
 
     MOSEK's dual of min ½x'Qx + c'x is Qx + c = A'y + F'ẏ + s_l^x - s_u^x with y = s_l^c - s_u^c and ẏ in the dual cones
     (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in our order),
     ζ = s_l^x - s_u^x.
     """
-    y = np.array(task.gety(which))
+    y = np.array(task.gety(solution_type))
     row = number = 0
     z: dict[str, FloatArray] = {}
     for c in form.constraints:
@@ -286,7 +288,7 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> t
             continue
         pieces = []
         for _ in range(c.cone.count if c.rows else 0):
-            piece = np.array(task.getaccdoty(which, number))
+            piece = np.array(task.getaccdoty(solution_type, number))
             if isinstance(c.cone, PSD):
                 multipliers = np.empty_like(piece)
                 multipliers[psd_order(c.cone.order)] = piece
@@ -294,7 +296,7 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> t
             pieces.append(piece)
             number += 1
         z[c.label] = np.concatenate([np.zeros(0), *pieces])
-    return z, np.array(task.getslx(which)) - np.array(task.getsux(which))
+    return z, np.array(task.getslx(solution_type)) - np.array(task.getsux(solution_type))
 
 
 SOLVERS = (Mosek(),)

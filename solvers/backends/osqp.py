@@ -49,10 +49,10 @@ _ITERATIONS = 100_000
 #: Seconds for each pair of non-zeros in a column of P (4,000 points, dense).
 _PAIR = 2.5e-10
 
-_TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
+_SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 
 
-def _locked(form: StandardForm) -> float:
+def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up, nearly all of them the factorisation."""
     P = np.zeros(form.n) if form.quadratic is None else form.quadratic.most_in_columns
     return _PAIR * float(np.square(P).sum())
@@ -72,7 +72,7 @@ class Osqp(Backend):
         tolerance=1e-4,
         first_order=True,
         time_limit_caveat="one factorisation, before the first iteration",
-        uninterruptible_seconds=_locked,
+        uninterruptible_seconds=_uninterruptible_seconds,
         reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
     )
 
@@ -160,7 +160,7 @@ class Osqp(Backend):
             iterations=int(answer.info.iter),
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=details | not_taken(options, _TAKEN),
+            details=details | not_taken(options, _SUPPORTED_OPTIONS),
         )
 
     def _settings(self, solver: Any, options: Options) -> dict[str, Any]:

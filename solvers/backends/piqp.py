@@ -46,10 +46,10 @@ _DENSE = 0.25
 #: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50).
 _FACTOR, _PAIR = 1e-9, 8e-8
 
-_TAKEN = frozenset({"iteration_limit"})
+_SUPPORTED_OPTIONS = frozenset({"iteration_limit"})
 
 
-def _locked(form: StandardForm) -> float:
+def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of a whole solve, by its factorisations."""
     F, _ = form.rows_matrix()
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
@@ -73,7 +73,7 @@ class Piqp(Backend):
         reads=frozenset({Feature.QUADRATIC}),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.UPDATES}),
         time_limit_caveat="anything: it has no time limit",
-        uninterruptible_seconds=_locked,
+        uninterruptible_seconds=_uninterruptible_seconds,
         reference="Schwan, Jiang, Kuhn, Jones: PIQP: a proximal interior-point quadratic programming solver, 2023",
     )
 
@@ -121,7 +121,7 @@ class Piqp(Backend):
         x, info = np.array(answer.x), answer.info
         z = rows.multipliers(-np.array(answer.y), np.array(answer.z_l))
         reduced = np.array(answer.z_bl) - np.array(answer.z_bu)
-        details = {"code": "dense" if dense else "sparse", **not_taken(options, _TAKEN)}
+        details = {"code": "dense" if dense else "sparse", **not_taken(options, _SUPPORTED_OPTIONS)}
         farkas = ray = None
         if status is Status.INFEASIBLE:
             farkas = {label: part / _size(*z.values(), reduced) for label, part in z.items()}

@@ -44,7 +44,7 @@ _TOLERANCES = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel
 
 
 @functools.cache
-def documented(name: str) -> frozenset[str]:
+def documented_options(name: str) -> frozenset[str]:
     """Return the option names of an interface: its parameters and the names in double backquotes of its documentation."""
     from qpsolvers.solvers import solve_function
 
@@ -54,19 +54,19 @@ def documented(name: str) -> frozenset[str]:
 
 
 @functools.cache
-def swallows_unknown(name: str) -> bool:
+def ignores_unknown(name: str) -> bool:
     """Return whether an interface ignores an unknown option silently."""
-    return tried(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
+    return trial_answer(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
 
 
 @functools.cache
-def takes(name: str, option: str, value: Any) -> bool:
+def accepts_option(name: str, option: str, value: Any) -> bool:
     """Return whether an interface takes an option: its documentation says so, or its refusal differs from that of an unknown
     option.
     """
-    if option in documented(name):
+    if option in documented_options(name):
         return True
-    return not swallows_unknown(name) and tried(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
+    return not ignores_unknown(name) and trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
 
 
 @functools.cache
@@ -76,40 +76,40 @@ def abilities(name: str) -> frozenset[str]:
     Each is tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, if the solver needs both bounds), with a known unique
     solution.
     """
-    ones, settings = np.array([1.0, 1.0]), accurate(name, 1e-9)
-    half_open = _finds(tried(name, np.eye(2), 0.0 * ones, np.inf, **settings), (0.5, 0.5))
+    ones, settings = np.array([1.0, 1.0]), accuracy_settings(name, 1e-9)
+    half_open = _matches(trial_answer(name, np.eye(2), 0.0 * ones, np.inf, **settings), (0.5, 0.5))
     upper = np.inf if half_open else 2.0
     tries = (
         ("linear", np.zeros((2, 2)), np.array([1.0, 0.0]), (0.0, 1.0)),
         ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -ones, (0.5, 0.5)),
         ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * ones, (0.0, 1.0)),
     )
-    abilities_found = {ability for ability, P, q, x in tries if _finds(tried(name, P, q, upper, **settings), x)}
+    abilities_found = {ability for ability, P, q, x in tries if _matches(trial_answer(name, P, q, upper, **settings), x)}
     return frozenset(abilities_found | ({"half-open bounds"} if half_open else set()))
 
 
-def _finds(answer: Any, x: tuple[float, float]) -> bool:
+def _matches(answer: Any, x: tuple[float, float]) -> bool:
     return answer is not None and bool(answer.found) and answer.x is not None and bool(np.abs(answer.x - x).max() <= 1e-4)
 
 
-def accurate(name: str, tol: float) -> dict[str, Any]:
+def accuracy_settings(name: str, tol: float) -> dict[str, Any]:
     """Return settings for this accuracy in the interface's own names.
 
     An absolute tolerance is set far below a relative one: it must not count as the relative one for small objectives.
     """
     small = ("eps_duality_gap_abs", "abstol")
-    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if takes(name, o, 1e-8)}
-    if takes(name, "check_duality_gap", True):
+    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if accepts_option(name, o, 1e-8)}
+    if accepts_option(name, "check_duality_gap", True):
         settings["check_duality_gap"] = True
     return settings
 
 
-def tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
+def trial_answer(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
     """Return the answer to a problem in two variables; None if the interface raises or warns."""
     import qpsolvers
 
     def native(matrix: FloatArray) -> Any:
-        return matrix if takes_dense(name) else sp.csc_matrix(matrix)
+        return matrix if accepts_dense(name) else sp.csc_matrix(matrix)
 
     bounds = np.zeros(2), np.full(2, upper)
     problem = qpsolvers.Problem(native(P), q, None, None, native(np.ones((1, 2))), np.ones(1), *bounds)
@@ -121,31 +121,33 @@ def tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: 
             return None
 
 
-def takes_dense(name: str) -> bool:
+def accepts_dense(name: str) -> bool:
     """Return whether the solver takes dense matrices."""
     import qpsolvers
 
     return name in qpsolvers.dense_solvers
 
 
-def refusal(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
+def refusal_message(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
     """Return the interface's refusal in its own words, with names near to those that it refuses when alone."""
     message = str(error)
     first_line = message.strip().splitlines()[0] if message.strip() else type(error).__name__
     # a compiled interface lists its parameters, then the arguments of the call
-    names = documented(name) | set(re.findall(r"\b([a-z]\w+): ", message.partition("Invoked with")[0]))
-    strangers = [o for o in native if o not in names and tried(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None]
-    hint = f" (it has {', '.join(sorted(documented(name)))})"
+    names = documented_options(name) | set(re.findall(r"\b([a-z]\w+): ", message.partition("Invoked with")[0]))
+    strangers = [
+        o for o in native if o not in names and trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None
+    ]
+    hint = f" (it has {', '.join(sorted(documented_options(name)))})"
     hints = "".join(f"; it has no option {option!r}{near_misses(option, names) or hint}" for option in strangers)
     return InputError(f"{name} does not take the options {dict(native)!r}: {first_line}{hints}")
 
 
-_KNOWN: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
+_DEFINITENESS_CACHE: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
 
 
-def definite(quadratic: Quadratic) -> bool:
+def is_positive_definite(quadratic: Quadratic) -> bool:
     """Return whether P has a Cholesky factor whose squared diagonal is above rounding; cached while P lives."""
-    if quadratic not in _KNOWN:
+    if quadratic not in _DEFINITENESS_CACHE:
         P = quadratic.csc
         diagonal = P.diagonal()
         is_definite = bool((diagonal > 0).all())
@@ -156,15 +158,15 @@ def definite(quadratic: Quadratic) -> bool:
                 is_definite = bool(factor.diagonal().min() ** 2 > rounding)
             except np.linalg.LinAlgError:
                 is_definite = False
-        _KNOWN[quadratic] = is_definite
-    return _KNOWN[quadratic]
+        _DEFINITENESS_CACHE[quadratic] = is_definite
+    return _DEFINITENESS_CACHE[quadratic]
 
 
 _ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
 _TIME = ("time_limit", "max_time", "time_limit_secs")
 
 #: Statuses by parts of the solvers' own status words; the first match counts, and a word without a match is a failure.
-_WORDS = (
+_STATUS_BY_WORD = (
     ("dual_infeasible", Status.UNBOUNDED),
     ("unbounded", Status.UNBOUNDED),
     ("infeasible", Status.INFEASIBLE),
@@ -193,7 +195,7 @@ class QPSolver(Backend):
         quadratic = model.form.quadratic
         if quadratic is None:
             return None if "linear" in abilities(self.native_name) else "it does not read objectives without a quadratic part"
-        if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not definite(quadratic):
+        if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not is_positive_definite(quadratic):
             return "it needs a positive definite quadratic objective"
         return None
 
@@ -214,7 +216,7 @@ class QPSolver(Backend):
                 answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
-                raise refusal(self.native_name, options.native, error) from error
+                raise refusal_message(self.native_name, options.native, error) from error
             native_status = f"{type(error).__name__}: {error}"
             return Answer(Status.FAILED, native_status, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
@@ -242,13 +244,13 @@ class QPSolver(Backend):
     def _settings(self, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Return the keyword arguments for this interface, and the common options that they cover."""
         name = self.native_name
-        if swallows_unknown(name):
-            check_native(name, options.native, documented(name))
-        settings = accurate(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
-        covered = {"start"} if "initvals" in documented(name) else set()
+        if ignores_unknown(name):
+            check_native(name, options.native, documented_options(name))
+        settings = accuracy_settings(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
+        covered = {"start"} if "initvals" in documented_options(name) else set()
         for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
             value = getattr(options, option)
-            names = [candidate for candidate in candidates if takes(name, candidate, 1000)]
+            names = [candidate for candidate in candidates if accepts_option(name, candidate, 1000)]
             if value is not None and names:
                 settings[names[0]] = value
                 covered.add(option)
@@ -283,7 +285,7 @@ def of_name(name: str) -> QPSolver:
         gives=frozenset({Gives.DUALS}),
         extra="qp",
         time_limit_caveat="one factorisation (in anything, where it has no time limit)",
-        uninterruptible_seconds=_locked,
+        uninterruptible_seconds=_uninterruptible_seconds,
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
     kind = type(f"QPSolver_{name}", (QPSolver,), {"info": info, "native_name": name, "__doc__": QPSolver.__doc__})
@@ -292,7 +294,7 @@ def of_name(name: str) -> QPSolver:
     return solver
 
 
-def _locked(form: StandardForm) -> float:
+def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of a whole solve, by dense factorisations of the optimality conditions."""
     return _CUBE * float(form.n + form.rows_matrix()[1].size) ** 3
 
@@ -318,7 +320,7 @@ def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
 
     P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
     filled = P.nnz + rows.E.nnz + rows.G.nnz >= _DENSE * form.n * (form.n + rows.equal.size)
-    dense = takes_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
+    dense = accepts_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
 
     def native(matrix: Any) -> Any:
         return matrix.toarray() if dense else sp.csc_matrix(matrix)
@@ -335,7 +337,7 @@ def _status(answer: Any) -> tuple[str, Status]:
     native_status = "" if native is None else str(getattr(native, "name", native))
     if answer.found:
         return native_status or "found", Status.OPTIMAL
-    status = next((status for part, status in _WORDS if part in native_status.lower().replace(" ", "_")), Status.FAILED)
+    status = next((status for part, status in _STATUS_BY_WORD if part in native_status.lower().replace(" ", "_")), Status.FAILED)
     return native_status or "not found (the solver's interface passes on no reason)", status
 
 
@@ -355,7 +357,7 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
     return -y, z, -box if form.has_bounds else np.zeros(form.n)
 
 
-def absent(name: str) -> str | None:
+def missing_requirement(name: str) -> str | None:
     """Return the missing requirement of a solver whose interface qpsolvers has but does not find; None for other names."""
     try:
         package = _distribution(name)
@@ -370,4 +372,4 @@ def absent(name: str) -> str | None:
     return None
 
 
-DISCOVER, ABSENT = discover, absent
+DISCOVER, ABSENT = discover, missing_requirement

@@ -35,10 +35,11 @@ __all__ = ["SOLVERS", "Scip"]
 
 # Suppression of messages that SCIP and its linear solver write to standard error past every parameter and message handler.
 #
-# *SoPlex's warnings* go to C++'s ``std::cerr``. If SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerances,
-# 1e-12. A SoPlex without GMP (the one of the wheels) writes "Cannot set feasibility tolerance to small value" and takes 1e-10, each
-# time. Looser tolerances, with which SCIP would ask for 1e-10, would let a big M hide violations. *SCIP's errors*, such as
-# "unresolved numerical troubles in LP", name lines of its sources; the error that this package raises says what to do.
+# *SoPlex's warnings* go to C++'s ``std::cerr``. If SCIP doubts a linear program it asks SoPlex for a thousandth of the
+# tolerances, 1e-12. A SoPlex without GMP (the one of the wheels) writes "Cannot set feasibility tolerance to small value" and
+# takes 1e-10, each time. Looser tolerances, with which SCIP would ask for 1e-10, would let a big M hide violations. *SCIP's
+# errors*, such as "unresolved numerical troubles in LP", name lines of its sources; the error that this package raises says what
+# to do.
 #
 # Standard error itself is unchanged: Python, loggers, other programs and a crash write to it in every thread. Suppressed as well
 # are messages of other C++ libraries on ``std::cerr``, and errors of models that other code solves by SCIP in this process.
@@ -86,7 +87,7 @@ def _switches() -> tuple[_Switch, ...]:
     return tuple(switch for switch in (_cerr(), _errors()) if switch is not None)
 
 
-class _Quiet:
+class _SuppressionCount:
     """The number of concurrent solves without messages; the last one turns messages on again."""
 
     def __init__(self) -> None:
@@ -101,17 +102,17 @@ class _Quiet:
                 switch(self._count > 0)
 
 
-_UNHEARD = _Quiet()
+_SUPPRESSIONS = _SuppressionCount()
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def suppress_output() -> Iterator[None]:
     """Suppress messages of SCIP and SoPlex within the context; several threads may be within at once."""
-    _UNHEARD.count(1)
+    _SUPPRESSIONS.count(1)
     try:
         yield
     finally:
-        _UNHEARD.count(-1)
+        _SUPPRESSIONS.count(-1)
 
 
 #: Feasibility (and integrality) tolerance: a big M multiplies a looser one. SCIP's own comparisons end at 1e-9.
@@ -126,7 +127,7 @@ _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
 #: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
 #: problems. Measured on the 0-1 and the ramp loss: two to five times faster on 12 to 40 points, ten times as many nodes and half
 #: the gap on 50 to 80 points.
-_BESIDE_A_QUADRATIC = {
+_QUADRATIC_OBJECTIVE_SETTINGS = {
     "separating/aggregation/freq": -1,
     **{f"heuristics/{name}/freq": -1 for name in ("subnlp", "mpec", "undercover", "multistart", "nlpdiving", "alns")},
 }
@@ -184,7 +185,7 @@ class Scip(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
-        model = _built(form, options, begin)
+        model = _build(form, options, begin)
         return self._solve(model, _watch(model), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -192,7 +193,7 @@ class Scip(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            model = _built(form, options, begin)
+            model = _build(form, options, begin)
             kept.hold(form, (model, _watch(model)))
         else:
             assert kept.form is not None
@@ -211,8 +212,8 @@ class Scip(Backend):
             separator.recorder = recorder
         loaded = time.perf_counter()
         recorder.start()
-        with nullcontext() if options.verbose else unheard():
-            _decide(model)  # in this thread: PySCIPOpt occasionally crashes the process in a separate thread
+        with nullcontext() if options.verbose else suppress_output():
+            _optimize_to_decision(model)  # in this thread: PySCIPOpt occasionally crashes the process in a separate thread
         solved = time.perf_counter()
         status_name = str(model.getStatus())
         status = _STATUS.get(status_name, Status.FAILED)
@@ -258,7 +259,7 @@ class Scip(Backend):
         if not form.features & _DISCRETE and cones <= 1:
             chosen["presolving/donotaggr"] = True
         if form.features & _DISCRETE and cones == 1:
-            chosen |= _BESIDE_A_QUADRATIC
+            chosen |= _QUADRATIC_OBJECTIVE_SETTINGS
         if options.time_limit is not None:
             chosen["limits/time"] = options.time_limit
         if options.node_limit is not None:
@@ -272,10 +273,10 @@ class Scip(Backend):
                 raise InputError(f"scip does not take {name} = {value!r}: {error}") from error
 
 
-def _built(form: StandardForm, options: Options, begin: float) -> Any:
+def _build(form: StandardForm, options: Options, begin: float) -> Any:
     """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
-        with unheard():
+        with suppress_output():
             return to_scip(form, polling(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
@@ -290,7 +291,7 @@ def _optimize(model: Any) -> None:
         raise SolverError(f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help") from error
 
 
-def _decide(model: Any) -> None:
+def _optimize_to_decision(model: Any) -> None:
     """Solve; if the status is "infeasible or unbounded", solve again without the features that cannot tell the two apart."""
     _optimize(model)
     if model.getStatus() == "inforunbd":
@@ -343,7 +344,7 @@ def _watch(model: Any) -> Any:
         def eventexec(self, event: Any) -> None:
             """Record the state at a new incumbent or after 50 ms: nodes come by the thousand."""
             is_solution = event.getType() == kind_of.BESTSOLFOUND
-            if is_solution or self.recorder.due():
+            if is_solution or time.perf_counter() >= self.recorder.next_row:
                 self.tell("incumbent" if is_solution else "node")
             if self.recorder.stopped:
                 self.model.interruptSolve()

@@ -47,7 +47,7 @@ _SETTINGS = (
     "verbose", "acceleration_lookback", "acceleration_interval", "write_data_filename", "log_csv_filename", "linear_solver",
 )  # fmt: skip
 
-_TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
+_SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Scs(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with native tolerances two orders (absolute ones four, as they add up) below the requested gap."""
         begin = time.perf_counter()
-        return self._solve(self._build(form, options, begin), form, options, begin, again=False)
+        return self._solve(self._build(form, options, begin), form, options, begin, reused=False)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update b and c of SCS's workspace, which starts from its last point; SCS cannot change P and A."""
@@ -98,7 +98,7 @@ class Scs(Backend):
             b = form.rows_matrix()[1][workspace.order] if workspace.order.size else workspace.b
             workspace.solver.update(b if parts & {"g", "g of cones"} else None, np.array(form.q) if "q" in parts else None)
             kept.hold(form, replace(workspace, b=b))
-        return self._solve(kept.native, form, options, begin, again=parts is not None)
+        return self._solve(kept.native, form, options, begin, reused=parts is not None)
 
     def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs
@@ -113,14 +113,16 @@ class Scs(Backend):
             data["P"] = form.quadratic.upper
         return _Workspace(self._load(scs, data, cone, options, begin), order, A, b)
 
-    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> Answer:
+    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, reused: bool) -> Answer:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
         warm_start = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
-        warm = again or start is not None
+        warm = reused or start is not None
         answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **warm_start), options, begin)
         solved = time.perf_counter()
-        return _read(form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
+        return _read(
+            form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _SUPPORTED_OPTIONS)
+        )
 
     def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options, begin: float) -> Any:
         check_native("scs", options.native, _SETTINGS)

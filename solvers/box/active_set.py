@@ -26,30 +26,30 @@ _PATIENCE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class _Sets:
+class _ActiveSets:
     """The sets of variables held at their lower and at their upper bound; the others are free."""
 
     low: BoolArray
     high: BoolArray
 
     @classmethod
-    def at(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _Sets:
+    def initial(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _ActiveSets:
         """Return the sets of variables whose own coordinate step leaves the box, and of fixed variables."""
         alone = a - g / np.where(diagonal > 0.0, diagonal, 1.0)
         return cls._of(view, alone <= view.lower, alone >= view.upper)
 
-    def after(self, view: BoxQP, x: FloatArray, g: FloatArray) -> _Sets:
+    def successor(self, view: BoxQP, x: FloatArray, g: FloatArray) -> _ActiveSets:
         """Return the sets that the minimiser x and its gradient imply."""
         free = ~(self.low | self.high)
         low = np.where(free, x < view.lower, self.low & (g > 0.0))
         return self._of(view, low, np.where(free, x > view.upper, self.high & (g < 0.0)))
 
     @classmethod
-    def _of(cls, view: BoxQP, low: BoolArray, high: BoolArray) -> _Sets:
+    def _of(cls, view: BoxQP, low: BoolArray, high: BoolArray) -> _ActiveSets:
         low = low | (view.lower >= view.upper)
         return cls(low, high & ~low)
 
-    def changes(self, other: _Sets) -> int:
+    def changes(self, other: _ActiveSets) -> int:
         """Return the number of variables that are held elsewhere in the other."""
         return int(np.count_nonzero((self.low != other.low) | (self.high != other.high)))
 
@@ -69,10 +69,10 @@ def active_set_steps(
     clock of `time.perf_counter`, at the duration of the longest step.
     """
     best, best_gap = a, view.gap(a, gradient)
-    sets, x, free = _Sets.at(view, diagonal, a, gradient), a, _Free(view, diagonal)
+    sets, x, free = _ActiveSets.initial(view, diagonal, a, gradient), a, _FreeVariables(view, diagonal)
     least_changes, failures, steps = view.n + 1, 0, 0
     began, longest = time.perf_counter(), 0.0
-    while steps < _STEPS and began + longest <= deadline and free.take(~(sets.low | sets.high)):
+    while steps < _STEPS and began + longest <= deadline and free.factorise(~(sets.low | sets.high)):
         steps += 1
         x = free.minimiser(np.where(sets.low, view.lower, np.where(sets.high, view.upper, x)))
         inside = np.clip(x, view.lower, view.upper)
@@ -82,7 +82,7 @@ def active_set_steps(
             best, best_gap = inside, gap
         if enough(view.objective(inside, g), 2.0 * gap):
             break
-        next_sets = sets.after(view, x, g if (inside == x).all() else view.gradient(x))
+        next_sets = sets.successor(view, x, g if (inside == x).all() else view.gradient(x))
         changes = next_sets.changes(sets)
         failures = 0 if changes < least_changes else failures + 1
         if failures > _PATIENCE:
@@ -93,28 +93,28 @@ def active_set_steps(
 
 
 @dataclass(eq=False)
-class _Free:
+class _FreeVariables:
     """The free variables, and the factor of their matrix."""
 
     view: BoxQP
     diagonal: FloatArray
-    chosen: BoolArray | None = None
+    variables: BoolArray | None = None
     solve: Callable[[FloatArray], FloatArray] | None = None
     operations: float = 0.0
 
-    def take(self, chosen: BoolArray) -> bool:
+    def factorise(self, chosen: BoolArray) -> bool:
         """Factorise the matrix of these free variables, unless they are the current ones; return whether there is a factor."""
-        if self.chosen is None or (chosen != self.chosen).any():
+        if self.variables is None or (chosen != self.variables).any():
             size, width = int(np.count_nonzero(chosen)), 0 if self.view.gram is not None else self.view.width
             self.operations += size * size * (width + size / 3.0)
-            self.chosen, self.solve = chosen, restricted_solver(self.view, self.diagonal, chosen)
+            self.variables, self.solve = chosen, restricted_solver(self.view, self.diagonal, chosen)
         return self.solve is not None
 
     def minimiser(self, x: FloatArray) -> FloatArray:
         """Return the minimiser over the free variables, the others as in x; from the minimiser it is a step of iterative
         refinement.
         """
-        assert self.chosen is not None
+        assert self.variables is not None
         assert self.solve is not None
-        x[self.chosen] -= self.solve(self.view.gradient(x)[self.chosen])
+        x[self.variables] -= self.solve(self.view.gradient(x)[self.variables])
         return x

@@ -190,9 +190,9 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     def _round(self, state: BoxState, seconds: float) -> Outcome:
         if state.converged():
             return Outcome.CONVERGED
-        if state.now.epochs + state.finish_steps >= state.limit:
+        if state.scalars.epochs + state.finish_steps >= state.limit:
             return Outcome.ITERATION_LIMIT
-        if self.finish and state.now.epochs == 0 and self._inside(state):
+        if self.finish and state.scalars.epochs == 0 and self._solve_from_start(state):
             return Outcome.CONVERGED
         before = state.gap
         work = max(1, int(seconds * _LOOP))
@@ -201,19 +201,19 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         rough = state.error() > state.violation
         if state.converged():
             return Outcome.CONVERGED
-        if self.finish and self._finished(state):
+        if self.finish and self._run_finisher(state):
             return Outcome.CONVERGED
         if rough:
-            state.settle()
+            state.use_float64()
         elif reached or state.violation <= state.rounding():
             smallest = state.rounding()
-            state.stale = state.stale + 1 if state.violation <= smallest and state.gap >= 0.5 * before else 0
-            if state.stale >= 3:
+            state.stalled_rounds = state.stalled_rounds + 1 if state.violation <= smallest and state.gap >= 0.5 * before else 0
+            if state.stalled_rounds >= 3:
                 return Outcome.STALLED
             state.violation = max(0.1 * state.violation, smallest)
         return Outcome.RUNNING
 
-    def _inside(self, state: BoxState) -> bool:
+    def _solve_from_start(self, state: BoxState) -> bool:
         """Take Newton steps from a start inside the box if the matrix is stored; return whether they converged."""
         view, m = state.view, state.view.n
         price = m**3 / 3.0 / _BLAS
@@ -227,30 +227,30 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         """Run Newton's method: by active sets if the matrix is stored (full rank), else by projected steps."""
         arguments = (state.view, state.diagonal, state.a, state.gradient)
         if state.view.gram is not None:
-            self._take(state, active_set_steps(*arguments, state.enough, state.deadline), "active set")
+            self._accept(state, active_set_steps(*arguments, state.meets_tolerance, state.deadline), "active set")
         else:
-            self._take(state, newton_steps(*arguments, state.aim), "newton")
+            self._accept(state, newton_steps(*arguments, state.target_gap), "newton")
 
-    def _finished(self, state: BoxState) -> bool:
+    def _run_finisher(self, state: BoxState) -> bool:
         """Run a finisher if one is cheaper than the descent so far; return whether it converged."""
         view = state.view
         m, r = view.n, view.width
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
-        spent = float(state.now.work) / _LOOP
+        spent = float(state.scalars.work) / _LOOP
         width = 0 if view.gram is not None else r
         price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         seconds_left = state.deadline - time.perf_counter()
-        if state.finish_seconds + price <= spent and price <= seconds_left and state.gap <= state.tried / 3.0:
-            state.tried = state.gap
+        if state.finish_seconds + price <= spent and price <= seconds_left and state.gap <= state.newton_gap / 3.0:
+            state.newton_gap = state.gap
             self._newton(state)
         price = interior_operations(view) / _BLAS
         if not state.converged() and not state.interior and price <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True
-            state.settle()
-            self._take(state, interior_point(state.view, state.aim), "interior")
+            state.use_float64()
+            self._accept(state, interior_point(state.view, state.target_gap), "interior")
         return state.converged()
 
-    def _take(self, state: BoxState, run: FinishRun, step: str) -> None:
+    def _accept(self, state: BoxState, run: FinishRun, step: str) -> None:
         """Move to a finisher's point if it is better."""
         state.finish_seconds += run.operations / _BLAS
         state.finish_steps += run.steps
@@ -264,14 +264,14 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         """Return objective and bound in the sense of the model's form, and the number of free variables."""
         primal, bound = state.pair
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
-        return Measure(int(state.now.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
+        return Measure(int(state.scalars.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
 
     def answer(self, state: BoxState) -> Answer:
         """Return the answer in the model's form."""
         point = state.view.recover(state.a)
         details = {
-            "epochs": int(state.now.epochs),
-            "updates": int(state.now.updates),
+            "epochs": int(state.scalars.epochs),
+            "updates": int(state.scalars.updates),
             "finish_steps": state.finish_steps,
             "lambda": state.a.copy(),
         }

@@ -34,7 +34,7 @@ def _shuffle(order: Any, active: int, now: Any) -> None:
 def _epoch(p: Any, gram: bool) -> None:
     """Pass once over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
     Z, q, lower, upper, ridge, diagonal, a, w, order, now = (
-        p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.now,
+        p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.scalars,
     )  # fmt: skip
     r = Z.shape[1]
     active = now.active
@@ -97,7 +97,7 @@ def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
     bool
         Whether the violation was reached.
     """
-    m, now = p.q.size, p.now
+    m, now = p.q.size, p.scalars
     stop = now.work + work
     while now.work < stop:
         _epoch(p, gram)

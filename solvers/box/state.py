@@ -37,7 +37,7 @@ class Coordinates(NamedTuple):
     a: Any  #: (m,)
     w: Any  #: Z'a, or ZZ'a if ZZ' is stored
     order: Any  #: (m,)
-    now: Any  #: the numbers, by name (`_SCALARS`)
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
 @dataclass(eq=False)
@@ -57,16 +57,16 @@ class BoxState:
     gradient: FloatArray
     diagonal: FloatArray
     order: IntArray
-    now: Any  #: numbers of the loop, by name (`_SCALARS`)
+    scalars: Any  #: numbers of the loop, by name (`_SCALARS`)
     violation: float  #: spread of the projected gradients at which the loop stops next
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
     gap: float = float("inf")
     objective: float = float("nan")
     finish_seconds: float = 0.0
     finish_steps: int = 0
-    tried: float = float("inf")  #: gap at the last run of Newton's method
+    newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
-    stale: int = 0  #: rounds at the smallest violation that did not lower the gap
+    stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap
     step: str = ""
 
     @property
@@ -81,13 +81,13 @@ class BoxState:
 
     def converged(self) -> bool:
         """Return whether the relative gap is within the tolerance; equal to rounding if the optimum is zero."""
-        return self.enough(self.objective, self.gap)
+        return self.meets_tolerance(self.objective, self.gap)
 
-    def enough(self, objective: float, gap: float) -> bool:
+    def meets_tolerance(self, objective: float, gap: float) -> bool:
         """Return whether a point with this objective and gap would have converged."""
         return relative_gap(*self._pair(objective, gap)) <= self.tol or gap <= 1e-15
 
-    def aim(self) -> float:
+    def target_gap(self) -> float:
         """Return the gap that a finisher must reach."""
         return 0.5 * self.tol * max(map(abs, self.pair))
 
@@ -140,15 +140,15 @@ class BoxState:
             a=self.a,
             w=self.w,
             order=self.order,
-            now=self.now,
+            scalars=self.scalars,
         )
         return bool(descend(problem, view.gram is not None, self.violation, work))
 
     def restart(self) -> None:
         """Make every variable active again."""
-        self.now.active, self.now.high, self.now.low = self.view.n, np.inf, -np.inf
+        self.scalars.active, self.scalars.high, self.scalars.low = self.view.n, np.inf, -np.inf
 
-    def settle(self) -> None:
+    def use_float64(self) -> None:
         """Go on with Z in float64."""
         if self.view.coarse is not None:
             self.view = self.view.exactly()

@@ -42,11 +42,11 @@ class LinearState:
 
     problem: LinearProblem
     tol: float
-    room: float  #: bytes of a block of rows
+    block_bytes: float  #: bytes of a block of rows
     w: FloatArray
     sigma: float
     limit: int
-    model: FloatArray | None = None  #: second derivatives of a sample, while they are in use
+    sample_derivatives: FloatArray | None = None  #: second derivatives of a sample, while they are in use
     full: bool = False  #: the last step was a full Newton step, and the next one is expected to be one
     u: FloatArray = field(init=False)
     a: FloatArray = field(init=False)
@@ -59,16 +59,16 @@ class LinearState:
     best_dual: float = float("-inf")
     dual: float = float("-inf")  #: at the current α
     residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
-    hidden: float = 0.0  #: the other part, from the smoothing
+    smoothing_gap: float = 0.0  #: the other part, from the smoothing
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0
     passes: int = 0
     stale: int = 0
     trials: int = 0  #: number of times that the gap was within the tolerance
     idle: int = 0  #: steps that did not halve the residual
-    previous: float = float("inf")  #: residual before the last step
-    before: float = float("inf")
-    seen: bool = False  #: gradient and dual value are those of the current α
+    previous_residual: float = float("inf")  #: residual before the last step
+    previous_gap: float = float("inf")
+    dual_is_current: bool = False  #: gradient and dual value are those of the current α
 
     def __post_init__(self) -> None:
         n = self.problem.n
@@ -86,29 +86,29 @@ class LinearState:
         view = self.problem
         costs = view.least_costs
         weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, view.power == 2, self.alpha, self.sums)
-        self.seen = False
+        self.dual_is_current = False
         primal = view.mu * float(self.w @ self.w) + float(self.sums[0])
         if primal < self.best_primal:
             self.best_primal, self.best_w = primal, self.w
 
-    def see(self, v: FloatArray | None) -> None:
+    def update_dual(self, v: FloatArray | None) -> None:
         """Compute gradient and dual value from v = Σ α_i y_i x_i; without v, α = 0."""
         mu = self.problem.mu
         if v is None:
             self.best_dual = max(self.best_dual, 0.0)
             return
         self.passes += 1
-        self.seen = True
+        self.dual_is_current = True
         self.gradient = 2.0 * mu * self.w - v
         self.residual = float(self.gradient @ self.gradient) / (4.0 * mu)
         dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
         primal = mu * float(self.w @ self.w) + float(self.sums[0])
-        self.hidden = max(primal - dual - self.residual, 0.0)
+        self.smoothing_gap = max(primal - dual - self.residual, 0.0)
         if dual > self.best_dual:
             self.best_dual = dual
             self.best_alpha[:] = self.alpha
 
-    def ends_at(self, w: FloatArray, primal: float) -> bool:
+    def accept_if_converged(self, w: FloatArray, primal: float) -> bool:
         """Return whether the gap of w and the current α is within the tolerance, and make them the answer if it is."""
         if relative_gap(primal, self.dual) > self.tol:
             return False
@@ -116,11 +116,11 @@ class LinearState:
         self.best_alpha[:] = self.alpha
         return True
 
-    def settled(self, share: float) -> bool:
+    def smoothing_dominates(self, share: float) -> bool:
         """Return whether the smoothing accounts for most of the gap, so that more Newton steps at these multipliers
         gain little.
         """
-        return self.inner > 0 and (self.residual <= share * self.hidden or self.residual <= 1e-14 * abs(self.best_primal))
+        return self.inner > 0 and (self.residual <= share * self.smoothing_gap or self.residual <= 1e-14 * abs(self.best_primal))
 
     def weights(self, part: slice, du: FloatArray) -> FloatArray:
         """Return α of a range of points after their margins have grown by du."""
@@ -131,7 +131,7 @@ class LinearState:
             return np.asarray(2.0 * c * np.maximum(r, 0.0))
         return np.clip(self.a[part] + self.sigma * r, 0.0, c)
 
-    def curved(self, part: slice) -> FloatArray:
+    def loss_curvature(self, part: slice) -> FloatArray:
         """Return the second derivatives of the points' losses in their margins."""
         view = self.problem
         costs = view.least_costs
@@ -146,7 +146,7 @@ class LinearState:
 # Passes over blocks of rows that a Newton step needs: margins, the gradient's sum and the second derivatives.
 
 #: A function of a range of points: the points with curved loss, and the second derivatives.
-Curved = Callable[[slice], FloatArray]
+SecondDerivatives = Callable[[slice], FloatArray]
 #: A function that returns α of a range of points after their margins have grown.
 Weights = Callable[[slice, FloatArray], FloatArray]
 
@@ -164,7 +164,7 @@ def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatA
     return u
 
 
-def margins_and_pulled(
+def margins_and_weighted_row_sum(
     problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
@@ -176,7 +176,7 @@ def margins_and_pulled(
     return u, pulled
 
 
-def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
+def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
     """Return Σ α_i y_i x_i."""
     total = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
@@ -185,12 +185,12 @@ def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> Flo
 
 
 def second_derivatives(
-    problem: LinearProblem, alpha: FloatArray | None, curved: Curved, block_bytes: float
+    problem: LinearProblem, alpha: FloatArray | None, curved: SecondDerivatives, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
     p = problem.rows.shape[1]
     total, H = np.zeros(p), np.zeros((p, p))
-    dense = _Squares(H, problem.n)
+    dense = _SquaresAccumulator(H, problem.n)
     for part, block in _parts(problem, block_bytes):
         if alpha is not None:
             total += block.T @ (alpha[part] * problem.y[part])
@@ -205,7 +205,7 @@ def second_derivatives(
     return total, H
 
 
-class _Squares:
+class _SquaresAccumulator:
     """Accumulator of H += Σ d_i x_i x_i' from rows scaled by √d_i, d_i > 0, in batches that fit the cache."""
 
     def __init__(self, H: FloatArray, n: int) -> None:
@@ -230,7 +230,7 @@ class _Squares:
         self._held = 0
 
 
-def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block_bytes: float) -> FloatArray:
+def curvature_times(problem: LinearProblem, curved: SecondDerivatives, v: FloatArray, block_bytes: float) -> FloatArray:
     """Return Σ d_i x_i (x_i'v) by one pass, for p too large for a matrix."""
     total = np.zeros(v.size)
     for part, block in _parts(problem, block_bytes):
@@ -242,7 +242,7 @@ def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block
     return total
 
 
-def squares_of_columns(problem: LinearProblem, curved: Curved, block_bytes: float) -> FloatArray:
+def squares_of_columns(problem: LinearProblem, curved: SecondDerivatives, block_bytes: float) -> FloatArray:
     """Return Σ d_i x_ij², the diagonal that preconditions conjugate gradients."""
     total = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
@@ -254,7 +254,7 @@ def squares_of_columns(problem: LinearProblem, curved: Curved, block_bytes: floa
 # Newton directions: by a factor of a p × p matrix for few columns, by conjugate gradients for many.
 
 #: Columns up to which the matrix of second derivatives is formed.
-MOST_COLUMNS = 2_000
+MAX_COLUMNS = 2_000
 #: Residual of conjugate gradients, and their most products.
 _RESIDUAL, _PRODUCTS = 0.1, 60
 
@@ -279,7 +279,7 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
 
 def _by_products(state: LinearState) -> FloatArray:
     """Return the direction by conjugate gradients, preconditioned by the diagonal; each product is one pass over the rows."""
-    view, curved, room = state.problem, state.curved, state.room
+    view, curved, room = state.problem, state.loss_curvature, state.block_bytes
     diagonal = 2.0 * view.mu + squares_of_columns(view, curved, room)
     x, r = np.zeros(state.w.size), -state.gradient
     z = r / diagonal
@@ -357,7 +357,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     def init(self, view: LinearProblem, options: Options, rng: np.random.Generator) -> LinearState:
         """Return the state at w = 0, the given start, or the sample's classifier."""
         n, p = view.rows.shape
-        block_bytes = _spare(n, p, options.memory_limit)
+        block_bytes = _block_budget(n, p, options.memory_limit)
         room = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
@@ -369,21 +369,23 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"the start of linear-newton must hold {p} finite numbers; it has shape {w.shape}")
         elif self.sample and n >= max(_MANY, 4 * _ROWS[view.power] * p) and _sample_bytes(view) <= block_bytes:
-            w, sigma, H = self._sampled(view, end)
+            w, sigma, H = self._solve_sample(view, end)
             centre = 0.5 if view.power == 1 else 0.0
-        state = LinearState(view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, model=H, full=H is not None)
+        state = LinearState(
+            view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, sample_derivatives=H, full=H is not None
+        )
         state.a += centre * view.least_costs
-        state.see(None)
+        state.update_dual(None)
         if w.any():
             state.u, v = self._margins(state, w)
             state.evaluate()
             if v is not None:
-                state.see(v)
+                state.update_dual(v)
         else:
             state.evaluate()
         return state
 
-    def _sampled(self, view: LinearProblem, end: float) -> tuple[FloatArray, float, FloatArray | None]:
+    def _solve_sample(self, view: LinearProblem, end: float) -> tuple[FloatArray, float, FloatArray | None]:
         """Return classifier, σ and second derivatives (of the squared hinge) of a problem on a sample, weighted to the total of
         all rows.
         """
@@ -399,15 +401,15 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
         H = None
-        if view.power == 2 and p <= MOST_COLUMNS:
-            H = second_derivatives(state.problem, None, state.curved, state.room)[1]
+        if view.power == 2 and p <= MAX_COLUMNS:
+            H = second_derivatives(state.problem, None, state.loss_curvature, state.block_bytes)[1]
         return state.best_w, state.sigma * y.size / n, H
 
     def advance(self, state: LinearState, seconds: float) -> Outcome:
         """Take one Newton step, or change the multipliers once; at least one pass over the rows."""
         if state.steps >= state.limit:
             return Outcome.ITERATION_LIMIT
-        outcome, H = self._looked(state)
+        outcome, H = self._prepare_step(state)
         if outcome is not None:
             return outcome
         try:
@@ -415,41 +417,43 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         except np.linalg.LinAlgError:
             return self._multipliers(state)
         small = state.residual <= 1e-9 * state.best_primal
-        state.idle = state.idle + 1 if small and state.residual > 0.5 * state.previous else 0
-        state.previous = state.residual
+        state.idle = state.idle + 1 if small and state.residual > 0.5 * state.previous_residual else 0
+        state.previous_residual = state.residual
         if state.idle >= _IDLE:  # the rest of the gradient is rounding
             return self._multipliers(state)
         self._move(state, s)
         return Outcome.RUNNING
 
-    def _looked(self, state: LinearState) -> tuple[Outcome | None, FloatArray | None]:
+    def _prepare_step(self, state: LinearState) -> tuple[Outcome | None, FloatArray | None]:
         """Compute missing gradient and gap, and apply what follows from them; return the second derivatives for a step if a step
         follows.
         """
-        problem, wide = state.problem, state.problem.rows.shape[1] > MOST_COLUMNS
+        problem, wide = state.problem, state.problem.rows.shape[1] > MAX_COLUMNS
         gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
-        if not state.seen and (gap_is_small or wide or state.model is not None):
-            state.see(pulled(problem, state.alpha, state.room))
-        if state.seen and (outcome := self._judged(state)) is not None:
+        if not state.dual_is_current and (gap_is_small or wide or state.sample_derivatives is not None):
+            state.update_dual(weighted_row_sum(problem, state.alpha, state.block_bytes))
+        if state.dual_is_current and (outcome := self._stop_or_update(state)) is not None:
             return outcome, None
-        if state.model is not None and state.residual <= _FALL * state.previous:
-            return None, state.model.copy()
-        state.model = None
+        if state.sample_derivatives is not None and state.residual <= _FALL * state.previous_residual:
+            return None, state.sample_derivatives.copy()
+        state.sample_derivatives = None
         if wide:
             return None, None
-        v, H = second_derivatives(problem, None if state.seen else state.alpha, state.curved, state.room)
-        if state.seen:
+        v, H = second_derivatives(
+            problem, None if state.dual_is_current else state.alpha, state.loss_curvature, state.block_bytes
+        )
+        if state.dual_is_current:
             return None, H
-        state.see(v)
-        return self._judged(state), H
+        state.update_dual(v)
+        return self._stop_or_update(state), H
 
-    def _judged(self, state: LinearState) -> Outcome | None:
+    def _stop_or_update(self, state: LinearState) -> Outcome | None:
         """Return the end or the change of the multipliers; None if a Newton step follows."""
-        if self._ends(state):
+        if self._has_converged(state):
             return Outcome.CONVERGED
-        return self._multipliers(state) if state.settled(_SHARE) else None
+        return self._multipliers(state) if state.smoothing_dominates(_SHARE) else None
 
-    def _ends(self, state: LinearState) -> bool:
+    def _has_converged(self, state: LinearState) -> bool:
         """Return whether the gap is small enough at α and the w that follows from α, so that stationarity is exact; one more
         pass.
 
@@ -462,16 +466,16 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal:
             return True
         view, w = state.problem, state.w - state.gradient / (2.0 * state.problem.mu)
-        u = margins(view, w, state.room)
+        u = margins(view, w, state.block_bytes)
         state.passes += 1
         shortfall = np.maximum(1.0 - u, 0.0, out=u)
         loss = float((view.costs * (shortfall if view.power == 1 else shortfall * shortfall)).sum())
-        return state.ends_at(w, view.mu * float(w @ w) + loss)
+        return state.accept_if_converged(w, view.mu * float(w @ w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
         """Set the next multipliers of the hinge and a larger σ; stall after several changes without progress."""
-        state.stale = state.stale + 1 if state.gap > 0.9 * state.before else 0
-        state.before = min(state.gap, state.before)
+        state.stale = state.stale + 1 if state.gap > 0.9 * state.previous_gap else 0
+        state.previous_gap = min(state.gap, state.previous_gap)
         if state.problem.power == 2 or state.stale >= _STALE:
             return Outcome.STALLED
         state.a, state.alpha = state.alpha, state.a
@@ -483,9 +487,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     def _margins(self, state: LinearState, s: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Return the margins of a direction; if full steps are good, with the gradient's sum after a full step."""
         if state.full:
-            return margins_and_pulled(state.problem, s, state.weights, state.room)
+            return margins_and_weighted_row_sum(state.problem, s, state.weights, state.block_bytes)
         state.passes += 1
-        return margins(state.problem, s, state.room), None
+        return margins(state.problem, s, state.block_bytes), None
 
     def _move(self, state: LinearState, s: FloatArray) -> None:
         """Move along s until the slope is a tenth of its first value."""
@@ -498,7 +502,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         state.inner += 1
         state.evaluate()
         if v is not None and t == 1.0:
-            state.see(v)
+            state.update_dual(v)
         elif v is not None:
             state.passes += 1
         state.full = t == 1.0 and state.problem.power == 2
@@ -531,7 +535,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         reduced = np.zeros(state.w.size + view.n)
         if view.power == 1:
             np.subtract(view.costs, alpha, out=reduced[state.w.size :])
-        details = {"passes": state.passes, "sigma": state.sigma, "block_bytes": int(state.room)}
+        details = {"passes": state.passes, "sigma": state.sigma, "block_bytes": int(state.block_bytes)}
         return Answer(values={"w": state.best_w}, multipliers={"margin": alpha}, reduced=reduced, details=details)
 
 
@@ -543,7 +547,7 @@ def _sample_bytes(view: LinearProblem) -> float:
     return _COPIES * _sample_size(view) * view.rows.row_bytes
 
 
-def _spare(n: int, p: int, limit: float | None) -> float:
+def _block_budget(n: int, p: int, limit: float | None) -> float:
     """Return the bytes for blocks of rows; inf without a limit.
 
     Raises
@@ -560,7 +564,7 @@ def _spare(n: int, p: int, limit: float | None) -> float:
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error
-    need = held + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MOST_COLUMNS else 200 * p)
+    need = held + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
     if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(
             f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {held:,} of which the "

@@ -43,7 +43,7 @@ _FAR = 1e4
 _NOTHING = 1e-12
 
 
-def starting_points(view: MarginProblem, given: object) -> list[FloatArray]:
+def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
     """Return 0, or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the given start.
 
     Raises
@@ -56,16 +56,16 @@ def starting_points(view: MarginProblem, given: object) -> list[FloatArray]:
     if view.intercept:
         starts += [np.clip(np.where(np.arange(p) == 0, b, 0.0), view.lower, view.upper) for b in (-1.0, 1.0)]
     if len(view.rows) or view.kept.any() or view.whole.any():
-        starts += _allowed(view)
-    if given is not None:
-        w = np.asarray(given, dtype=np.float64)
+        starts += _feasible_point(view)
+    if start is not None:
+        w = np.asarray(start, dtype=np.float64)
         if w.shape != (p,) or not np.isfinite(w).all():
             raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
         starts.append(w)
     return starts
 
 
-def _allowed(view: MarginProblem) -> list[FloatArray]:
+def _feasible_point(view: MarginProblem) -> list[FloatArray]:
     """Return the point of least ||w||_1 that satisfies domain, rows and integers, and keeps the demanded points; None without
     one.
     """
@@ -83,13 +83,13 @@ def _allowed(view: MarginProblem) -> list[FloatArray]:
     return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
 
 
-def bounded(view: MarginProblem) -> bool:
+def has_bounded_domain(view: MarginProblem) -> bool:
     """Return whether the domain is bounded, except for a free intercept."""
     is_finite = np.isfinite(view.lower) & np.isfinite(view.upper)
     return bool(is_finite[int(view.intercept) :].all())
 
 
-def most_of_the_domain(view: MarginProblem) -> float:
+def domain_cost_bound(view: MarginProblem) -> float:
     """Return a strict upper bound of the cost of any point of the domain with coefficients of at most 1e4 over the median length
     of a row.
     """
@@ -109,14 +109,14 @@ def most_of_the_domain(view: MarginProblem) -> float:
     return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
 
 
-def reference(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
+def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
     """Return the least objective of the feasible starting points, or an upper bound of the cost of points of the domain."""
     from . import loops
 
-    return min([most_of_the_domain(view), *(loops.objective(problem, node, w) for w in starts)])
+    return min([domain_cost_bound(view), *(loops.objective(problem, node, w) for w in starts)])
 
 
-def convex_of(loss: Corners) -> Corners:
+def wide_ramp(loss: Corners) -> Corners:
     """Return a wider ramp, on whose slope every margin of a first descent lies."""
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
     height = (loss.steepest or loss.height) * span
@@ -136,7 +136,7 @@ class Descents:
     most : float
         Objective that infeasible points count as.
     tree : kernels.Tree, optional
-        Its ``state`` and ``found`` are written to.
+        Its ``state`` and ``incumbent`` are written to.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class Descents:
         node: loops.LoopNode,
         low: FloatArray,
         high: FloatArray,
-        most: float,
+        infeasible_value: float,
         tree: Any = None,
     ) -> None:
-        self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, most, tree
+        self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, infeasible_value, tree
 
     def descend(self, w: FloatArray) -> FloatArray:
         """Return the end of a descent from w; if zeros count, also descend from it with ever more coefficients held at 0."""
-        end = self._to(w.copy(), np.zeros(w.size, dtype=bool))
+        end = self._descend_to(w.copy(), np.zeros(w.size, dtype=bool))
         if not self.problem.sparse:
             return end
         point, gone = end, np.zeros(w.size, dtype=bool)
@@ -161,15 +161,15 @@ class Descents:
             support = np.flatnonzero(counts & (point != 0.0))
             gone |= counts & (point == 0.0)
             gone[support[np.abs(point[support]).argmin()]] = True
-            point = self._to(np.where(gone, 0.0, point), gone)
+            point = self._descend_to(np.where(gone, 0.0, point), gone)
         return end
 
-    def _to(self, w: FloatArray, gone: FloatArray) -> FloatArray:
+    def _descend_to(self, w: FloatArray, fixed: FloatArray) -> FloatArray:
         """Run a descent with some coefficients held at 0; w is changed."""
         from . import loops
 
         node = self.node
-        node.lo[:], node.hi[:], node.marks[:] = np.where(gone, 0.0, self._low), np.where(gone, 0.0, self._high), 0.0
+        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self._low), np.where(fixed, 0.0, self._high), 0.0
         np.clip(w, node.lo, node.hi, out=w)
         value = loops.descend(self.problem, node, w, self._most)
         if value < _NOTHING * self._most:  # an optimum of 0, at which margins should not be short in their last digits
@@ -177,7 +177,7 @@ class Descents:
                 candidate_value = loops.objective(self.problem, node, candidate)
                 value, w = (candidate_value, candidate) if candidate_value <= value else (value, w)
         if self._tree is not None and value < self._tree.state[0]:
-            self._tree.state[0], self._tree.state[3], self._tree.found[:] = value, 1.0, w
+            self._tree.state[0], self._tree.state[3], self._tree.incumbent[:] = value, 1.0, w
         return w
 
 
@@ -189,7 +189,7 @@ _SHORT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Rotated:
+class RotatedCoordinates:
     """The problem in v = V'w, in which boxes bound margins more tightly.
 
     Parameters
@@ -209,15 +209,15 @@ class Rotated:
     skew: FloatArray
     stretch: float
 
-    def into(self, w: FloatArray) -> FloatArray:
+    def rotate(self, w: FloatArray) -> FloatArray:
         """Return v of w."""
         return np.asarray(self.V.T @ w)
 
-    def back(self, v: FloatArray) -> FloatArray:
+    def unrotate(self, v: FloatArray) -> FloatArray:
         """Return w of v."""
         return np.asarray(self.V @ v)
 
-    def reach(self, value: float) -> tuple[FloatArray, FloatArray]:
+    def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return bounds of v_j at some optimal point of a value below ``value``: from the domain, squares, the norm, or an
         intercept's losses.
 
@@ -243,41 +243,45 @@ class Rotated:
             lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
         return lower, upper
 
-    def off(self, value: float) -> FloatArray:
+    def margin_errors(self, value: float) -> FloatArray:
         """Return the possible error of margins of points better than ``value``."""
-        return np.asarray(self.skew @ np.abs(self.reach(value)).max(axis=0)) if self.skew.any() else np.zeros(len(self.skew))
+        return (
+            np.asarray(self.skew @ np.abs(self.coordinate_bounds(value)).max(axis=0))
+            if self.skew.any()
+            else np.zeros(len(self.skew))
+        )
 
-    def lost(self, value: float) -> float:
+    def loss_error(self, value: float) -> float:
         """Return the resulting error of the losses: infinite if losses jump and a margin's error exceeds rounding."""
-        problem, errors = self.problem, self.off(value)
+        problem, errors = self.problem, self.margin_errors(value)
         if (problem.loss.below > problem.loss.at).any():
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
         return float(problem.costs @ errors) * problem.loss.steepest
 
-    def proved(self, bound: float) -> float:
+    def original_bound(self, bound: float) -> float:
         """Return a bound of the rotated problem as a bound of the problem."""
         return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
 
 
-def own(problem: MarginProblem) -> Rotated:
+def unrotated(problem: MarginProblem) -> RotatedCoordinates:
     """Return the problem in its own coordinates, in which nothing is rounded."""
-    return Rotated(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
+    return RotatedCoordinates(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
 
 
-def rotated(problem: MarginProblem) -> Rotated:
+def rotate(problem: MarginProblem) -> RotatedCoordinates:
     """Return the problem in coordinates in which boxes exclude pairs; in its own if squares differ, or anything restricts it."""
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     held = np.arange(p) >= problem.intercept
     if not problem.free or not held.any() or np.ptp(problem.curvature[held]) > 0.0:
-        return own(problem)
+        return unrotated(problem)
     labels = A[:, 0] if problem.intercept else None
     V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
     turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
     candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
     skew = 2.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))
     skew[:, held] += 2.0 * turn * np.linalg.norm(A[:, held], axis=1)[:, None]
-    return Rotated(candidate, V, skew, 2.0 * turn)
+    return RotatedCoordinates(candidate, V, skew, 2.0 * turn)
 
 
 # State of a run of `margin-bb`.
@@ -292,7 +296,7 @@ class MarginState:
     """State of a run."""
 
     problem: MarginProblem
-    rotated: Rotated
+    rotated: RotatedCoordinates
     options: Options
     tree: loops.Tree
     descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
@@ -303,7 +307,7 @@ class MarginState:
     batch: int = FIRST
 
     @property
-    def known(self) -> bool:
+    def has_point(self) -> bool:
         """Return whether a feasible point is known."""
         return bool(self.tree.state[3] > 0.0)
 
@@ -315,7 +319,7 @@ class MarginState:
     @property
     def best(self) -> FloatArray:
         """Return the incumbent in the problem's own coordinates."""
-        return self.rotated.back(self.tree.found)
+        return self.rotated.unrotate(self.tree.incumbent)
 
 
 #: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
@@ -411,41 +415,41 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """Rotate the problem, find an incumbent, and create the root box."""
         from . import loops  # Numba is imported with it
 
-        axes = rotated(view)
+        axes = rotate(view)
         tol = options.tolerance(self.info.tolerance)
-        tree = loops.tree_for(view.A.shape[1], _ROOM, 0.25 * tol)
+        tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol)
         state = MarginState(view, axes, options, tree)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
-        self._search(state, [axes.into(w) for w in starts], rng)
-        if state.known and axes.lost(state.value) > _LOST * tol * state.value:
-            starts, state.rotated, tree.state[0], tree.state[3] = [state.best], own(view), np.inf, 0.0
+        self._search(state, [axes.rotate(w) for w in starts], rng)
+        if state.has_point and axes.loss_error(state.value) > _LOST * tol * state.value:
+            starts, state.rotated, tree.state[0], tree.state[3] = [state.best], unrotated(view), np.inf, 0.0
             replace(self, restarts=0)._search(state, starts, rng)
-        if not state.known:
-            tree.state[0] = most_of_the_domain(view)
-        low, high = state.rotated.reach(state.value)
+        if not state.has_point:
+            tree.state[0] = domain_cost_bound(view)
+        low, high = state.rotated.coordinate_bounds(state.value)
         if (low > high).any():
             tree.count[0] = 0
         tree.boxes[0, 0], tree.boxes[0, 1] = low, high
-        self._ready(state)
+        self._prepare_loops(state)
         if self.proof is not None:
             self._begin_log(state, str(self.proof))
         return state
 
-    def _ready(self, state: MarginState) -> None:
+    def _prepare_loops(self, state: MarginState) -> None:
         """Prepare the problem and a node for the loops."""
         from . import loops
 
         axes = state.rotated
-        state.loops = loops.problem_of(axes.problem, axes.off(state.value))
-        state.node = loops.node_for(state.loops)
+        state.loops = loops.loop_problem(axes.problem, axes.margin_errors(state.value))
+        state.node = loops.new_node(state.loops)
 
     def _begin_log(self, state: MarginState, path: str) -> None:
         """Begin the log, and allocate the buffer of its events."""
         from . import loops
 
         node = state.node
-        state.log = ProofLog(path, state.problem, state.rotated.V, self._cut(state), state.loops)
-        numbers = loops.most_of_a_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
+        state.log = ProofLog(path, state.problem, state.rotated.V, self._cutoff(state), state.loops)
+        numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 
     def _search(self, state: MarginState, starts: list[FloatArray], rng: np.random.Generator) -> None:
@@ -454,15 +458,15 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
         axes, rotated_problem = state.rotated, state.rotated.problem
         n, p = rotated_problem.A.shape
-        problem = loops.problem_of(rotated_problem)
-        node = loops.node_for(problem)
-        upper_bound = reference(rotated_problem, problem, node, starts)
-        low, high = axes.reach(upper_bound)
+        problem = loops.loop_problem(rotated_problem)
+        node = loops.new_node(problem)
+        upper_bound = initial_cutoff(rotated_problem, problem, node, starts)
+        low, high = axes.coordinate_bounds(upper_bound)
         state.descents = Descents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:
             state.descents.descend(w)
-        wide = loops.problem_of(replace(rotated_problem, loss=convex_of(rotated_problem.loss)))
-        descents = Descents(wide, loops.node_for(wide), low, high, upper_bound)
+        wide = loops.loop_problem(replace(rotated_problem, loss=wide_ramp(rotated_problem.loss)))
+        descents = Descents(wide, loops.new_node(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)
             wide.costs[:n] = rotated_problem.costs * rng.random(n)
@@ -473,7 +477,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         end = time.perf_counter() + seconds
-        if state.known and state.value <= 0.0:
+        if state.has_point and state.value <= 0.0:
             return Outcome.CONVERGED
         while True:
             limit = state.options.node_limit
@@ -487,7 +491,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             state.rate = max(1.0, (int(state.tree.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
             state.batch = 2 * nodes
             if state.log is not None:
-                state.log.take(state.tree.log[: state.tree.count[2]])
+                state.log.append_nodes(state.tree.log[: state.tree.count[2]])
                 state.tree.count[2] = 0
                 if state.log.fault is not None:
                     return Outcome.UNWRITTEN
@@ -495,15 +499,15 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                 return self._end(state)
             if state.loops.restricted:
                 self._descend(state)
-            if code == loops.FULL and not self._grown(state):
+            if code == loops.FULL and not self._grow_tree(state):
                 return Outcome.MEMORY_LIMIT
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
     def _end(self, state: MarginState) -> Outcome:
         """Return the outcome for an empty set of open nodes."""
-        if state.tree.state[2] >= self._cut(state):
-            return Outcome.CONVERGED if state.known else Outcome.INFEASIBLE
+        if state.tree.state[2] >= self._cutoff(state):
+            return Outcome.CONVERGED if state.has_point else Outcome.INFEASIBLE
         return Outcome.STALLED
 
     def _descend(self, state: MarginState) -> None:
@@ -511,13 +515,13 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         before = state.value
         state.descents.descend(state.node.w)
         if state.log is not None and state.value < before:
-            state.log.cut(self._cut(state))
+            state.log.record_cutoff(self._cutoff(state))
 
-    def _cut(self, state: MarginState) -> float:
+    def _cutoff(self, state: MarginState) -> float:
         """Return the cutoff; nodes at or above it are closed."""
         return float(state.tree.state[0] * (1.0 - state.tree.state[1]))
 
-    def _grown(self, state: MarginState) -> bool:
+    def _grow_tree(self, state: MarginState) -> bool:
         """Double the capacity for nodes; return False if memory does not allow it."""
         tree, limit = state.tree, state.options.memory_limit
         room = tree.heap.size
@@ -530,30 +534,30 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def measure(self, state: MarginState) -> Measure:
         """Return incumbent, proved bound, nodes and open nodes."""
-        bound = max(state.rotated.proved(self._least(state)), 0.0)
+        bound = max(state.rotated.original_bound(self._global_bound(state)), 0.0)
         return Measure(
             iteration=int(state.tree.count[1]),
-            objective=state.value if state.known else float("nan"),
-            bound=min(bound, state.value) if state.known else bound,
+            objective=state.value if state.has_point else float("nan"),
+            bound=min(bound, state.value) if state.has_point else bound,
             active=int(state.tree.count[0]),
             step="boxes",
         )
 
-    def _least(self, state: MarginState) -> float:
+    def _global_bound(self, state: MarginState) -> float:
         """Return the least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
         bound = float(state.tree.keys[state.tree.heap[0]]) if state.tree.count[0] else np.inf
-        closed = np.inf if not state.known and bounded(state.problem) else self._cut(state)
+        closed = np.inf if not state.has_point and has_bounded_domain(state.problem) else self._cutoff(state)
         return min(bound, float(state.tree.state[2]), closed)
 
     def answer(self, state: MarginState) -> Answer:
         """Return the incumbent, if there is one, and the proved bound."""
-        w = state.best if state.known else None
+        w = state.best if state.has_point else None
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
-        if w is None and not bounded(state.problem):
+        if w is None and not has_bounded_domain(state.problem):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
-            no_point = bound == np.inf and not state.known  # the point is feasible
+            no_point = bound == np.inf and not state.has_point  # the point is feasible
             state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(

@@ -40,7 +40,7 @@ class ProofLog:
     problem : MarginProblem
     V : ndarray (p, p)
         Coordinates of the boxes, w = V v.
-    cut : float
+    record_cutoff : float
         The first cutoff.
     loops : kernels.Problem
         The problem as the loops have it: terms, and prices of budgets.
@@ -50,18 +50,18 @@ class ProofLog:
         self._file, self._V, self._problem = LogFile(path), V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]
-        self._file.write([{"format": FORMAT, "version": 2, **_stated(problem), "T": V.tolist(), "cut": cut}])
+        self._file.write([{"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}])
 
     @property
     def fault(self) -> WriteError | None:
         """Return the reason why no log can be written to the path."""
         return self._file.fault
 
-    def cut(self, value: float) -> None:
+    def record_cutoff(self, value: float) -> None:
         """Record a new cutoff: a better point was found between two nodes."""
         self._file.write([{"cut": value}])
 
-    def take(self, events: FloatArray) -> None:
+    def append_nodes(self, events: FloatArray) -> None:
         """Append the nodes of these events (`kernels.events`), which contain whole nodes only."""
         records: list[dict[str, Any]] = []
         position = 0
@@ -102,7 +102,7 @@ class ProofLog:
             multipliers["p"] = (self._V @ polar).tolist()
         return multipliers, ends[-1]
 
-    def _multipliers(self, found: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
+    def _multipliers(self, multipliers: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
         """Return the multipliers of terms, of rows and demanded points, and of prices from those of the relaxation's rows
         (`kernels.hinges`).
         """
@@ -111,18 +111,18 @@ class ProofLog:
         of_terms = rows < 2 * n
         np.add.at(slopes, rows[of_terms] % n, alpha[of_terms])
         used = np.flatnonzero(slopes)
-        found["alpha"] = list(zip(used.tolist(), slopes[used].tolist(), strict=True))
+        multipliers["alpha"] = list(zip(used.tolist(), slopes[used].tolist(), strict=True))
         is_demanded = (rows >= 2 * n) & (rows < 2 * n + self._points)
         limits = (rows >= 2 * n + self._points) & (rows < 2 * n + self._points + self._rows)
         named = np.concatenate([rows[limits] - 2 * n - self._points, rows[is_demanded] - 2 * n + self._rows])
-        found["rows"] = [
+        multipliers["rows"] = [
             [int(i), float(a)] for i, a in zip(named, np.concatenate([alpha[limits], alpha[is_demanded]]), strict=True)
         ]
         prices = rows - (2 * n + self._points + self._rows)
         if (prices >= 0).any():
             support = np.zeros(p)
             np.add.at(support, prices[prices >= 0] // 2, np.where(prices % 2 == 0, alpha, -alpha)[prices >= 0])
-            found["support"] = support.tolist()
+            multipliers["support"] = support.tolist()
 
     def finish(self, bound: float, w: FloatArray | None, infeasible: bool = False) -> None:
         """Write the claim, a little below the bound, the incumbent with its combination of atoms, and the seal.
@@ -130,7 +130,7 @@ class ProofLog:
         A claim of infeasibility holds if every node is empty. A node that only its bound closed supports the finite bound.
         """
         w = None if w is None else self._least_multiple(w)
-        below = bound * (1.0 - _SLACK) - _spare(self._problem, np.zeros(len(self._V)) if w is None else w)
+        below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, np.zeros(len(self._V)) if w is None else w)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, makes no claim
         point = None if w is None else w.tolist()
         combination = None if w is None else _combination(self._problem.atoms, w)
@@ -149,7 +149,7 @@ class ProofLog:
         return multiples[int(np.argmin(costs))]
 
 
-def _stated(problem: MarginProblem) -> dict[str, Any]:
+def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     """Return the problem for a log's header."""
     loss = {name: getattr(problem.loss, name).tolist() for name in ("margins", "below", "at")}
     again = problem.loss.again if np.isfinite(problem.loss.again) else None
@@ -163,7 +163,7 @@ def _stated(problem: MarginProblem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _spare(problem: MarginProblem, w: FloatArray) -> float:
+def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:
     """Return the reserve for rounding near w: of sums of costs, and of margins, which slopes turn into costs."""
     n, p = problem.A.shape
     with np.errstate(over="ignore", invalid="ignore"):

@@ -59,7 +59,7 @@ class MaxMinState:
     seed: int
     limit: float
     a: FloatArray | None = None
-    solved: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
+    solved_gamma: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
     value: float = float("nan")
     derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
     eta: float = 1.0
@@ -130,7 +130,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def load(self, view: MaxMinProblem) -> None:
         """Load the inner algorithm's loops."""
-        self._inner()[0].load(view.inner(view.gamma0).simplex)
+        self._inner_solver()[0].load(view.inner(view.gamma0).simplex)
 
     def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
         """Return the state at γ0; the first ``advance`` solves the first inner problem."""
@@ -139,13 +139,13 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
         """Run a slice of the inner solve, or move γ after the last slice."""
-        run = state.run = state.run or self._begin(state)
+        run = state.run = state.run or self._begin_inner(state)
         with pooled(None) if run.algorithm.pooled else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
                 return Outcome.RUNNING
-            self._take(state, run)
+            self._record_inner(state, run)
         state.run = None
-        fell = self._went_back(state)
+        fell = self._return_to_best(state)
         slope = self._slope(state)
         if self._stationarity(state) <= self.stationarity:
             return Outcome.STATIONARY
@@ -155,14 +155,14 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             self._secant(state, slope)
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 
-    def _went_back(self, state: MaxMinState) -> bool:
+    def _return_to_best(self, state: MaxMinState) -> bool:
         """Return to the best γ and halve η if f fell, for several γ, by more than the inner solves' error; return
         whether it did.
         """
         if state.best is None or state.value >= state.best[0] * (1.0 - 2.0 * self.inner_tol):
             return False
         state.value, state.gamma, state.a, state.derivative = state.best
-        state.solved = state.gamma
+        state.solved_gamma = state.gamma
         state.eta *= 0.5
         return True
 
@@ -178,10 +178,10 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             turned = float(np.linalg.norm(slope - state.last_slope))
             state.eta = state.moved / turned if turned > 0 else 2.0 * state.eta
         else:
-            state.eta = self._reach(state) / float(np.abs(slope).max())
+            state.eta = self._first_move_length(state) / float(np.abs(slope).max())
         state.last_slope = slope
 
-    def _reach(self, state: MaxMinState) -> float:
+    def _first_move_length(self, state: MaxMinState) -> float:
         """Return the length of the first move: a factor of 4, or a quarter of a range that contains 0."""
         if state.problem.logarithmic:
             return float(np.log(_FACTOR))
@@ -189,27 +189,27 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             return (state.problem.upper - state.problem.lower) / _FACTOR
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
-    def _inner(self) -> tuple[Algorithm[SimplexQP, Any], SolverSpec]:
+    def _inner_solver(self) -> tuple[Algorithm[SimplexQP, Any], SolverSpec]:
         """Return the inner algorithm and its specification."""
         spec = resolve(self.inner)
         if not isinstance(spec.solver, Algorithm) or SimplexQP not in spec.solver.info.views:
             raise InputError(f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {spec.label}")
         return spec.solver, spec
 
-    def _begin(self, state: MaxMinState) -> InnerRun:
+    def _begin_inner(self, state: MaxMinState) -> InnerRun:
         """Begin the inner problem at γ, from the last minimiser if ``warm``."""
         start = {"a": state.a} if self.warm and state.a is not None else None
-        algorithm, spec = self._inner()
+        algorithm, spec = self._inner_solver()
         options = spec.over(Options(tol=self.inner_tol, seed=state.seed, start=start))
         view = state.problem.inner(state.gamma).simplex
         return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
 
-    def _take(self, state: MaxMinState, run: InnerRun) -> None:
+    def _record_inner(self, state: MaxMinState, run: InnerRun) -> None:
         """Compute f and f' at the inner minimiser."""
         values = run.algorithm.answer(run.state).values
         assert values is not None
         problem, a = state.problem, np.asarray(values["a"])
-        state.a, state.solved, state.models = a, state.gamma, state.models + 1
+        state.a, state.solved_gamma, state.models = a, state.gamma, state.models + 1
         state.value = 0.5 * float(a @ run.view.gram.product(a))
         state.derivative = problem.derivative(a, state.gamma)
         state.steps.append(
@@ -218,7 +218,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def _slope(self, state: MaxMinState) -> FloatArray:
         """Return the derivative in the parameter that is moved, zero if it points out of the range."""
-        problem, gamma = state.problem, state.solved
+        problem, gamma = state.problem, state.solved_gamma
         slope = state.derivative * (gamma if problem.logarithmic else 1.0)
         leaves = ((gamma <= problem.lower) & (slope < 0)) | ((gamma >= problem.upper) & (slope > 0))
         return np.where(leaves, 0.0, slope)
@@ -229,16 +229,16 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         if self.rate == "printed":
             return float(np.abs(slope).max())
         problem = state.problem
-        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.solved
+        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.solved_gamma
         return float(np.abs(slope * factor).max()) / state.value
 
-    def _clipped(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
+    def _clip(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
         """Clip γ to the range, to a factor of the last γ and to the bracket."""
         problem = state.problem
         if self.rate == "printed":
             return np.clip(moved, problem.lower, problem.upper)
         if problem.additive:
-            reach = self._reach(state)
+            reach = self._first_move_length(state)
             moved = np.clip(moved, state.gamma - reach, state.gamma + reach)
         else:
             moved = np.clip(moved, state.gamma / _FACTOR, state.gamma * _FACTOR)
@@ -256,7 +256,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             # the range ends long before e^100, where a long secant step would overflow
             grown = state.gamma * np.exp(np.clip(state.eta * slope, -100.0, 100.0))
             moved = grown if logarithmic else state.gamma + state.eta * slope
-            moved = self._clipped(state, moved)
+            moved = self._clip(state, moved)
             if problem.value(state.a, moved) > value:
                 change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
                 state.gamma, state.moved = moved, float(np.linalg.norm(change))
@@ -277,7 +277,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         """Return the current inner solution at the γ of its problem: the last one, or the best if f fell for several γ."""
         if not state.steps or state.a is None:
             return Answer(details={"reason": "stopped before the first inner problem was solved"})
-        gamma, problem = state.solved, state.problem
+        gamma, problem = state.solved_gamma, state.problem
         model = problem.inner(gamma)
         gradient = model.simplex.gram.product(state.a)
         view: SimplexQP = model.simplex

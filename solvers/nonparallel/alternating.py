@@ -87,18 +87,18 @@ class NPSVCState:
     best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
 
-    def note(self, value: float) -> None:
+    def record_best(self, value: float) -> None:
         """Keep the present point if it is the best so far."""
         if self.best is None or value < self.best.value:
             self.best = NPSVCPoint(value, self.P.copy(), self.tau.copy(), self.U.copy(), self.V.copy(), tuple(self.lam))
 
-    def go_back(self) -> None:
+    def restore_best(self) -> None:
         """Return to the best point."""
         if self.best is not None:
             self.P, self.tau, self.U, self.V = (part.copy() for part in (self.best.P, self.best.tau, self.best.U, self.best.V))
             self.lam = list(self.best.lam)
 
-    def last(self, share: int) -> float:
+    def problem_deadline(self, share: int) -> float:
         """Return the deadline of one of ``share`` problems of the answer, which get some time after the time limit."""
         return max(self.deadline, time.perf_counter() + _ANSWER / share)
 
@@ -212,9 +212,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             self._record(state)
             if time.perf_counter() >= state.deadline:  # the classes' problems ended early, at the deadline
                 return Outcome.RUNNING
-            if state.steps[-1].pareto <= state.tol and self._confirmed(state):
+            if state.steps[-1].pareto <= state.tol and self._is_stationary(state):
                 # an earlier iteration was better: its point is the answer, and it is not stationary
-                return Outcome.STALLED if self._worse(state, state.steps[-1].largest) else Outcome.STATIONARY
+                return Outcome.STALLED if self._has_worsened(state, state.steps[-1].largest) else Outcome.STATIONARY
             self._projection_steps(state)
             if state.moved <= 1e-12:
                 return Outcome.STALLED
@@ -243,7 +243,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         gap = relative_gap(largest, dual) if self.dual_values else float("nan")
         step = NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved, dual, gap)
         state.steps.append(step)
-        state.note(largest)
+        state.record_best(largest)
 
     def _dual_value(self, state: NPSVCState) -> float:
         """Return Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
@@ -263,7 +263,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         scale = float(np.sqrt(np.sum(gradients**2, axis=(1, 2)).max()))
         return float(np.linalg.norm(problem.direction(self._weights(problem)))) / scale if scale > 0 else 0.0
 
-    def _confirmed(self, state: NPSVCState) -> bool:
+    def _is_stationary(self, state: NPSVCState) -> bool:
         """Return whether P is Pareto stationary with every class at its optimum, not only at the last U, V."""
         if self.classes != "joint":
             self._class_steps(state, joint=True)
@@ -321,24 +321,26 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
 
     def answer(self, state: NPSVCState) -> Answer:
         """Return every class's own optimum for the final P or, if its max ϖ_l J_l is less, for the best P of all iterations."""
-        final, value = self._at(state)
-        if not self._worse(state, value):
+        final, value = self._class_optima(state)
+        if not self._has_worsened(state, value):
             return final
-        state.go_back()
-        best, largest = self._at(state)
+        state.restore_best()
+        best, largest = self._class_optima(state)
         return best if largest < value else final
 
-    def _worse(self, state: NPSVCState, value: float) -> bool:
+    def _has_worsened(self, state: NPSVCState, value: float) -> bool:
         """Return whether the best iteration was better by more than the classes' problems' error."""
         return state.best is not None and value > state.best.value + self.inner_tol * abs(state.best.value)
 
-    def _at(self, state: NPSVCState) -> tuple[Answer, float]:
+    def _class_optima(self, state: NPSVCState) -> tuple[Answer, float]:
         """Return every class's own optimum for the present P, certified by the model with that P, and max ϖ_l J_l."""
         fixed = state.model.at(state.P)
         U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
         for k in range(fixed.K):
             program = fixed.class_program(k)
-            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-8), deadline=state.last(fixed.K))
+            point, gap = box_minimum(
+                program.box, state.lam[k], min(self.inner_tol, 1e-8), deadline=state.problem_deadline(fixed.K)
+            )
             U[k] = program.primal(point)
             lam.append(point)
             bounds[k] = program.value(U[k]) - gap

@@ -23,7 +23,7 @@ __all__ = ["Majorisation", "MajorisationState"]
 
 
 @dataclass(eq=False)
-class Descent:
+class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
     u: FloatArray
@@ -41,15 +41,15 @@ class MajorisationState:
     model: NonparallelSVM
     tol: float
     limit: float
-    run: Descent
+    run: MajorisationRun
     waiting: list[FloatArray]
-    best: Descent | None = None
+    best: MajorisationRun | None = None
     steps: int = 0
     starts: int = 1
     deadline: float = np.inf  #: by the clock of `time.perf_counter`: minimisations of majorants end there too
 
     @property
-    def leading(self) -> Descent:
+    def best_run(self) -> MajorisationRun:
         """Return the run with the least objective."""
         best = self.best
         return self.run if best is None or self.run.objectives[-1] < best.objectives[-1] else best
@@ -98,17 +98,17 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         size = view.features.features
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         start = None if options.start is None else options.start.get("u")
-        first = self._first(view, tol, deadline) if start is None else _descent(view, _as_start(start, size))
+        first = self._initial_run(view, tol, deadline) if start is None else _new_run(view, _as_start(start, size))
         directions = [rng.standard_normal(size) for _ in range(self.starts - 1)]
         return MajorisationState(view, tol, limit, first, [d / np.linalg.norm(d) for d in directions], deadline=deadline)
 
-    def _first(self, view: NonparallelSVM, tol: float, deadline: float) -> Descent:
+    def _initial_run(self, view: NonparallelSVM, tol: float, deadline: float) -> MajorisationRun:
         """Return the first start by the ``initial`` rule."""
-        run = _descent(view, np.zeros(view.features.features))
+        run = _new_run(view, np.zeros(view.features.features))
         if self.initial == "zero":
             return run
         lam, _ = box_minimum(run.majorant.box, None, 0.1 * tol, deadline=deadline)
-        return _descent(view, run.majorant.primal(lam), lam)
+        return _new_run(view, run.majorant.primal(lam), lam)
 
     def advance(self, state: MajorisationState, seconds: float) -> Outcome:
         """Minimise majorants for about ``seconds``."""
@@ -118,16 +118,16 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
             if state.run.outcome is Outcome.ITERATION_LIMIT:
                 return Outcome.ITERATION_LIMIT
             if state.run.outcome is not Outcome.RUNNING:
-                state.best = state.leading
+                state.best = state.best_run
                 if not state.waiting:
                     return state.best.outcome
                 length = float(np.linalg.norm(state.best.u)) or 1.0
-                state.run = _descent(state.model, length * state.waiting.pop(0))
+                state.run = _new_run(state.model, length * state.waiting.pop(0))
                 state.starts += 1
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def _step(self, state: MajorisationState, run: Descent) -> Outcome:
+    def _step(self, state: MajorisationState, run: MajorisationRun) -> Outcome:
         """Minimise the majorant, and move to the minimiser."""
         box = run.majorant.box
         lam, gap = box_minimum(box, np.clip(run.lam, box.lower, box.upper), 0.1 * state.tol, deadline=state.deadline)
@@ -149,11 +149,11 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
     def measure(self, state: MajorisationState) -> Measure:
         """Return the least objective; there is no bound."""
-        return Measure(state.steps, state.leading.objectives[-1], step="majorant")
+        return Measure(state.steps, state.best_run.objectives[-1], step="majorant")
 
     def answer(self, state: MajorisationState) -> Answer:
         """Return u with the multipliers of its own majorant, whose certificate measures the stationarity of u."""
-        run = state.leading
+        run = state.best_run
         box = run.majorant.box
         point = run.majorant.recover(np.clip(run.lam, box.lower, box.upper))
         return Answer(
@@ -166,14 +166,14 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         )
 
 
-def _descent(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None) -> Descent:
+def _new_run(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None) -> MajorisationRun:
     """Return a run from u."""
     majorant = model.majorant(u)
-    return Descent(u, majorant, np.zeros(majorant.h.size) if lam is None else lam, [model.objective(u)])
+    return MajorisationRun(u, majorant, np.zeros(majorant.h.size) if lam is None else lam, [model.objective(u)])
 
 
-def _as_start(given: FloatArray, size: int) -> FloatArray:
-    u = np.asarray(given, dtype=np.float64)
+def _as_start(start: FloatArray, size: int) -> FloatArray:
+    u = np.asarray(start, dtype=np.float64)
     if u.shape != (size,) or not np.isfinite(u).all():
         raise InputError(f"start['u'] must hold {size} finite numbers; it has shape {u.shape}")
     return u

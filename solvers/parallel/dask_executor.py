@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from .executor import AsynchronousExecutor, Done, Job, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
 from .payload import Packer, Payload, unpack
 from .worker_cache import cached
 
@@ -30,13 +30,13 @@ class Placement:
         self._tasks: dict[str, int] = {}
         self._arrays: dict[str, set[str]] = {}
 
-    def now(self, threads: Mapping[str, int]) -> None:
+    def update_workers(self, threads: Mapping[str, int]) -> None:
         """Update the workers, by address, and their threads; forget the tasks of workers that are gone."""
         self._threads = {worker: count for worker, count in threads.items() if count > 0}
         self._tasks = {worker: self._tasks.get(worker, 0) for worker in self._threads}
         self._arrays = {worker: self._arrays.get(worker, set()) for worker in self._threads}
 
-    def give(self, keys: Sequence[str]) -> str | None:
+    def assign(self, keys: Sequence[str]) -> str | None:
         """Return the worker of the next task, which uses the arrays ``keys``; None if no worker is known."""
         if not self._threads:
             return None
@@ -50,7 +50,7 @@ class Placement:
         self._arrays[chosen].update(keys)
         return chosen
 
-    def back(self, worker: str | None) -> None:
+    def release(self, worker: str | None) -> None:
         """Remove a task of this worker from its open tasks, wherever the task ran."""
         if worker in self._tasks:
             self._tasks[worker] -= 1
@@ -61,15 +61,15 @@ class Placement:
 
 
 #: Seconds for which the number of workers is cached.
-_FRESH = 0.5
+_CACHE_SECONDS = 0.5
 #: Resubmissions of a task after the cluster lost its data or result.
-_PATIENCE = 5
+_MAX_RESUBMISSIONS = 5
 #: Seconds to wait for the first worker.
-_FIRST = 60.0
+_WORKER_TIMEOUT = 60.0
 
 
 @dataclass(eq=False)
-class _Sent:
+class _SubmittedTask:
     """A submitted task."""
 
     number: int
@@ -98,22 +98,22 @@ class DaskExecutor(AsynchronousExecutor):
 
     def __init__(self, client: Any, jobs: int | None = None, own: bool = False) -> None:
         super().__init__(jobs)
-        self._client, self._own = client, own
+        self._client, self._owns_client = client, own
         self._packer = Packer()
         self._scattered: dict[str, Any] = {}
-        self._sent: dict[int, _Sent] = {}
-        self._done: SimpleQueue[tuple[_Sent, Any]] = SimpleQueue()
+        self._sent: dict[int, _SubmittedTask] = {}
+        self._done: SimpleQueue[tuple[_SubmittedTask, Any]] = SimpleQueue()
         self._places = Placement()
-        self._slots, self._counted = 0, -_FRESH
+        self._slots, self._counted = 0, -_CACHE_SECONDS
 
     @property
     def slots(self) -> int:
         """Return the number of threads of all workers."""
         now = time.monotonic()
-        if now - self._counted >= _FRESH:
+        if now - self._counted >= _CACHE_SECONDS:
             self._check()
             threads = self._client.nthreads()
-            self._places.now(threads)
+            self._places.update_workers(threads)
             self._slots, self._counted = sum(threads.values()), now
         return self._slots
 
@@ -130,17 +130,17 @@ class DaskExecutor(AsynchronousExecutor):
             No worker came in time.
         """
         try:
-            self._client.wait_for_workers(1, timeout=_FIRST)
+            self._client.wait_for_workers(1, timeout=_WORKER_TIMEOUT)
         except TimeoutError as error:
-            raise worker_lost(f"no Dask worker came within {_FIRST:g} s") from error
+            raise worker_lost(f"no Dask worker came within {_WORKER_TIMEOUT:g} s") from error
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Submit a task, and scatter its arrays that the cluster does not have."""
-        sent = _Sent(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
+        sent = _SubmittedTask(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
         self._sent[number] = sent
-        self._hand_out(sent)
+        self._start(sent)
 
-    def _hand_out(self, sent: _Sent) -> None:
+    def _start(self, sent: _SubmittedTask) -> None:
         try:
             self._check()
             self._scatter_and_submit(sent)
@@ -148,7 +148,7 @@ class DaskExecutor(AsynchronousExecutor):
             self._check()
             raise
 
-    def _scatter_and_submit(self, sent: _Sent) -> None:
+    def _scatter_and_submit(self, sent: _SubmittedTask) -> None:
         keys = sent.parcel.keys
         for key in keys:
             scattered = self._scattered.get(key)
@@ -158,8 +158,8 @@ class DaskExecutor(AsynchronousExecutor):
         flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
         sent.tries += 1
         sent.data = tuple(self._scattered[key] for key in keys)
-        self._places.back(sent.place)  # the task may have been submitted before
-        sent.place = self._places.give(keys)
+        self._places.release(sent.place)  # the task may have been submitted before
+        sent.place = self._places.assign(keys)
         sent.future = self._client.submit(
             _open, sent.parcel, list(sent.data), flags, pure=False,
             key=f"{sent.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
@@ -168,30 +168,30 @@ class DaskExecutor(AsynchronousExecutor):
         )  # fmt: skip
         sent.future.add_done_callback(lambda future, sent=sent: self._done.put((sent, future)))
 
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         """Return results as they come; submit again the tasks that the cluster lost."""
-        results: list[Done] = []
+        results: list[TaskResult] = []
         end = time.monotonic() + seconds
         while not results:
             self._check()
-            results += self._arrived(max(end - time.monotonic(), 0.0))
+            results += self._finished_tasks(max(end - time.monotonic(), 0.0))
             if time.monotonic() >= end:
                 break
         return results
 
-    def _arrived(self, seconds: float) -> list[Done]:
+    def _finished_tasks(self, seconds: float) -> list[TaskResult]:
         results = []
         try:
             item = self._done.get(timeout=seconds) if seconds > 0.0 else self._done.get_nowait()
             while True:
-                result = self._settled(*item)
+                result = self._result_of(*item)
                 if result is not None:
                     results.append(result)
                 item = self._done.get_nowait()
         except Empty:
             return results
 
-    def _settled(self, sent: _Sent, future: Any) -> Done | None:
+    def _result_of(self, sent: _SubmittedTask, future: Any) -> TaskResult | None:
         """Return a result; None if the task is submitted again or was cancelled."""
         from distributed import CancelledError, KilledWorker
 
@@ -208,14 +208,16 @@ class DaskExecutor(AsynchronousExecutor):
                 error = gone
         if isinstance(error, KilledWorker):
             error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}")
-        elif (future.status not in ("finished", "error") or isinstance(error, CancelledError)) and sent.tries <= _PATIENCE:
-            self._hand_out(sent)
+        elif (
+            future.status not in ("finished", "error") or isinstance(error, CancelledError)
+        ) and sent.tries <= _MAX_RESUBMISSIONS:
+            self._start(sent)
             return None
         elif future.status not in ("finished", "error"):
             error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
         del self._sent[sent.number]
-        self._places.back(sent.place)
-        return Done(sent.number, value, error)
+        self._places.release(sent.place)
+        return TaskResult(sent.number, value, error)
 
     def cancel(self) -> None:
         """Cancel the tasks in progress; the data stay for later tasks."""
@@ -230,7 +232,7 @@ class DaskExecutor(AsynchronousExecutor):
         self.cancel()
         self._scattered.clear()
         self._packer = Packer()
-        if self._own:
+        if self._owns_client:
             self._client.close()
 
 

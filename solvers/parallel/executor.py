@@ -11,14 +11,14 @@ from typing import Any, Self, TypeAlias
 
 from ...errors import SolverError
 
-__all__ = ["AsynchronousExecutor", "Done", "Executor", "Job", "SerialExecutor"]
+__all__ = ["AsynchronousExecutor", "Executor", "Job", "SerialExecutor", "TaskResult"]
 
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskResult:
     """A finished task: its number, and its value or error."""
 
     number: int
@@ -91,7 +91,7 @@ class AsynchronousExecutor(Executor):
     ahead = 1
 
     def __init__(self, jobs: int | None = None) -> None:
-        self._most = jobs if jobs is not None and jobs > 0 else None
+        self._max_tasks = jobs if jobs is not None and jobs > 0 else None
 
     @property
     @abstractmethod
@@ -102,14 +102,14 @@ class AsynchronousExecutor(Executor):
     def size(self) -> int:
         """Return `slots`, or the user's limit, at least one."""
         slots = max(self.slots, 1)
-        return slots if self._most is None else min(slots, self._most)
+        return slots if self._max_tasks is None else min(slots, self._max_tasks)
 
     @abstractmethod
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Submit a task."""
 
     @abstractmethod
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         """Return the tasks done since the last call, after waiting for at most ``seconds`` for the first.
 
         Raises
@@ -128,7 +128,7 @@ class AsynchronousExecutor(Executor):
         waiting, more = 0, True
         try:
             while waiting or more:
-                while more and waiting < (1 + (self.ahead if self._most is None else 0)) * self.size:
+                while more and waiting < (1 + (self.ahead if self._max_tasks is None else 0)) * self.size:
                     number, task = next(todo, (-1, None))
                     more = number >= 0
                     if more:

@@ -17,10 +17,10 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-__all__ = ["LARGE", "Own", "Packer", "Payload", "unpack"]
+__all__ = ["LARGE_ARRAY_BYTES", "Packer", "Payload", "TaskArrays", "unpack"]
 
 #: Bytes from which an array is sent separately, once for all tasks that hold it.
-LARGE = 4096
+LARGE_ARRAY_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Payload:
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class TaskArrays:
     """Arrays that one task alone has: they get no names and are not cached.
 
     The received arrays may be read-only and need not be aligned: code that computes with them copies them first.
@@ -42,12 +42,12 @@ class Own:
 
     def __reduce__(self) -> tuple[Any, ...]:
         layouts = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
-        return _own, (layouts, [array.tobytes() for array in self.arrays.values()])
+        return _restore_task_arrays, (layouts, [array.tobytes() for array in self.arrays.values()])
 
 
-def _own(known: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> Own:
-    items = zip(known.items(), buffers, strict=True)
-    return Own({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in items})
+def _restore_task_arrays(layouts: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> TaskArrays:
+    items = zip(layouts.items(), buffers, strict=True)
+    return TaskArrays({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in items})
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -58,7 +58,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.packer, self.keys = packer, dict[str, None]()
 
     def persistent_id(self, value: Any) -> str | None:
-        if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
+        if type(value) is not np.ndarray or value.nbytes < LARGE_ARRAY_BYTES or value.dtype.hasobject:
             return None
         key = self.packer.name(value)
         self.keys[key] = None

@@ -6,7 +6,7 @@ import time
 from functools import cache
 from typing import Any
 
-from .executor import AsynchronousExecutor, Done, Job, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
 from .payload import Packer, Payload, unpack
 from .worker_cache import cached
 
@@ -48,7 +48,7 @@ class RayExecutor(AsynchronousExecutor):
         flags = [bool(self._packer.arrays[key].flags.writeable) for key in parcel.keys]
         self._sent[_remote().remote(parcel, [self._stored[key] for key in parcel.keys], flags)] = number
 
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         """Return results as they come."""
         import ray
 
@@ -56,17 +56,17 @@ class RayExecutor(AsynchronousExecutor):
         ready, _ = ray.wait(list(self._sent), num_returns=1, timeout=max(end - time.monotonic(), 0.0))
         if ready:  # and the other results that are ready
             ready, _ = ray.wait(list(self._sent), num_returns=len(self._sent), timeout=0.0)
-        return [self._settled(self._sent.pop(ref), ref) for ref in ready]
+        return [self._result_of(self._sent.pop(ref), ref) for ref in ready]
 
-    def _settled(self, number: int, ref: Any) -> Done:
+    def _result_of(self, number: int, ref: Any) -> TaskResult:
         import ray
 
         try:
-            return Done(number, ray.get(ref))
+            return TaskResult(number, ray.get(ref))
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
-            return Done(number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}"))
+            return TaskResult(number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}"))
         except Exception as error:  # noqa: BLE001 -- whatever the task raised
-            return Done(number, error=error)
+            return TaskResult(number, error=error)
 
     def cancel(self) -> None:
         """Cancel the tasks in progress; the data stay for later tasks."""

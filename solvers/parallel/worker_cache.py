@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["cached"]
 
 #: Most arrays in the cache, and most bytes: beyond them, the least recently used array is dropped.
-_MOST, _BYTES = 256, 1 << 30
+_MAX_ARRAYS, _MAX_BYTES = 256, 1 << 30
 _arrays: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
@@ -35,6 +35,6 @@ def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
     with _lock:
         _arrays[key] = array
         total = sum(cached.nbytes for cached in _arrays.values())
-        while len(_arrays) > 1 and (len(_arrays) > _MOST or total > _BYTES):
+        while len(_arrays) > 1 and (len(_arrays) > _MAX_ARRAYS or total > _MAX_BYTES):
             total -= _arrays.popitem(last=False)[1].nbytes
     return array

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.program.cones import Nonnegative, Zero
-from .form import MOST_UNKNOWNS, solve_linear
+from .form import MAX_UNKNOWNS, solve_linear
 
 if TYPE_CHECKING:
     from .form import RationalForm, Vector
@@ -27,7 +27,7 @@ def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, 
         return None
     lower, upper = _propagated(rational)
     free = [j for j in range(form.n) if lower[j] is None and upper[j] is None]
-    z = _clipped(rational, multipliers)
+    z = _clip(rational, multipliers)
     hat = rational.point(x)
     for _ in range(2):
         d = _slopes(rational, z)
@@ -37,12 +37,12 @@ def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, 
             if corner is not None:
                 curved = sum((a * b for a, b in zip(rational.P_times(hat), hat, strict=True)), Fraction(0))
                 return _constant(rational, z) + corner - curved / 2
-        if not _corrected(rational, z, hat, free):
+        if not _correct(rational, z, hat, free):
             return None
     return None
 
 
-def _clipped(rational: RationalForm, multipliers: Mapping[str, FloatArray]) -> dict[str, Vector]:
+def _clip(rational: RationalForm, multipliers: Mapping[str, FloatArray]) -> dict[str, Vector]:
     """Return the multipliers of the linear constraints, clipped into their dual cones; other multipliers are dropped."""
     z = {}
     for c in rational.form.constraints:
@@ -79,7 +79,7 @@ def _tangent(rational: RationalForm, hat: Vector, d: Vector, free: list[int]) ->
         return True
     if not rational.P:
         return all(d[j] == 0 for j in free)
-    if len(free) > MOST_UNKNOWNS:
+    if len(free) > MAX_UNKNOWNS:
         return False
     places = {j: k for k, j in enumerate(free)}
     for j in free:
@@ -110,13 +110,13 @@ def _corner(slope: Vector, lower: Bounds, upper: Bounds) -> Fraction | None:
     return value
 
 
-def _corrected(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: list[int]) -> bool:
+def _correct(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: list[int]) -> bool:
     """Correct the non-zero multipliers so that free variables (of linear programs) have slope zero, exactly."""
     if rational.P or not free:
         return False
     priced = [(c.label, i) for c in rational.form.constraints if c.label in z for i, p in enumerate(z[c.label]) if p]
     priced.sort(key=lambda place: -abs(z[place[0]][place[1]]))
-    priced = priced[:MOST_UNKNOWNS]
+    priced = priced[:MAX_UNKNOWNS]
     d = _slopes(rational, z)
     rows = {place: dict(rational.rows[place[0]][place[1]]) for place in priced}
     A = [[rows[place].get(j, Fraction(0)) for place in priced] for j in free]

@@ -21,7 +21,7 @@ from .form import RationalForm, Vector, solve_linear
 __all__ = ["farkas_exists"]
 
 #: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), and corrections.
-_MOST, _ROUNDS = 60_000, 6
+_MAX_OPERATIONS, _ROUNDS = 60_000, 6
 #: Multipliers below this share of the largest are rounding.
 _ROUNDING = 1e-11
 
@@ -33,7 +33,7 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
 
     False proves nothing: there may be no multipliers, or the form is too large for rational arithmetic.
     """
-    if form.n + sum(c.F.nnz for c in form.constraints) > _MOST:
+    if form.n + sum(c.F.nnz for c in form.constraints) > _MAX_OPERATIONS:
         return False
     rows, z = _rows(form.replace(quadratic=None), multipliers)
     if not z or not all(np.isfinite(part).all() for part in multipliers.values()):
@@ -41,15 +41,15 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
     slopes = _slopes(form.n, rows, z)
     variables: set[int] = set()
     for _ in range(_ROUNDS):
-        broken = {j for j in range(form.n) if not _allowed(form, j, slopes[j])} | {j for j in variables if slopes[j]}
+        broken = {j for j in range(form.n) if not _has_bound(form, j, slopes[j])} | {j for j in variables if slopes[j]}
         negative = [i for i, value in z.items() if value < 0 and not rows[i][2]]
         if not broken and not negative:
-            return _excluded(form, rows, z, slopes) > 0
+            return _least_sum(form, rows, z, slopes) > 0
         for i in negative:
             del z[i]
         variables |= broken
         chosen = sorted(z, key=lambda i: (not rows[i][2], -abs(z[i])))  # pivots come from the first columns
-        if len(variables) * len(variables) * (len(chosen) + 1) > _MOST or not chosen:
+        if len(variables) * len(variables) * (len(chosen) + 1) > _MAX_OPERATIONS or not chosen:
             return False
         slopes = _slopes(form.n, rows, z)
         equations = sorted(variables)
@@ -85,12 +85,12 @@ def _slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
     return slopes
 
 
-def _allowed(form: StandardForm, j: int, slope: Fraction) -> bool:
+def _has_bound(form: StandardForm, j: int, slope: Fraction) -> bool:
     """Return whether the variable has a bound on the side on which its slope falls."""
     return slope == 0 or bool(np.isfinite(form.lower[j] if slope > 0 else form.upper[j]))
 
 
-def _excluded(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], slopes: Vector) -> Fraction:
+def _least_sum(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], slopes: Vector) -> Fraction:
     """Return the least of -Σ z (F x + g) over the bounds: positive if no x satisfies every row."""
     value = -sum((price * rows[i][1] for i, price in z.items()), Fraction(0))
     for j, slope in enumerate(slopes):

@@ -21,12 +21,12 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
 
-__all__ = ["MOST_NONZEROS", "RationalForm", "null_vector", "solve_linear"]
+__all__ = ["MAX_NONZEROS", "RationalForm", "null_vector", "solve_linear"]
 
 #: Coefficients of a form, P included, above which rational arithmetic is refused (about a minute).
-MOST_NONZEROS = 200_000
+MAX_NONZEROS = 200_000
 #: Unknowns of a linear system solved in rational arithmetic, at most.
-MOST_UNKNOWNS = 120
+MAX_UNKNOWNS = 120
 
 Vector = list[Fraction]
 
@@ -45,11 +45,11 @@ class RationalForm:
 
     def __post_init__(self) -> None:
         size = sum(c.F.nnz for c in self.form.constraints) + self.form.n
-        if self.form.quadratic is not None and size <= MOST_NONZEROS:
-            size += self.form.quadratic.csc.nnz if self.form.quadratic.bytes <= 16 * MOST_NONZEROS else MOST_NONZEROS
-        if size > MOST_NONZEROS:
+        if self.form.quadratic is not None and size <= MAX_NONZEROS:
+            size += self.form.quadratic.csc.nnz if self.form.quadratic.bytes <= 16 * MAX_NONZEROS else MAX_NONZEROS
+        if size > MAX_NONZEROS:
             raise TooLargeError(
-                f"{self.form.name} has {size:,} coefficients or more; rational arithmetic is offered up to {MOST_NONZEROS:,}"
+                f"{self.form.name} has {size:,} coefficients or more; rational arithmetic is offered up to {MAX_NONZEROS:,}"
             )
 
     def point(self, x: FloatArray) -> Vector:
@@ -78,7 +78,7 @@ class RationalForm:
         if quadratic is None or quadratic.factor is not None:
             return True
         used = sorted({j for row in self.P for j, _ in row})
-        if len(used) > MOST_UNKNOWNS:
+        if len(used) > MAX_UNKNOWNS:
             return all(j == i for i, row in enumerate(self.P) for j, _ in row) and all(v >= 0 for row in self.P for _, v in row)
         places = {j: k for k, j in enumerate(used)}
         S = [[Fraction(0)] * len(used) for _ in used]
@@ -86,7 +86,7 @@ class RationalForm:
             for j, v in row:
                 S[places[i]][places[j]] += v / 2
                 S[places[j]][places[i]] += v / 2
-        return _semidefinite(S)
+        return _is_semidefinite(S)
 
     def P_times(self, x: Vector) -> Vector:
         """Return P x."""
@@ -155,13 +155,13 @@ def _violation(cone: Cone, v: Vector) -> float:
         return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
     if isinstance(cone, PSD):  # svec holds √2, which is not rational: this value is computed in float64
         return cone.violation(np.array([float(value) for value in v]))
-    if all(_inside(cone, v[k : k + cone.dim]) for k in range(0, len(v), cone.dim)):
+    if all(_is_inside(cone, v[k : k + cone.dim]) for k in range(0, len(v), cone.dim)):
         return 0.0
     # outside by a positive amount, which needs roots: the float64 value, and never zero
     return max(cone.violation(np.array([float(value) for value in v])), float(np.finfo(float).tiny))
 
 
-def _inside(cone: Cone, v: Vector) -> bool:
+def _is_inside(cone: Cone, v: Vector) -> bool:
     """Return whether one second-order or rotated cone holds v, decided without a root."""
     if isinstance(cone, SecondOrder):
         return v[0] >= 0 and v[0] ** 2 >= sum((c * c for c in v[1:]), Fraction(0))
@@ -169,7 +169,7 @@ def _inside(cone: Cone, v: Vector) -> bool:
     return v[0] >= 0 and v[1] >= 0 and 2 * v[0] * v[1] >= sum((c * c for c in v[2:]), Fraction(0))
 
 
-def _semidefinite(S: list[Vector]) -> bool:
+def _is_semidefinite(S: list[Vector]) -> bool:
     """Return whether S ⪰ 0 by the pivots of LDL': all nonnegative, and a zero pivot only with a zero column."""
     n = len(S)
     for k in range(n):
@@ -187,7 +187,7 @@ def _semidefinite(S: list[Vector]) -> bool:
 def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
     """Return one solution of A x = b, exactly (free unknowns zero); None if there is none, or A has too many columns."""
     m, n = len(A), len(A[0]) if A else 0
-    if n > MOST_UNKNOWNS:
+    if n > MAX_UNKNOWNS:
         return None
     rows = [[*row, right] for row, right in zip(A, b, strict=True)]
     pivots: list[int] = []
@@ -215,7 +215,7 @@ def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
 def null_vector(A: list[Vector]) -> Vector | None:
     """Return the vector that spans a null space of A of dimension one, last entry 1 or -1 at most; else None."""
     n = len(A[0]) if A else 0
-    if not n or n > MOST_UNKNOWNS:
+    if not n or n > MAX_UNKNOWNS:
         return None
     columns = [[row[j] for j in range(n - 1)] for row in A]
     right = [-row[n - 1] for row in A]

@@ -16,16 +16,16 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Zero
 from ...models.program.entries import Entries
 from ...models.program.form import Constraint, StandardForm
-from .form import MOST_UNKNOWNS, RationalForm, Vector, solve_linear
+from .form import MAX_UNKNOWNS, RationalForm, Vector, solve_linear
 
 __all__ = ["ray_exists"]
 
 #: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), coefficients of the form.
-_MOST = 60_000
+_MAX_OPERATIONS = 60_000
 #: Values below one of these shares of their terms are rounding.
 _ROUNDING = (1e-9, 1e-6)
 #: Depth inside a semidefinite cone, relative to the matrix, above any rounding error of the depth.
-_DEEP = 1e-10
+_MIN_DEPTH = 1e-10
 
 
 def ray_exists(form: StandardForm, d: FloatArray) -> bool:
@@ -34,11 +34,13 @@ def ray_exists(form: StandardForm, d: FloatArray) -> bool:
     False proves nothing: there may be no ray, or the form is too large for rational arithmetic.
     """
     size = float(np.abs(d).max(initial=0.0))
-    if not 0.0 < size < np.inf or _multiplications(form) > _MOST:
+    if not 0.0 < size < np.inf or _multiplications(form) > _MAX_OPERATIONS:
         return False
     rational = RationalForm(_recession(form))
     return any(
-        _descends(rational, corrected) for share in _ROUNDING if (corrected := _corrected(rational, d / size, share)) is not None
+        _is_descent_ray(rational, corrected)
+        for share in _ROUNDING
+        if (corrected := _correct(rational, d / size, share)) is not None
     )
 
 
@@ -61,7 +63,7 @@ def _recession(form: StandardForm) -> StandardForm:
     )
 
 
-def _corrected(rational: RationalForm, d: FloatArray, share: float) -> Vector | None:
+def _correct(rational: RationalForm, d: FloatArray, share: float) -> Vector | None:
     """Return a nearby direction that exactly satisfies what d satisfies up to rounding; None if there is none, or the elimination
     is too large.
     """
@@ -69,14 +71,14 @@ def _corrected(rational: RationalForm, d: FloatArray, share: float) -> Vector | 
     d = np.where(np.abs(d) > share, np.clip(d, form.lower, form.upper), 0.0)
     equations = [row for row in rational.P if row]
     for c in form.constraints:
-        zero = _zero(c, d, share)
+        zero = _zero_rows(c, d, share)
         equations += [row for row, is_zero in zip(rational.rows[c.label], zero.tolist(), strict=True) if is_zero and row]
     exact = rational.point(d)
     missed = [-sum((v * exact[j] for j, v in row), Fraction(0)) for row in equations]
     if not any(missed):
         return exact
-    chosen = np.argsort(-np.abs(d), kind="stable")[: min(MOST_UNKNOWNS, np.count_nonzero(d))].tolist()
-    if len(equations) ** 2 * (len(chosen) + 1) > _MOST:
+    chosen = np.argsort(-np.abs(d), kind="stable")[: min(MAX_UNKNOWNS, np.count_nonzero(d))].tolist()
+    if len(equations) ** 2 * (len(chosen) + 1) > _MAX_OPERATIONS:
         return None
     entries = [dict(row) for row in equations]
     change = solve_linear([[row.get(j, Fraction(0)) for j in chosen] for row in entries], missed)
@@ -87,14 +89,14 @@ def _corrected(rational: RationalForm, d: FloatArray, share: float) -> Vector | 
     return exact
 
 
-def _zero(c: Constraint, d: FloatArray, share: float) -> FloatArray:
+def _zero_rows(c: Constraint, d: FloatArray, share: float) -> FloatArray:
     """Return the rows that must be zero along d: of equations all, else those of a half-line or a cone that are rounding."""
     along, terms = np.abs(c.F @ d).reshape(-1, c.cone.block), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.block)
     is_zero = along.max(axis=1, initial=0.0) <= share * terms.max(axis=1, initial=0.0)
     return np.repeat(is_zero | isinstance(c.cone, Zero), c.cone.block)
 
 
-def _descends(rational: RationalForm, d: Vector) -> bool:
+def _is_descent_ray(rational: RationalForm, d: Vector) -> bool:
     """Return whether d is a ray of descent, exactly."""
     form = rational.form
     if any(rational.P_times(d)) or any(rational.violations(d).values()):
@@ -103,6 +105,6 @@ def _descends(rational: RationalForm, d: Vector) -> bool:
         if isinstance(c.cone, PSD):  # svec holds √2: its violation is no exact number
             rows = np.array([float(v) for v in rational.value(c, d)])
             size = np.linalg.norm(c.cone.stacked(rows), axis=1)
-            if not ((size == 0.0) | (c.cone.depth(rows) > _DEEP * size)).all():
+            if not ((size == 0.0) | (c.cone.depth(rows) > _MIN_DEPTH * size)).all():
                 return False
     return rational.objective(d) < 0  # linear, since P d = 0 and r = 0

@@ -16,15 +16,15 @@ from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from .program import LinearProgram
-from .sums import Sum
-from .tree import Branch, Node, Tree, branch_and_bound
+from .sums import RationalSum
+from .tree import Branch, ProofNode, Tree, branch_and_bound
 
 __all__ = ["ViprCertificate", "write_vipr"]
 
 # Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 
 
-def bound_of(root: Node) -> Fraction | None:
+def bound_of(root: ProofNode) -> Fraction | None:
     """Return the least bound of the leaves; None if every leaf is empty."""
     sides = [node.proof.side for node in _leaves(root) if not node.empty]
     return min(sides) if sides else None
@@ -42,7 +42,7 @@ def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
     yield " ".join(map(str, integers))
     yield "OBJ min"
     yield _terms({j: c for j, c in enumerate(program.cost) if c})
-    bound_lines = _Ends.of(program)
+    bound_lines = _BoundLines.of(program)
     yield f"CON {len(bound_lines.lines) + len(program.rows)} {len(bound_lines.lines)}"
     yield from bound_lines.lines
     for i, row in enumerate(program.rows):
@@ -58,7 +58,7 @@ def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
     yield from steps.lines
 
 
-def _leaves(root: Node) -> Iterator[Node]:
+def _leaves(root: ProofNode) -> Iterator[ProofNode]:
     stack = [root]
     while stack:
         node = stack.pop()
@@ -67,12 +67,12 @@ def _leaves(root: Node) -> Iterator[Node]:
         stack.extend(node.children)
 
 
-def _terms(found: Mapping[int, Fraction]) -> str:
-    return f"{len(found)} " + " ".join(f"{j} {v}" for j, v in found.items())
+def _terms(multipliers: Mapping[int, Fraction]) -> str:
+    return f"{len(multipliers)} " + " ".join(f"{j} {v}" for j, v in multipliers.items())
 
 
 @dataclass
-class _Ends:
+class _BoundLines:
     """Lines of the bounds, and the line number of each variable's bound."""
 
     lines: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class _Ends:
     upper: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: LinearProgram) -> _Ends:
+    def of(cls, program: LinearProgram) -> _BoundLines:
         bound_lines = cls()
         for sense, ends, places in (("G", program.lower, bound_lines.lower), ("L", program.upper, bound_lines.upper)):
             for j, end in enumerate(ends):
@@ -102,11 +102,11 @@ class _Derivations:
     ends : _Ends
     """
 
-    def __init__(self, first: int, bound: Fraction | None, ends: _Ends) -> None:
+    def __init__(self, first: int, bound: Fraction | None, ends: _BoundLines) -> None:
         self.lines: list[str] = []
         self._first, self._bound, self._ends = first, bound, ends
 
-    def add(self, root: Node) -> None:
+    def add(self, root: ProofNode) -> None:
         """Add the lines of a tree; a node's own line follows those of its children and of the branches that lead to them."""
         assumed: dict[tuple[Branch, ...], int] = {}
         shown: dict[tuple[Branch, ...], tuple[int, bool]] = {}
@@ -131,7 +131,7 @@ class _Derivations:
     def _assumption(self, branch: Branch) -> int:
         return self._line(f"{'G' if branch.above else 'L'} {branch.value} 1 {branch.variable} 1 {{ asm }}")
 
-    def _leaf(self, node: Node, assumed: Mapping[tuple[Branch, ...], int]) -> int:
+    def _leaf(self, node: ProofNode, assumed: Mapping[tuple[Branch, ...], int]) -> int:
         lower, upper = dict(self._ends.lower), dict(self._ends.upper)
         for depth, branch in enumerate(node.path, 1):
             (lower if branch.above else upper)[branch.variable] = assumed[node.path[:depth]]
@@ -139,14 +139,14 @@ class _Derivations:
             return self._line(f"G {node.proof.side} 0 {self._sum(node.proof, lower, upper)}")
         return self._line(f"G {self._bound} OBJ {self._sum(node.proof, lower, upper)}")
 
-    def _sum(self, proof: Sum, lower: Mapping[int, int], upper: Mapping[int, int]) -> str:
+    def _sum(self, proof: RationalSum, lower: Mapping[int, int], upper: Mapping[int, int]) -> str:
         used: dict[int, Fraction] = {len(self._ends.lines) + i: price for i, price in proof.rows.items()}
         used |= {(lower if r > 0 else upper)[j]: r for j, r in proof.reduced.items()}
         return f"{{ lin {_terms(used)} }}"
 
     def _union(
         self,
-        node: Node,
+        node: ProofNode,
         assumed: Mapping[tuple[Branch, ...], int],
         shown: Mapping[tuple[Branch, ...], tuple[int, bool]],
     ) -> tuple[int, bool]:

@@ -12,18 +12,18 @@ from ...models.arrays import FloatArray
 from ..rational.form import Vector, solve_linear
 from .program import Bounds, LinearProgram
 
-__all__ = ["Sum", "bounding_sum"]
+__all__ = ["RationalSum", "bounding_sum"]
 
 #: Multipliers below this are omitted: the reduced costs take their contribution.
-_NOTHING = 1e-11
+_NEGLIGIBLE = 1e-11
 #: Largest denominators of multipliers that are as near to a simple fraction as rounding allows.
-_SIMPLE = 10**6
+_MAX_DENOMINATOR = 10**6
 #: Reduced costs below this, of variables without the needed bound, are corrected to zero.
 _SMALL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
+class RationalSum:
     """Σ rows[i] · row i + Σ reduced[j] · bound of j: cost'x ≥ side, or 0 ≥ side.
 
     Parameters
@@ -40,7 +40,7 @@ class Sum:
     side: Fraction
 
 
-def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> Sum | None:
+def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> RationalSum | None:
     """Return the sum with multipliers near y whose left side is ``cost``; None if a variable without a bound has a non-zero
     slope.
 
@@ -51,7 +51,7 @@ def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bou
     if not _bounded(reduced, lower, upper):
         open_ended = [j for j in range(len(cost)) if lower[j] is None or upper[j] is None]
         loose = [j for j in open_ended if abs(reduced[j]) < _SMALL or not _bounded({j: reduced[j]}, lower, upper)]
-        if not _corrected(program, rows, loose, reduced):
+        if not _correct(program, rows, loose, reduced):
             return None
         reduced = _slopes(program, rows, cost)
         if not _bounded(reduced, lower, upper):
@@ -62,17 +62,17 @@ def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bou
         end = lower[j] if r > 0 else upper[j]
         assert end is not None
         side += r * end
-    return Sum(rows, nonzero, side)
+    return RationalSum(rows, nonzero, side)
 
 
 def _simple(program: LinearProgram, y: FloatArray) -> dict[int, Fraction]:
     """Return the multipliers as fractions, simple ones if they are near; those of inequalities are clipped at zero."""
     rows = {}
     for i, price in enumerate(y.tolist()):
-        if abs(price) <= _NOTHING or (price < 0 and not program.rows[i].equal):
+        if abs(price) <= _NEGLIGIBLE or (price < 0 and not program.rows[i].equal):
             continue
         exact = Fraction(price)
-        simple = exact.limit_denominator(_SIMPLE)
+        simple = exact.limit_denominator(_MAX_DENOMINATOR)
         rows[i] = simple if simple and abs(simple - exact) <= abs(exact) / 10**9 else exact
     return rows
 
@@ -90,7 +90,7 @@ def _bounded(reduced: dict[int, Fraction], lower: Bounds, upper: Bounds) -> bool
     return all(r == 0 or (lower[j] if r > 0 else upper[j]) is not None for j, r in reduced.items())
 
 
-def _corrected(program: LinearProgram, rows: dict[int, Fraction], loose: list[int], reduced: dict[int, Fraction]) -> bool:
+def _correct(program: LinearProgram, rows: dict[int, Fraction], loose: list[int], reduced: dict[int, Fraction]) -> bool:
     """Change as many multipliers as there are slopes in ``loose`` so that these are zero; return False if signs forbid it."""
     places = {j: k for k, j in enumerate(loose)}
     used = [i for i in range(len(program.rows)) if i in rows or program.rows[i].equal]

@@ -18,9 +18,9 @@ from ...models.program.form import StandardForm
 from ..interface.subprocess_limit import beyond_fork
 from ..rational.form import Vector, solve_linear
 from .program import Bounds, LinearProgram
-from .sums import Sum, bounding_sum
+from .sums import RationalSum, bounding_sum
 
-__all__ = ["Branch", "Node", "Tree", "branch_and_bound"]
+__all__ = ["Branch", "ProofNode", "Tree", "branch_and_bound"]
 
 # Linear relaxations of nodes by HiGHS: the point and the multipliers from which a node's rational sum is computed.
 
@@ -45,7 +45,7 @@ class Relaxation:
     y: FloatArray
 
 
-class Relaxations:
+class RelaxationSolver:
     """A HiGHS model whose bounds change from node to node.
 
     Parameters
@@ -71,7 +71,7 @@ class Relaxations:
         highs.passModel(to_highs(self._highspy, form))
         return highs
 
-    def at(self, lower: FloatArray, upper: FloatArray) -> Relaxation:
+    def solve(self, lower: FloatArray, upper: FloatArray) -> Relaxation:
         """Return the relaxation within bounds.
 
         Raises
@@ -180,7 +180,7 @@ class Branch:
 
 
 @dataclass(eq=False)
-class Node:
+class ProofNode:
     """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that it has no point.
 
     Parameters
@@ -194,16 +194,16 @@ class Node:
     """
 
     path: tuple[Branch, ...]
-    proof: Sum
+    proof: RationalSum
     empty: bool
-    children: tuple[Node, ...] = ()
+    children: tuple[ProofNode, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """The whole search tree: its root, the number of nodes, and the best exactly feasible point."""
 
-    root: Node
+    root: ProofNode
     nodes: int
     best: Vector | None
 
@@ -211,17 +211,17 @@ class Tree:
 class _Search:
     def __init__(self, program: LinearProgram, start: FloatArray | None) -> None:
         self.program = program
-        self.relaxations = Relaxations(program)
+        self.relaxations = RelaxationSolver(program)
         self.best: Vector | None = None
         self.cutoff = math.inf
         self.nodes = 0
         self._gains = np.zeros((2, program.form.n))
         self._counts = np.zeros((2, program.form.n))
         if start is not None:
-            self.offer(start)
+            self.try_incumbent(start)
             self.cutoff = math.inf if self.best is None else self.cutoff
 
-    def offer(self, x: FloatArray) -> None:
+    def try_incumbent(self, x: FloatArray) -> None:
         """Keep the point with the integers of x if it is feasible exactly and better.
 
         A point that is feasible up to rounding only (rows with equality) ends the search at its node, and is no upper bound.
@@ -232,11 +232,11 @@ class _Search:
         elif point is None and np.abs(x - np.round(x))[self.program.form.integer].max(initial=0.0) <= _ROUNDING:
             self.cutoff = min(self.cutoff, float(self.program.form.q @ x))
 
-    def closed(self, node: Node) -> bool:
+    def is_fathomed(self, node: ProofNode) -> bool:
         """Return whether the node cannot improve the best value."""
         return node.empty or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
-    def node(self, path: tuple[Branch, ...]) -> tuple[Node, FloatArray | None]:
+    def node(self, path: tuple[Branch, ...]) -> tuple[ProofNode, FloatArray | None]:
         """Return the node of a path with its relaxation solved and its sum computed, and the relaxation's point.
 
         Raises
@@ -244,39 +244,39 @@ class _Search:
         SolverError
             Its multipliers lead to no rational sum.
         """
-        lower, upper = self.within(path)
-        relaxation = self.relaxations.at(_floats(lower, -np.inf), _floats(upper, np.inf))
+        lower, upper = self.bounds_of(path)
+        relaxation = self.relaxations.solve(_floats(lower, -np.inf), _floats(upper, np.inf))
         self.nodes += 1
         proof = self._proof(relaxation, lower, upper)
         if proof is None:
             claim = "emptiness" if relaxation.x is None else "bound"
             raise SolverError(f"the {claim} of a node at depth {len(path)} could not be made rational (variables without bounds)")
-        return Node(path, proof, relaxation.x is None), relaxation.x
+        return ProofNode(path, proof, relaxation.x is None), relaxation.x
 
-    def _proof(self, found: Relaxation, lower: Bounds, upper: Bounds) -> Sum | None:
-        if found.x is not None:
-            return bounding_sum(self.program, found.y, self.program.cost, lower, upper)
+    def _proof(self, relaxation: Relaxation, lower: Bounds, upper: Bounds) -> RationalSum | None:
+        if relaxation.x is not None:
+            return bounding_sum(self.program, relaxation.y, self.program.cost, lower, upper)
         nothing = [Fraction(0)] * len(self.program.cost)
-        size = float(np.abs(found.y).max(initial=0.0))
-        for ray in (found.y / size, -found.y / size) if size > 0.0 else ():
+        size = float(np.abs(relaxation.y).max(initial=0.0))
+        for ray in (relaxation.y / size, -relaxation.y / size) if size > 0.0 else ():
             empty = bounding_sum(self.program, ray, nothing, lower, upper)
             if empty is not None and empty.side > 0:
                 return empty
         return None
 
-    def within(self, path: tuple[Branch, ...]) -> tuple[Bounds, Bounds]:
+    def bounds_of(self, path: tuple[Branch, ...]) -> tuple[Bounds, Bounds]:
         """Return the bounds of a node."""
         lower, upper = list(self.program.lower), list(self.program.upper)
         for branch in path:
             (lower if branch.above else upper)[branch.variable] = Fraction(branch.value)
         return lower, upper
 
-    def split(self, node: Node, x: FloatArray) -> tuple[Branch, Branch] | None:
+    def split(self, node: ProofNode, x: FloatArray) -> tuple[Branch, Branch] | None:
         """Return the branches of the variable with the largest product of expected gains; None if all integers are fixed."""
         integer = self.program.form.integer
         away = np.where(integer, np.abs(x - np.round(x)), 0.0)
         if away.max(initial=0.0) <= _WHOLE:
-            lower, upper = self.within(node.path)
+            lower, upper = self.bounds_of(node.path)
             loose = [j for j in np.flatnonzero(integer).tolist() if lower[j] is None or lower[j] != upper[j]]
             if not loose:
                 return None
@@ -293,7 +293,7 @@ class _Search:
             floor = math.floor(x[j])
         return Branch(j, False, floor), Branch(j, True, floor + 1)
 
-    def learn(self, branch: Branch, parent: Node, child: Node, x: FloatArray) -> None:
+    def update_gains(self, branch: Branch, parent: ProofNode, child: ProofNode, x: FloatArray) -> None:
         """Record the increase of the bound for a unit of the variable."""
         if child.empty:
             return
@@ -308,16 +308,16 @@ def branch_and_bound(program: LinearProgram, start: FloatArray | None, time_limi
     begin = time.perf_counter()
     search = _Search(program, start)
     root, x = search.node(())
-    open_nodes: list[tuple[float, int, Node, FloatArray]] = []
+    open_nodes: list[tuple[float, int, ProofNode, FloatArray]] = []
     count = 0
     pending = [(root, x)]
     while True:
         for node, point in pending:
-            if point is None or search.closed(node):
+            if point is None or search.is_fathomed(node):
                 continue
             if np.abs(point - np.round(point))[program.form.integer].max(initial=0.0) <= _WHOLE:
-                search.offer(point)
-            if not search.closed(node):
+                search.try_incumbent(point)
+            if not search.is_fathomed(node):
                 heapq.heappush(open_nodes, (float(node.proof.side), count, node, point))
                 count += 1
         pending = []
@@ -326,13 +326,13 @@ def branch_and_bound(program: LinearProgram, start: FloatArray | None, time_limi
         if not open_nodes or limit or timed_out:
             return Tree(root, search.nodes, search.best)
         _, _, node, point = heapq.heappop(open_nodes)
-        branches = None if search.closed(node) else search.split(node, point)
+        branches = None if search.is_fathomed(node) else search.split(node, point)
         if branches is not None:
             pending = [search.node((*node.path, branch)) for branch in branches]
             node.children = tuple(child for child, _ in pending)
             for branch, (child, _) in zip(branches, pending, strict=True):
-                search.learn(branch, node, child, point)
+                search.update_gains(branch, node, child, point)
 
 
-def _floats(ends: Bounds, none: float) -> FloatArray:
-    return np.array([none if end is None else float(end) for end in ends])
+def _floats(bounds: Bounds, missing: float) -> FloatArray:
+    return np.array([missing if end is None else float(end) for end in bounds])

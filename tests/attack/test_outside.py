@@ -15,7 +15,7 @@ from sklearn.svm import SVC, NuSVC
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.solvers.parallel.executor import Done
+from marginopt.solvers.parallel.executor import TaskResult
 from marginopt.solvers.zero_one.distributed.reply_checks import check_numbers, check_state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -32,7 +32,7 @@ def test_broken_workers_end_nothing_and_prove_nothing(kind: str) -> None:
 class _Forgetful(attack_workers.LyingTeam):
     """Its workers send no open node back."""
 
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         found = super().collect(seconds)
         for done in found:
             self.lies += len(done.value.nodes) > 0
@@ -57,10 +57,10 @@ def test_a_broken_worker_s_slices_go_to_others() -> None:
     model, optimum = attack_workers.stated(0)
 
     class Once(attack_workers.LyingTeam):
-        def collect(self, seconds: float) -> list[Done]:
+        def collect(self, seconds: float) -> list[TaskResult]:
             found = super().collect(seconds)
             self.lies += len(found)
-            return [Done(done.number, value="nothing") for done in found] if self.lies <= 5 else found
+            return [TaskResult(done.number, value="nothing") for done in found] if self.lies <= 5 else found
 
     team = Once(np.random.default_rng(0), 0.0)
     with attack_workers._small_slices(team):

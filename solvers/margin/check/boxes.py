@@ -10,7 +10,7 @@ from ....models.arrays import BoolArray
 from ...zero_one.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
 
-__all__ = ["CheckedBox", "margins", "off_by", "propagate", "root"]
+__all__ = ["CheckedBox", "margins", "propagate", "root", "sum_error"]
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Most passes over rows and points, and the share of a coordinate's width that is worth another one.
@@ -67,10 +67,10 @@ class CheckedBox:
         if side:
             part.marked[j] = True
         else:
-            part.zero(np.arange(self.lo.size) == j)
+            part.fix_at_zero(np.arange(self.lo.size) == j)
         return part
 
-    def zero(self, which: BoolArray) -> None:
+    def fix_at_zero(self, which: BoolArray) -> None:
         """Restrict the box to points that are 0 in these coordinates."""
         self.lo, self.hi = np.where(which, np.maximum(self.lo, 0.0), self.lo), np.where(which, np.minimum(self.hi, 0.0), self.hi)
 
@@ -88,7 +88,7 @@ def root(problem: RotatedProblem) -> CheckedBox:
     return box
 
 
-def off_by(terms: int, size: Array) -> Array:
+def sum_error(terms: int, size: Array) -> Array:
     """Return the error bound of a sum of this many products with this sum of absolute values."""
     return (terms + 4) * _EPS * size + _TINY
 
@@ -97,7 +97,7 @@ def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Arr
     """Return the ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     positive, negative = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
     size = (positive - negative) @ box.reach
-    error = off_by(2 * box.lo.size + 4, size) + problem.e
+    error = sum_error(2 * box.lo.size + 4, size) + problem.e
     return positive @ box.lo + negative @ box.hi - error, positive @ box.hi + negative @ box.lo + error, size
 
 
@@ -107,13 +107,13 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
         return
     for _ in range(_PASSES):
         lo, hi, demanded = box.lo, box.hi, box.demanded
-        _of_coordinates(problem, box)
+        _propagate_coordinates(problem, box)
         if not box.empty:
-            _of_budgets(problem, box)
+            _propagate_budgets(problem, box)
         if not box.empty:
-            _of_lines(problem, box)
+            _propagate_lines(problem, box)
         if not box.empty:
-            _of_coordinates(problem, box)
+            _propagate_coordinates(problem, box)
         if box.empty:
             box.clear()
             return
@@ -122,7 +122,7 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
             return
 
 
-def _of_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
+def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Round the ends of integer coordinates; if as many coordinates are used as may be, fix the others at 0."""
     stated = problem.stated
     box.lo, box.hi = np.where(stated.whole, np.ceil(box.lo), box.lo), np.where(stated.whole, np.floor(box.hi), box.hi)
@@ -136,10 +136,10 @@ def _of_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     if count > stated.most or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
         box.clear()
     elif count == stated.most:
-        box.zero(stated.counted & ~used)
+        box.fix_at_zero(stated.counted & ~used)
 
 
-def _of_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
+def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     """Demand the other points of a budget if as many of its points are certain errors as it allows."""
     if not problem.stated.budgets:
         return
@@ -155,7 +155,7 @@ def _of_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     box.demanded = demanded
 
 
-def _of_lines(problem: RotatedProblem, box: CheckedBox) -> None:
+def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     """Tighten by a'v ≥ b, given the other coordinates: a_j v_j ≥ b - Σ_{k≠j} max a_k v_k."""
     lines = np.concatenate([problem.stated.rows, problem.g[box.demanded]])
     if not len(lines):
@@ -163,7 +163,7 @@ def _of_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     limits = np.concatenate([problem.stated.least, np.ones(int(box.demanded.sum()))])
     parts = np.maximum(lines * box.lo, lines * box.hi)
     top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
-    error = off_by(2 * box.lo.size + 16, size)
+    error = sum_error(2 * box.lo.size + 16, size)
     error[len(problem.stated.rows) :] += problem.e[box.demanded] * (1.0 + 2.0**-48)
     if (top + error < limits).any():
         box.clear()

@@ -24,7 +24,7 @@ from ...zero_one.check.checker import ProofReport
 from ...zero_one.check.sealed import lines
 from .boxes import CheckedBox, propagate, root
 from .coordinates import RotatedProblem, in_coordinates
-from .rules import relaxed, stated_box
+from .rules import apply_relaxation, search_box
 from .statement import FORMAT, VERSION, LoggedMarginProblem
 
 __all__ = ["check_margin_proof"]
@@ -65,7 +65,7 @@ def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofRep
             reason, digest = str(stated), stated.digest
             if user_problem is not None and (difference := user_problem.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {difference}")
-            bound, value = _claimed(stated, claim)
+            bound, value = _claimed_bound(stated, claim)
             if bound == math.inf:
                 nodes = _proved_nodes(stated, header, bound, records)
             elif (
@@ -101,7 +101,7 @@ def _checked_nodes(
         return None
 
 
-def _claimed(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float, float]:
+def _claimed_bound(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float, float]:
     """Return the claimed finite bound, and the point's value, infinite without a point.
 
     A claim of infeasibility comes with a bound, which counts if a node is not empty.
@@ -138,17 +138,17 @@ def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[s
         for entry in record["rounds"]:
             cut = min(cut, max(float(entry.get("cut", cut)), target))
             if _open(box, target):
-                box = _after(problem, box, entry, cut)
+                box = _apply_round(problem, box, entry, cut)
         if not _open(box, target):
             box = None
         if "split" in record or "support" in record:
             for side in (0, 1):
                 waiting[number, side] = None if box is None else _part(problem, box, record, side)
         elif box is not None:
-            raise InvalidProofError(f"node {number} {_lacks(box, target)}")
+            raise InvalidProofError(f"node {number} {_objection(box, target)}")
     for (parent, side), box in waiting.items():
         if _open(box, target):
-            raise InvalidProofError(f"part {side} of node {parent} {_lacks(box, target)}")
+            raise InvalidProofError(f"part {side} of node {parent} {_objection(box, target)}")
     return nodes
 
 
@@ -157,16 +157,16 @@ def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:
     return box is not None and not box.empty and box.bound < target
 
 
-def _lacks(box: CheckedBox, target: float) -> str:
+def _objection(box: CheckedBox, target: float) -> str:
     if target == math.inf:
         return "is not empty; the claim is that nothing is feasible"
     return f"costs {box.bound:.12g} at least; the claim is {target:.12g}"
 
 
-def _after(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> CheckedBox:
+def _apply_round(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> CheckedBox:
     """Return the part of the box that a round leaves."""
-    wide = stated_box(box, entry)
-    relaxed(problem, wide, entry, cut)
+    wide = search_box(box, entry)
+    apply_relaxation(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
     remaining = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
     propagate(problem, remaining)

@@ -38,7 +38,7 @@ class RotatedProblem:
         The point of each term: all points, then those of each budget.
     lines : ndarray
         The lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points.
-    off : ndarray
+    line_errors : ndarray
         Error bound of a line's product.
     squares : ndarray (p,)
     lo, hi : ndarray (p,)
@@ -54,7 +54,7 @@ class RotatedProblem:
     e: Array
     terms: IntArray
     lines: Array
-    off: Array
+    line_errors: Array
     squares: Array
     lo: Array
     hi: Array

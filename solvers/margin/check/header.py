@@ -68,8 +68,8 @@ def _matrix(header: dict[str, Any], name: str, columns: int) -> Array:
     return matrix
 
 
-def _ends(header: dict[str, Any], name: str, size: int, far: float) -> Array:
-    ends = np.array([far if x is None else float(x) for x in header[name]], dtype=np.float64)
+def _ends(header: dict[str, Any], name: str, size: int, missing: float) -> Array:
+    ends = np.array([missing if x is None else float(x) for x in header[name]], dtype=np.float64)
     _demand(ends.shape == (size,) and not np.isnan(ends).any(), f"{name} must hold {size} numbers")
     return ends
 

@@ -112,17 +112,17 @@ def _norm(problem: MarginProblem, point: list[Fraction], alpha: list[Fraction]) 
 _Made = dict[int, Fraction]
 
 
-def _combined(atoms: list[list[Fraction]], order: list[int], wanted: list[Fraction]) -> _Made | None:
+def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fraction]) -> _Made | None:
     """Return β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent, by Gauss's elimination."""
     echelon: list[tuple[int, list[Fraction], _Made]] = []
     for k in order:
-        if len(echelon) == len(wanted):
+        if len(echelon) == len(target):
             break
         row, made = _reduced(atoms[k], {k: Fraction(1)}, echelon)
         pivot = next((j for j, x in enumerate(row) if x), None)
         if pivot is not None:
             echelon.append((pivot, row, made))
-    remainder, made = _reduced(wanted, {}, echelon)
+    remainder, made = _reduced(target, {}, echelon)
     return None if any(remainder) else {k: -x for k, x in made.items()}
 
 

@@ -35,7 +35,7 @@ class LinearPieces:
         slope = np.concatenate([[0.0], (at[:-1] - below[1:]) / np.diff(t), [0.0]])
         return cls(loss, np.concatenate([t[:1], t]), base, slope, np.concatenate([below, [0.0]]))
 
-    def under(self, m: Array) -> Array:
+    def lower_bound(self, m: Array) -> Array:
         """Return a lower bound of the bounded part at m."""
         k = np.searchsorted(self.corners.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))

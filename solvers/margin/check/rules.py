@@ -11,11 +11,11 @@ import numpy as np
 
 from ....models.rounding import transposed_product
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
-from .boxes import CheckedBox, off_by
+from .boxes import CheckedBox, sum_error
 from .coordinates import RotatedProblem
-from .losses import losses, lowest, pay
+from .losses import box_losses, least_costs, pay_pairs
 
-__all__ = ["relaxed", "stated_box"]
+__all__ = ["apply_relaxation", "search_box"]
 
 _EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
@@ -23,7 +23,7 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 _FINE = 1e-11
 
 
-def stated_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
+def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
     """Return the box for which the search found the multipliers, if it holds all of this one; facts about this one hold there.
 
     The multipliers are less good for a smaller box: a slope that is as steep as possible is steeper there, and falls farther
@@ -65,11 +65,11 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
     if not len(atoms):
         return np.zeros(size), np.zeros(size)
     restricted = np.where(atoms.any(axis=0), p, 0.0)
-    products = np.abs(atoms @ restricted) + off_by(size, np.abs(atoms) @ np.abs(restricted))
+    products = np.abs(atoms @ restricted) + sum_error(size, np.abs(atoms) @ np.abs(restricted))
     if not np.isfinite(products).all():  # too large to be compared with 1
         return np.zeros(size), np.zeros(size)
     restricted = restricted * (_BELOW / max(1.0, float(products.max())))
-    return T.T @ restricted, off_by(size, np.abs(T.T) @ np.abs(restricted))
+    return T.T @ restricted, sum_error(size, np.abs(T.T) @ np.abs(restricted))
 
 
 def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
@@ -80,18 +80,18 @@ def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) ->
         lower = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
         upper = np.where(box.hi > 0.0, np.maximum(round_down(price / box.hi), 0.0), 0.0)
     sure = price[used]
-    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(sure.sum() - off_by(sure.size, sure.sum()))
+    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(sure.sum() - sum_error(sure.size, sure.sum()))
 
 
-def _pulled(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
+def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Return Σ weights·lines, and its error bound."""
-    pulled, error = weights @ problem.lines, off_by(weights.size + 4, weights @ np.abs(problem.lines))
+    pulled, error = weights @ problem.lines, sum_error(weights.size + 4, weights @ np.abs(problem.lines))
     if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
         pulled, error = transposed_product(problem.lines, weights)
     return pulled, error
 
 
-def relaxed(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
+def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
     """Return the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
     the cut.
 
@@ -107,50 +107,51 @@ def relaxed(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut
     theta = _numbers(entry, "theta", len(stated.budgets))
     if (theta < 0.0).any():
         raise InvalidProofError("prices of budgets must not be negative")
-    loss = losses(problem, box, theta)
-    pay(problem, box, loss, entry["pairs"])
+    loss = box_losses(problem, box, theta)
+    pay_pairs(problem, box, loss, entry["pairs"])
     multipliers = entry if is_relaxed else {}
-    alpha, mu = _sparse(multipliers, "alpha", loss.left.size), _sparse(multipliers, "rows", len(stated.rows) + len(problem.g))
+    alpha, mu = _sparse(multipliers, "alpha", loss.unpaid.size), _sparse(multipliers, "rows", len(stated.rows) + len(problem.g))
     mu[len(stated.rows) :] *= box.demanded
     weights, right = np.concatenate([alpha, mu]), np.concatenate([stated.least, np.ones(len(problem.g))])
     turned, off_turned = _polar(problem, multipliers)
     gamma, prices = _support(problem, box, multipliers)
-    pulled, off_pulled = _pulled(problem, box, weights, cut)
+    pulled, off_pulled = _weighted_lines(problem, box, weights, cut)
     lin = turned + gamma - pulled
-    error = off_turned + off_pulled + off_by(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
+    error = off_turned + off_pulled + sum_error(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
     limits = np.array([budget.limit for budget in stated.budgets], dtype=np.float64)
     constants = [
-        np.array([loss.sure, prices]), lowest(problem, loss, alpha), mu * right, -theta * limits, -weights * problem.off,
+        np.array([loss.fixed_cost, prices]), least_costs(problem, loss, alpha), mu * right, -theta * limits,
+        -weights * problem.line_errors,
     ]  # fmt: skip
     mid, extra = np.zeros(p), np.zeros(p)
     if is_relaxed:
         mid, area = 0.5 * (box.lo + box.hi), (0.5 * (box.hi - box.lo)) ** 2
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             extra = np.where(area > 0.0, max(float(entry["spend"]), 0.0) / p / area, 0.0)
-    _cut_off(problem, box, lin, error, np.concatenate(constants), mid, extra, cut)
+    _tighten(problem, box, lin, error, np.concatenate(constants), mid, extra, cut)
 
 
-def _cut_off(
-    problem: RotatedProblem, box: CheckedBox, lin: Array, off: Array, constants: Array, mid: Array, extra: Array, cut: float
+def _tighten(
+    problem: RotatedProblem, box: CheckedBox, lin: Array, error: Array, constants: Array, mid: Array, extra: Array, cut: float
 ) -> None:
-    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; ``off`` is the error bound of lin, and ``extra`` are squares
+    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; ``error`` is the error bound of lin, and ``extra`` are squares
     with value 0 at the ends.
     """
     lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
     d = problem.squares
     a, b = (d + extra) * (1.0 - 4.0 * _EPS), lin + 2.0 * d * mid
-    off = off + off_by(4, np.abs(lin) + 2.0 * d * np.abs(mid))
+    error = error + sum_error(4, np.abs(lin) + 2.0 * d * np.abs(mid))
     largest = extra * np.maximum(lo * lo, hi * hi)
     with np.errstate(divide="ignore", invalid="ignore"):
         c = np.clip(np.where(a > 0.0, -0.5 * b / a, np.where(b > 0.0, lo, hi)), lo, hi)
     steep = 2.0 * a * c + b
-    unsure = off + off_by(4, 2.0 * a * np.abs(c) + np.abs(b))
+    unsure = error + sum_error(4, 2.0 * a * np.abs(c) + np.abs(b))
     rises, falls = steep - unsure, -steep - unsure
     decrease = np.maximum(np.maximum(-rises, 0.0) * (hi - c), np.maximum(-falls, 0.0) * (c - lo))
     terms = np.concatenate([
-        constants, d * mid * mid, lin * mid, a * c * c, b * c, -largest, -decrease, -off * (np.abs(c) + np.abs(mid)),
+        constants, d * mid * mid, lin * mid, a * c * c, b * c, -largest, -decrease, -error * (np.abs(c) + np.abs(mid)),
     ])  # fmt: skip
-    bound = float(terms.sum() - off_by(terms.size + 8, np.abs(terms).sum()))
+    bound = float(terms.sum() - sum_error(terms.size + 8, np.abs(terms).sum()))
     if not np.isfinite(bound):
         return
     box.bound = max(box.bound, bound)

@@ -3,11 +3,11 @@
 Matchings and Newton's method are those of the 0-1 loss's boxes.
 """
 
-from .entry_points import descend, explore, objective, tree_for
-from .events import most_of_a_node
+from .entry_points import descend, explore, new_tree, objective
+from .events import max_numbers_of_node
 from .exploration import DONE, FULL, PAUSED, ROUNDS
 from .records import LoopNode, LoopProblem, Tree
-from .workspace import node_for, problem_of
+from .workspace import loop_problem, new_node
 
 __all__ = [
     "DONE",
@@ -19,9 +19,9 @@ __all__ = [
     "Tree",
     "descend",
     "explore",
-    "most_of_a_node",
-    "node_for",
+    "loop_problem",
+    "max_numbers_of_node",
+    "new_node",
+    "new_tree",
     "objective",
-    "problem_of",
-    "tree_for",
 ]

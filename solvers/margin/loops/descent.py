@@ -7,13 +7,13 @@ from typing import Any
 
 from ...zero_one.loops.boxes.newton import margins
 from .compiled import inner
-from .envelopes import classify, hull_from
+from .envelopes import classify, store_hull
 from .propagation import propagate
 from .records import LoopNode, LoopProblem
 from .relaxation import relax
 from .values import objective
 
-__all__ = ["descend", "rounded"]
+__all__ = ["descend", "round_and_improve"]
 
 #: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares
 #: may cost there.
@@ -27,7 +27,7 @@ _DUST = 1e-9
 
 
 @inner
-def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
+def _majorise(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
     """Store a convex majorant for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
     for t in range(r.sizes[kind]):
@@ -44,7 +44,7 @@ def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
         steep = _STEEP * r.height[kind]
     elif first > 0:
         steep = (r.at[kind, first - 1] - r.below[kind, first]) / (r.corners[kind, first] - r.corners[kind, first - 1])
-    hull_from(r, k, i, last - first + 1)
+    store_hull(r, k, i, last - first + 1)
     if k.pieces[i] == 0:
         k.begins[0, i], k.slopes[0, i], k.pieces[i] = r.corners[kind, first], steep, 1
     else:
@@ -58,7 +58,7 @@ def _majorised(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
 
 
 @inner
-def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
+def _demand_all_but_worst(r: LoopProblem, k: LoopNode, u: Any) -> None:
     """Demand all points of a budget but the worst ones at w, as many as it allows."""
     for b in range(r.allowed.size):
         for i in range(r.begins[b], r.begins[b + 1]):
@@ -70,22 +70,22 @@ def _spared(r: LoopProblem, k: LoopNode, u: Any) -> None:
 
 
 @inner
-def _linearised(r: LoopProblem, k: LoopNode) -> float:
+def _linearise(r: LoopProblem, k: LoopNode) -> float:
     """Store convex majorants of all points that are not given up at w; return the cost of the others."""
     u, given_up = k.relaxation.u, 0.0
     margins(r.rows, r.point.size, k.w, u)
-    _spared(r, k, u)
+    _demand_all_but_worst(r, k, u)
     for i in range(r.point.size):
         k.left[i], k.undecided[i] = k.costs[i], False
         if i < r.points and k.costs[i] > 0.0:
-            _majorised(r, k, i, u[i])
+            _majorise(r, k, i, u[i])
             k.undecided[i] = k.pieces[i] > 0
             given_up += 0.0 if k.undecided[i] else k.costs[i] * k.base[i]
     return given_up
 
 
 @inner
-def _settled(r: LoopProblem, k: LoopNode) -> None:
+def _round_integers(r: LoopProblem, k: LoopNode) -> None:
     """Round integers to the nearest ones in the box."""
     for j in range(k.w.size):
         if r.whole[j]:
@@ -93,9 +93,9 @@ def _settled(r: LoopProblem, k: LoopNode) -> None:
 
 
 @inner
-def rounded(r: LoopProblem, k: LoopNode) -> float:
+def round_and_improve(r: LoopProblem, k: LoopNode) -> float:
     """Return the objective of w with its integers rounded, after unit steps as long as one of them is better; w in place."""
-    _settled(r, k)
+    _round_integers(r, k)
     best, better = objective(r, k, math.inf), True
     for _ in range(_STEPS):
         better = False
@@ -116,7 +116,7 @@ def rounded(r: LoopProblem, k: LoopNode) -> float:
 
 
 @inner
-def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
+def _drop_negligible(r: LoopProblem, k: LoopNode, best: float) -> float:
     """Set coefficients that are negligible beside the largest one to 0 if the objective is no worse."""
     w, largest = k.best, 0.0
     for j in range(w.size):
@@ -132,11 +132,12 @@ def _without_dust(r: LoopProblem, k: LoopNode, best: float) -> float:
 
 
 @inner
-def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
+def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -> float:
     """Give up the points beyond the loss's corners, solve for the others, and repeat as long as the objective falls.
 
     The descent starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
-    objective, or ends. The node gives the box; its other fields are overwritten. ``most`` is the objective of infeasible points.
+    objective, or ends. The node gives the box; its other fields are overwritten. ``infeasible_value`` is the objective of
+    infeasible points.
     """
     w = k.best
     for j in range(w.size):
@@ -154,11 +155,11 @@ def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
             break
         if not classify(r, k):
             break
-        sure = _linearised(r, k)
+        sure = _linearise(r, k)
         for _ in range(_SOLUTIONS):
-            scale: Any = min(best, most)
+            scale: Any = min(best, infeasible_value)
             relax(r, k, sure, max(scale, 1e-300), _SPEND * scale, sharp)
-            value = rounded(r, k) if is_integral else objective(r, k, best)
+            value = round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
             best = value
@@ -166,4 +167,4 @@ def descend(r: LoopProblem, k: LoopNode, most: float, sharp: bool) -> float:
                 w[j] = k.w[j]
         if best == before:
             break
-    return _without_dust(r, k, best)
+    return _drop_negligible(r, k, best)

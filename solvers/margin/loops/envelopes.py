@@ -11,15 +11,15 @@ from __future__ import annotations
 from ...zero_one.loops.boxes.newton import margins
 from .compiled import EPS, inner
 from .records import COUNTED, LoopNode, LoopProblem
-from .values import bounded
+from .values import bounded_part
 
-__all__ = ["classify", "hull_from"]
+__all__ = ["classify", "store_hull"]
 
 
 @inner
 def _ranges(r: LoopProblem, k: LoopNode) -> None:
     """Compute the box's middle and half widths, and the margins of all terms."""
-    A, lo, hi, mid, half, errors = r.rows, k.lo, k.hi, k.mid, k.half, r.off
+    A, lo, hi, mid, half, errors = r.rows, k.lo, k.hi, k.mid, k.half, r.row_errors
     p, n = A.shape
     for j in range(p):
         mid[j] = min(max(0.5 * (lo[j] + hi[j]), lo[j]), hi[j])
@@ -62,7 +62,7 @@ def _demand(r: LoopProblem, k: LoopNode) -> bool:
 
 
 @inner
-def hull_from(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
+def store_hull(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
     """Store the envelope of term i from vertices by their margins, ``k.corner`` and ``k.value``, whose values do not rise.
 
     The lower hull goes, from the left, from each vertex to the one behind it to which the line falls the fastest.
@@ -94,24 +94,24 @@ def hull_from(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
 
 
 @inner
-def _vertices(r: LoopProblem, k: LoopNode, kind: int, least: float, most: float) -> int:
-    """Store the bounded part at ``least``, at the corners up to ``most`` and there; return the number of vertices."""
-    k.corner[0], k.value[0] = least, bounded(r, kind, least)
+def _vertices(r: LoopProblem, k: LoopNode, kind: int, lower: float, upper: float) -> int:
+    """Store the bounded part at ``lower``, at the corners up to ``upper`` and there; return the number of vertices."""
+    k.corner[0], k.value[0] = lower, bounded_part(r, kind, lower)
     count = 1
     for t in range(r.sizes[kind]):
         corner = r.corners[kind, t]
-        if least < corner <= most:
+        if lower < corner <= upper:
             k.corner[count], k.value[count] = corner, r.at[kind, t]
             count += 1
-    if k.corner[count - 1] < most < r.corners[kind, r.sizes[kind] - 1]:
-        k.corner[count], k.value[count] = most, bounded(r, kind, most)
+    if k.corner[count - 1] < upper < r.corners[kind, r.sizes[kind] - 1]:
+        k.corner[count], k.value[count] = upper, bounded_part(r, kind, upper)
         count += 1
     return count
 
 
 @inner
-def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> bool:
-    """Store the loss itself if it is a hinge from ``begins`` to ``most``: between two corners, or about a last one without a
+def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> bool:
+    """Store the loss itself if it is a hinge from ``begins`` to ``upper``: between two corners, or about a last one without a
     jump.
 
     Its corner is one of the loss, not an end of the box: hinges are smoothed about their corners.
@@ -123,7 +123,7 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: 
     while corners[kind, t + 1] <= begins:
         t += 1
     end, value = corners[kind, t + 1], r.below[kind, t + 1]
-    if most >= end and (t + 1 < last or value > r.at[kind, last]):
+    if upper >= end and (t + 1 < last or value > r.at[kind, last]):
         return False
     slope = (r.at[kind, t] - value) / (end - corners[kind, t])
     k.first[i], k.base[i], k.pieces[i] = slope, value, 1 if slope > 0.0 else 0
@@ -132,11 +132,13 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: 
 
 
 @inner
-def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, most: float) -> None:
-    """Store the envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``most`` or the last corner."""
+def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> None:
+    """Store the envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``upper`` or the last
+    corner.
+    """
     last = r.corners[kind, r.sizes[kind] - 1]
-    end, value = (last, 0.0) if most >= last else (most, bounded(r, kind, most))
-    slope = (bounded(r, kind, begins) - value) / max(end - begins, 1e-300)
+    end, value = (last, 0.0) if upper >= last else (upper, bounded_part(r, kind, upper))
+    slope = (bounded_part(r, kind, begins) - value) / max(end - begins, 1e-300)
     k.first[i], k.base[i], k.pieces[i] = slope, value, 1
     k.begins[0, i], k.slopes[0, i] = end, slope * (1.0 - 16.0 * EPS)
 
@@ -153,9 +155,9 @@ def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
     if plain and (begins == lower or k.first[i] <= r.tail[kind]):
         k.base[i] -= 16.0 * EPS * r.height[kind]
         return
-    hull_from(r, k, i, _vertices(r, k, kind, min(begins, upper), upper))
+    store_hull(r, k, i, _vertices(r, k, kind, min(begins, upper), upper))
     if begins > lower and not k.first[i] <= r.tail[kind]:
-        hull_from(r, k, i, _vertices(r, k, kind, lower, upper))
+        store_hull(r, k, i, _vertices(r, k, kind, lower, upper))
         k.first[i] = 0.0  # the tail is a separate hinge
     k.base[i] -= 16.0 * EPS * r.height[kind]
 

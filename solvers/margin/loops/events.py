@@ -16,10 +16,10 @@ from typing import Any
 from .compiled import inner
 from .records import LoopNode, Tree
 
-__all__ = ["most_of_a_node", "note_cut", "note_node", "note_round", "note_split", "note_support"]
+__all__ = ["max_numbers_of_node", "note_cut", "note_node", "note_round", "note_split", "note_support"]
 
 
-def most_of_a_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
+def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
     """Return the most numbers that a node writes."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
@@ -47,12 +47,12 @@ def note_cut(tree: Tree, cut: float) -> None:
 
 
 @inner
-def note_split(tree: Tree, j: int, at: float) -> None:
+def note_split(tree: Tree, j: int, value: float) -> None:
     """Record a split of the node."""
     if tree.log.size:
         _put(tree, 2)
         _put(tree, j)
-        _put(tree, at)
+        _put(tree, value)
 
 
 @inner
@@ -64,7 +64,7 @@ def note_support(tree: Tree, j: int) -> None:
 
 
 @inner
-def note_round(k: LoopNode, tree: Tree, spend: float, relaxed: bool, priced: bool) -> None:
+def note_round(k: LoopNode, tree: Tree, perturbation: float, relaxed: bool, priced: bool) -> None:
     """Record the pairs of a round, and the multipliers of its relaxation if it was solved."""
     if not tree.log.size:
         return
@@ -84,7 +84,7 @@ def note_round(k: LoopNode, tree: Tree, spend: float, relaxed: bool, priced: boo
         if R.alpha[t] > 0.0:
             _put(tree, k.hinges[t])
             _put(tree, R.alpha[t])
-    _put(tree, spend)
+    _put(tree, perturbation)
     for j in range(k.lo.size):
         _put(tree, k.lo[j])
     for j in range(k.hi.size):

@@ -6,19 +6,19 @@ import math
 from typing import Any
 
 from .compiled import EPS, entry, inner
-from .descent import descend, rounded
+from .descent import descend, round_and_improve
 from .envelopes import classify
 from .events import note_cut, note_node, note_round, note_split, note_support
 from .pairing import pair_up
 from .propagation import propagate
 from .records import LoopNode, LoopProblem, Tree
-from .relaxation import relax, shrink
+from .relaxation import relax, tighten_box
 from .values import objective
 
-__all__ = ["DESCEND", "DONE", "EXPLORE", "FULL", "JUDGE", "PAUSED", "ROUNDS", "work"]
+__all__ = ["DESCEND", "DONE", "EVALUATE", "EXPLORE", "FULL", "PAUSED", "ROUNDS", "run_task"]
 
 #: Tasks of `work`.
-EXPLORE, DESCEND, JUDGE = 0, 1, 2
+EXPLORE, DESCEND, EVALUATE = 0, 1, 2
 #: Results of an exploration: no open nodes, no capacity, or all its nodes (or half of the log) used up.
 DONE, FULL, PAUSED = 0, 1, 2
 #: Most rounds of relaxing and shrinking a node. Shares of the cutoff and of the gap that squares may cost its bound.
@@ -30,13 +30,13 @@ _ASIDE = 0.2
 
 
 @inner
-def _splits(k: LoopNode, j: int) -> bool:
+def _is_splittable(k: LoopNode, j: int) -> bool:
     """Return whether enough floating-point numbers lie between the ends of w_j."""
     return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
 
 
 @inner
-def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
+def _branching_coordinate(r: LoopProblem, k: LoopNode, gap_to_cutoff: float) -> int:
     """Return the coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
 
     If all their losses together range less than the gap of the bound, thinner boxes do not help: the choice is the coordinate
@@ -48,14 +48,14 @@ def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
         if undecided[i]:
             kind = r.kind[i]
             ranges += costs[i] * (r.height[kind] if r.jumps[kind] else r.steep[kind] * (high[i] - low[i]))
-    of_norm = ranges < missing and k.basis.size > r.sides.shape[0]
+    of_norm = ranges < gap_to_cutoff and k.basis.size > r.sides.shape[0]
     for j in range(k.w.size):
         largest = abs(k.steep[j] - k.polar[j]) if of_norm else 0.0
         if not of_norm:
             for i in range(costs.size):
                 if undecided[i]:
                     largest = max(largest, abs(A[j, i]))
-        if largest * (k.hi[j] - k.lo[j]) > largest_range and _splits(k, j):
+        if largest * (k.hi[j] - k.lo[j]) > largest_range and _is_splittable(k, j):
             best, largest_range = j, largest * (k.hi[j] - k.lo[j])
         if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:
             widest = j
@@ -63,7 +63,7 @@ def _coordinate(r: LoopProblem, k: LoopNode, missing: float) -> int:
 
 
 @inner
-def _support(r: LoopProblem, k: LoopNode) -> int:
+def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
     """Return the undecided coefficient to split by whether it is 0: the largest one at w; -1 if there is none."""
     best = -1
     for j in range(k.w.size):
@@ -111,7 +111,7 @@ def _pop(tree: Tree) -> int:
 
 
 @inner
-def _certain(r: LoopProblem, k: LoopNode, priced: bool) -> float:
+def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
     """Return the certain cost of the box's points, rounded down: decided losses, pairs and prices, less the budgets'
     allowances.
     """
@@ -131,10 +131,10 @@ def _certain(r: LoopProblem, k: LoopNode, priced: bool) -> float:
 
 
 @inner
-def _improved(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
+def _update_incumbent(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
     """Make the relaxation's solution, its integers rounded, the incumbent if it is better; return whether it is."""
-    state, incumbent = tree.state, tree.found
-    value = rounded(r, k) if r.restricted else objective(r, k, state[0])
+    state, incumbent = tree.state, tree.incumbent
+    value = round_and_improve(r, k) if r.restricted else objective(r, k, state[0])
     better = value < state[0]
     if better:
         state[0], state[3] = value, 1.0
@@ -144,11 +144,11 @@ def _improved(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
 
 
 @inner
-def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
+def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
     """Return the node's bound, its box shrunk as long as that helps; store better points. The bound of an empty box is
     infinite.
     """
-    state, incumbent, budgets, idle, cut = tree.state, tree.found, r.allowed.size > 0, 0, math.inf
+    state, incumbent, budgets, idle, cut = tree.state, tree.incumbent, r.allowed.size > 0, 0, math.inf
     for turn in range(ROUNDS):
         cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
         if r.restricted and not propagate(r, k):
@@ -159,7 +159,7 @@ def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
             k.costs[i] = r.costs[i] if i < r.points or priced else 0.0
         if not classify(r, k):
             return math.inf
-        fixed_cost = _certain(r, k, priced)
+        fixed_cost = _fixed_cost(r, k, priced)
         if fixed_cost >= cut:
             note_round(k, tree, 0.0, fixed_cost < cut, priced)
             return fixed_cost
@@ -172,30 +172,30 @@ def _bounded(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
         bound = max(bound, relaxation_bound)
         if bound >= cut:
             break
-        if turn == 0 and _improved(r, k, tree):
+        if turn == 0 and _update_incumbent(r, k, tree):
             cut = state[0] * (1.0 - state[1])
             note_cut(tree, cut)
-        shrunk = shrink(k, cut)
+        shrunk = tighten_box(k, cut)
         if shrunk > 1.0:
             return cut
         little = shrunk < _WORTH and gain < _WORTH * (cut - bound) and perturbation < _ENOUGH * (cut - bound)
         idle = idle + 1 if little else 0
         if idle > budgets:  # with budgets, a round with their prices and one without
             break
-    if r.restricted and bound < cut and _improved(r, k, tree):  # the box may have become a point since the first round
+    if r.restricted and bound < cut and _update_incumbent(r, k, tree):  # the box may have become a point since the first round
         note_cut(tree, state[0] * (1.0 - state[1]))
     return bound
 
 
 @inner
-def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
+def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
     """Create two children of the current node; return False if its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
-    j, split = _support(r, k), 0.0
+    j, split = _branching_coefficient(r, k), 0.0
     support = j >= 0
     if not support:
-        j = _coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
-        if not _splits(k, j):
+        j = _branching_coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
+        if not _is_splittable(k, j):
             return False
         split = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
         if r.whole[j]:
@@ -222,9 +222,9 @@ def _parted(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
 
 
 @inner
-def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
+def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
     """Explore up to ``nodes`` nodes, least bound first, in the workspace ``k``."""
-    boxes, keys, count, state, incumbent = tree.boxes, tree.keys, tree.count, tree.state, tree.found
+    boxes, keys, count, state, incumbent = tree.boxes, tree.keys, tree.count, tree.state, tree.incumbent
     for _ in range(nodes):
         if count[0] == 0:
             return DONE
@@ -244,9 +244,9 @@ def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
             k.demanded[i] = r.kept[i]
         bound, is_open = keys[node], True
         for _ in range(2 if r.restricted else 1):  # propagation may leave a box that cannot be split, and that was not bounded
-            bound = max(bound, _bounded(r, k, bound, tree))
+            bound = max(bound, _bound_node(r, k, bound, tree))
             is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or propagate(r, k))
-            if not is_open or _parted(r, k, tree, bound):
+            if not is_open or _branch(r, k, tree, bound):
                 is_open = False
                 break
         if is_open:
@@ -255,12 +255,12 @@ def _explored(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
 
 
 @entry
-def work(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, most: float) -> float:
+def run_task(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, infeasible_value: float) -> float:
     """Run one of the tasks, in one compiled function: up to so many nodes, a descent from ``k.best``, or its objective."""
     if task == EXPLORE:
-        return float(_explored(r, k, tree, nodes))
+        return float(_explore(r, k, tree, nodes))
     if task == DESCEND:
-        return descend(r, k, most, task == DESCEND)
+        return descend(r, k, infeasible_value, task == DESCEND)
     for j in range(k.w.size):
         k.w[j] = k.best[j]
     return objective(r, k, math.inf)

@@ -25,7 +25,7 @@ def _fill(r: LoopProblem, k: LoopNode, start: Any, count: Any) -> None:
 
     Each beginning is lowered by its rounding.
     """
-    R, A, n, p, listed, centre, errors = k.relaxation, r.rows, r.point.size, k.w.size, k.hinges, k.at, r.off
+    R, A, n, p, listed, centre, errors = k.relaxation, r.rows, r.point.size, k.w.size, k.hinges, k.at, r.row_errors
     b, size, terms, rows = R.b, R.u, R.position, R.rows
     for t in range(start, count):
         terms[t] = listed[t] if listed[t] < n else listed[t] - n if listed[t] < 2 * n else listed[t] - 2 * n

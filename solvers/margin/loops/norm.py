@@ -13,7 +13,7 @@ from ....models.arrays import FloatArray
 from .compiled import EPS, inner
 from .records import LoopNode, LoopProblem
 
-__all__ = ["into_polar", "steepest", "vertex_of_box"]
+__all__ = ["scale_into_polar", "steepest", "vertex_of_box"]
 
 #: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
@@ -33,7 +33,7 @@ def _products(r: LoopProblem, p: FloatArray, u: Any) -> None:
 
 
 @inner
-def into_polar(r: LoopProblem, k: LoopNode, p: FloatArray) -> None:
+def scale_into_polar(r: LoopProblem, k: LoopNode, p: FloatArray) -> None:
     """Scale p down until |x_j'p| ≤ 1 for all atoms of the problem in its coordinates before rotation."""
     u, errors, size, largest = k.products, r.atom_errors, 0.0, 1.0
     for j in range(p.size):
@@ -51,7 +51,7 @@ def _inverse(r: LoopProblem, k: LoopNode) -> bool:
     M, L, q = k.inverse, k.factors, k.basis.size
     for i in range(q):
         for j in range(q):
-            L[i, j], M[i, j] = r.atoms[r.held[j], k.basis[i]], 0.0
+            L[i, j], M[i, j] = r.atoms[r.norm_coordinates[j], k.basis[i]], 0.0
         M[i, i] = 1.0
     for c in range(q):
         best = c
@@ -83,7 +83,7 @@ def _leaving(r: LoopProblem, k: LoopNode, w: FloatArray) -> int:
     for i in range(q):
         multiplier = 0.0
         for j in range(q):
-            multiplier += k.inverse[j, i] * w[r.held[j]]
+            multiplier += k.inverse[j, i] * w[r.norm_coordinates[j]]
         multiplier *= k.signs[i]
         size += abs(multiplier)
         if multiplier < least_multiplier:
@@ -98,7 +98,7 @@ def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
     for j in range(p.size):
         k.edge[j] = 0.0
     for j in range(q):
-        k.edge[r.held[j]] = -k.signs[i] * k.inverse[j, i]
+        k.edge[r.norm_coordinates[j]] = -k.signs[i] * k.inverse[j, i]
     _products(r, k.edge, along)
     entering, step = k.basis[i], 2.0
     for a in range(u.size):
@@ -114,7 +114,7 @@ def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
     for b in range(q):
         k.pivots[b] = 0.0
         for j in range(q):
-            k.pivots[b] += r.atoms[r.held[j], entering] * k.inverse[j, b]
+            k.pivots[b] += r.atoms[r.norm_coordinates[j], entering] * k.inverse[j, b]
     for j in range(q):
         k.inverse[j, i] /= k.pivots[i]
         for b in range(q):
@@ -164,7 +164,7 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
         _inverse(r, k)
     for j in range(q):
         for i in range(q):
-            p[r.held[j]] += k.inverse[j, i] * k.signs[i]
+            p[r.norm_coordinates[j]] += k.inverse[j, i] * k.signs[i]
     _products(r, p, k.products)
     for _ in range(_EXCHANGES):
         i = _leaving(r, k, w)
@@ -179,7 +179,7 @@ def steepest(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
     value = 0.0
     if k.basis.size > 0:
         _vertex(r, k, w)
-        into_polar(r, k, k.steep)
+        scale_into_polar(r, k, k.steep)
         for j in range(w.size):
             value += k.steep[j] * w[j]
     return value

@@ -16,7 +16,7 @@ from ...zero_one.loops.boxes.newton import margins
 from ...zero_one.loops.boxes.records import WIDEST
 from .compiled import EPS, SINGLE, inner
 from .records import COUNTED, LoopNode, LoopProblem
-from .values import paid
+from .values import pair_bound
 
 __all__ = ["LEVELS", "pair_up"]
 
@@ -50,7 +50,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     twice that is allowed.
     """
     A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.most, k.relaxation.err
-    M, sums, errors = P.scaled, P.sums, r.off
+    M, sums, errors = P.scaled, P.sums, r.row_errors
     (p, n), words = A.shape, (columns.size + 63) >> 6
     for i in range(n):
         above[i] = centre[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
@@ -67,7 +67,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
         for j in range(p):
             M[j, t] = A[j, columns[t]] * half[j] if t < columns.size else 0.0
     for s in range(rows.size):
-        i, acc = rows[s], k.pays[s]
+        i, acc = rows[s], k.pair_slack[s]
         base = np.float32(above[i])
         for t in range(words << 6):
             acc[t] = -(base + sums[t])
@@ -108,15 +108,15 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
     for s in range(rows.size):
         if not k.left[rows[s]] > 0.0:  # paid by earlier levels: its bits are not read
             continue
-        own_share, pays, kind = np.float32(share[rows[s]]), k.pays[s], r.kind[rows[s]]
+        own_share, pays, kind = np.float32(share[rows[s]]), k.pair_slack[s], r.kind[rows[s]]
         for q in range(words):
             adjacent[s, q] = 0
         for other in range(COUNTED + 1):
             if r.points == r.point.size and other > 0:
                 break
-            height, whole_distance = min(r.height[kind], r.height[other]), r.whole_pay[kind, other]
+            height, whole_distance = min(r.height[kind], r.height[other]), r.full_pair_distance[kind, other]
             rate = np.float32(_GUESS * height / max(whole_distance, 1e-30 * height))
-            need, top = np.float32(r.need[level, kind, other]), np.float32(height)
+            need, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)
             for q in range(words):
                 distances, shares, bits = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64], np.uint64(0)
                 for t in range(64):
@@ -150,7 +150,10 @@ def pair_up(r: LoopProblem, k: LoopNode) -> float:
             if k.pairs.column_of[s] < 0:
                 continue
             i, j = rows[s], columns[k.pairs.column_of[s]]
-            price, pays = min(unpaid[i], unpaid[j]), paid(r, r.kind[i], r.kind[j], np.float64(k.pays[s, k.pairs.column_of[s]]))
+            price, pays = (
+                min(unpaid[i], unpaid[j]),
+                pair_bound(r, r.kind[i], r.kind[j], np.float64(k.pair_slack[s, k.pairs.column_of[s]])),
+            )
             if pays <= share[i] + share[j]:  # the estimate was too high
                 continue
             total += price * pays

@@ -40,15 +40,15 @@ def _integers(r: LoopProblem, k: LoopNode) -> bool:
 
 
 @inner
-def _row(k: LoopNode, least: float, off: float) -> bool:
+def _row(k: LoopNode, limit: float, error: float) -> bool:
     """Tighten the ends by a'w ≥ least - off, a in ``k.edge``."""
-    lo, hi, coefficients, maximum, size = k.lo, k.hi, k.edge, 0.0, abs(least) + off
+    lo, hi, coefficients, maximum, size = k.lo, k.hi, k.edge, 0.0, abs(limit) + error
     for j in range(lo.size):
         a = coefficients[j]
         if a != 0.0:
             maximum += a * (hi[j] if a > 0.0 else lo[j])
             size += abs(a) * max(abs(lo[j]), abs(hi[j]))
-    slack = maximum - least + off + (_PAD + 4.0 * (lo.size + 4) * EPS) * size
+    slack = maximum - limit + error + (_PAD + 4.0 * (lo.size + 4) * EPS) * size
     if slack < 0.0:
         return False
     for j in range(lo.size):
@@ -75,7 +75,7 @@ def propagate(r: LoopProblem, k: LoopNode) -> bool:
             if k.demanded[i]:
                 for j in range(k.lo.size):
                     k.edge[j] = r.rows[j, i]
-                if not _row(k, 1.0, r.off[i]):
+                if not _row(k, 1.0, r.row_errors[i]):
                     return False
     empty = not _supports(r, k) or not _integers(r, k)
     for j in range(k.lo.size):

@@ -20,7 +20,7 @@ class LoopProblem(NamedTuple):
     """
 
     rows: Any  #: (p, N) a_i of the terms, by column
-    off: Any  #: (N,) error bound of a_i'w, in rotated coordinates
+    row_errors: Any  #: (N,) error bound of a_i'w, in rotated coordinates
     costs: Any  #: (N,) c_i; θ_b of a budget's terms
     point: Any  #: (N,) the point of a term
     kind: Any  #: (N,) its loss: 0, or `COUNTED`
@@ -34,12 +34,12 @@ class LoopProblem(NamedTuple):
     chords: Any  #: (2,) whether no corner of a loss is below a chord of its bounded part
     jumps: Any  #: (2,) whether a loss jumps, and its greatest slope elsewhere
     steep: Any
-    need: Any  #: (levels, 2, 2) distance of two margins below the last corners from which a pair pays a level's share
-    whole_pay: Any  #: (2, 2) and the whole height
+    pair_distance: Any  #: (levels, 2, 2) distance of two margins below the last corners from which a pair pays a level's share
+    full_pair_distance: Any  #: (2, 2) and the whole height
     curvature: Any  #: (p,) d_j
     atoms: Any  #: (p, k) x_j, by column; empty without a norm
     atom_errors: Any  #: (k,) error bound of |x_j'p|/||p||_1
-    held: Any  #: coordinates in the norm; then atoms with signs, a basis of them, at a vertex of the polar
+    norm_coordinates: Any  #: coordinates in the norm; then atoms with signs, a basis of them, at a vertex of the polar
     basis: Any
     signs: Any
     sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; empty if there are more atoms
@@ -67,7 +67,7 @@ class Tree(NamedTuple):
     heap: Any  #: (room,) open nodes, the least bound first, followed by the free places
     count: Any  #: (3,) open nodes; nodes so far; numbers in the log
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
-    found: Any  #: (p,) the incumbent
+    incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (room, 2) the number of a node's parent, and the side
     log: Any  #: events (`.events`); empty without a log
 
@@ -103,7 +103,7 @@ class LoopNode(NamedTuple):
     corner: Any  #: (K + 2,) workspace for the vertices of an envelope
     value: Any
     sides: Any  #: (2, N) the candidate terms for pairs
-    pays: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
+    pair_slack: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
     masks: Any  #: (2, words) bits of the columns of each loss
     paired: Any  #: (3, pairs) level, term and term of each pair that pays
     hinges: Any  #: (rows,) source of a row of the relaxation (`.hinges`)

@@ -21,10 +21,10 @@ from ...zero_one.loops.boxes.bound_tightening import reduced_cost_tightening
 from ...zero_one.loops.boxes.newton import newton, rounding
 from .compiled import EPS, inner
 from .hinges import fill_hinges
-from .norm import into_polar, steepest, vertex_of_box
+from .norm import scale_into_polar, steepest, vertex_of_box
 from .records import LoopNode, LoopProblem
 
-__all__ = ["relax", "shrink"]
+__all__ = ["relax", "tighten_box"]
 
 #: First and last smoothing of the hinges, for the bound or for the point, in margins or shares of their range.
 _SMOOTH, _SMOOTHEST, _SHARPEST = 0.3, 1e-7, 1e-10
@@ -40,7 +40,7 @@ def _moves(r: LoopProblem, k: LoopNode) -> int:
     """Scale p into the polar, and store the moves by which it may become steeper somewhere in the box; return their number."""
     if r.sides.shape[0] > 0:
         return vertex_of_box(r, k)
-    into_polar(r, k, k.polar)
+    scale_into_polar(r, k, k.polar)
     ahead = steepest(r, k, k.w)
     for j in range(k.w.size):
         k.moves[0, j] = k.steep[j] - k.polar[j]
@@ -60,13 +60,13 @@ def _move(k: LoopNode, count: Any, t: int) -> None:
 
 
 @inner
-def _square(r: LoopProblem, k: LoopNode, spend: float) -> float:
+def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
     """Store scales and linear part of the squares and of p'w; return their constant, rounded down."""
-    R, p, constant, size = k.relaxation, k.w.size, 0.0, spend
+    R, p, constant, size = k.relaxation, k.w.size, 0.0, perturbation
     for j in range(p):
         d, mid, half = r.curvature[j], k.mid[j], k.half[j]
-        scale = math.sqrt(d * half * half + spend / p)
-        constant -= spend / p if half > 0.0 else 0.0
+        scale = math.sqrt(d * half * half + perturbation / p)
+        constant -= perturbation / p if half > 0.0 else 0.0
         k.scale[j], k.bottom[j] = scale, -scale
         R.q[j] = (2.0 * d * mid + k.polar[j]) * half / scale
         constant += mid * (d * mid + k.polar[j])
@@ -76,21 +76,22 @@ def _square(r: LoopProblem, k: LoopNode, spend: float) -> float:
 
 
 @inner
-def relax(r: LoopProblem, k: LoopNode, sure: float, cut: float, spend: float, sharp: bool) -> float:
-    """Return a proved lower bound of the node, including the certain cost ``sure``; move w and p to the relaxation's solution.
+def relax(r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, perturbation: float, sharp: bool) -> float:
+    """Return a proved lower bound of the node, including the certain cost ``fixed_cost``; move w and p to the relaxation's
+    solution.
 
     The smoothing falls until the smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
-    squares = _square(r, k, spend)
+    squares = _square(r, k, perturbation)
     hinges, begun = fill_hinges(r, k, cut)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
         rows += 1
     k.counts[1] = hinges
-    const = sure + begun + squares - 4.0 * EPS * (r.point.size + 8) * (abs(sure) + abs(begun) + abs(squares))
+    const = fixed_cost + begun + squares - 4.0 * EPS * (r.point.size + 8) * (abs(fixed_cost) + abs(begun) + abs(squares))
     span = 0.0
     for j in range(p):
         x[j] = min(max((k.w[j] - k.mid[j]) / k.half[j], -1.0), 1.0) * k.scale[j] if k.half[j] > 0.0 else 0.0
@@ -125,7 +126,7 @@ def relax(r: LoopProblem, k: LoopNode, sure: float, cut: float, spend: float, sh
 
 
 @inner
-def shrink(k: LoopNode, cut: float) -> float:
+def tighten_box(k: LoopNode, cut: float) -> float:
     """Cut off the part that the last relaxation proves no better than the cut; return the largest relative reduction of a width,
     or 2 for all.
     """

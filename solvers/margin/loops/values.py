@@ -10,14 +10,14 @@ from .compiled import EPS, inner
 from .norm import steepest
 from .records import LoopNode, LoopProblem
 
-__all__ = ["bounded", "loss", "objective", "paid"]
+__all__ = ["bounded_part", "loss", "objective", "pair_bound"]
 
 #: A margin or a row counts as met if its violation, relative to its terms, is at most this.
 _SHORT = 1e-9
 
 
 @inner
-def bounded(r: LoopProblem, kind: Any, m: float) -> float:
+def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
     """Return the bounded part of a loss, the lesser value at a jump."""
     last, corners = r.sizes[kind] - 1, r.corners
     if m < corners[kind, 0]:
@@ -41,11 +41,11 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
             t = r.corners[kind, k]
             if r.below[kind, k] > r.at[kind, k] and m < t and t - m <= _SHORT * (1.0 + abs(t)):
                 return float(r.at[kind, k] + tail)
-    return bounded(r, kind, m) + tail
+    return bounded_part(r, kind, m) + tail
 
 
 @inner
-def paid(r: LoopProblem, one: Any, other: Any, apart: float) -> float:
+def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
     """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the last
     corners.
 
@@ -54,13 +54,13 @@ def paid(r: LoopProblem, one: Any, other: Any, apart: float) -> float:
     """
     last, end = r.corners[one, r.sizes[one] - 1], r.corners[other, r.sizes[other] - 1]
     minimum = min(r.height[one], r.height[other])
-    rounding = 8.0 * EPS * (abs(last) + abs(end) + abs(apart))
+    rounding = 8.0 * EPS * (abs(last) + abs(end) + abs(distance))
     for turn in range(2):
         a, b = (one, other) if turn == 0 else (other, one)
         for k in range(r.sizes[a]):
-            y = (last - r.corners[a, k]) + (end - apart)
+            y = (last - r.corners[a, k]) + (end - distance)
             y += rounding + 8.0 * EPS * abs(r.corners[a, k])
-            minimum = min(minimum, r.at[a, k] + bounded(r, b, y))
+            minimum = min(minimum, r.at[a, k] + bounded_part(r, b, y))
     return max(minimum * (1.0 - 16.0 * EPS), 0.0)
 
 

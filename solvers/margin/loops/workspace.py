@@ -13,40 +13,41 @@ from ...zero_one.rotation import constant_column
 from .pairing import LEVELS
 from .records import COUNTED, LoopNode, LoopProblem
 
-__all__ = ["node_for", "problem_of"]
+__all__ = ["loop_problem", "new_node"]
 
 #: The whole height, up to rounding.
 _ALL = 1.0 - 1e-12
 
 
-def problem_of(at: MarginProblem, off: FloatArray | None = None) -> LoopProblem:
+def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -> LoopProblem:
     """Return a copy of the problem as the loops read it: read-only arrays would compile the loops again.
 
     Parameters
     ----------
-    at : MarginProblem
-    off : ndarray (n,), optional
+    problem : MarginProblem
+    row_errors : ndarray (n,), optional
         Error bounds of a_i'w.
     """
-    n, p = at.A.shape
-    point = np.concatenate([np.arange(n), *(budget.points for budget in at.budgets)]).astype(np.int64)
-    sizes = [budget.points.size for budget in at.budgets]
-    positive = at.costs[at.costs > 0.0]
-    theta = np.full(point.size - n, at.loss.height * float(np.median(positive)) if positive.size else 1.0)
-    basis, signs = _vertex(at.atoms)
-    errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(at.atoms, axis=1)
-    distances = _distances_needed((at.loss, Corners.count(1.0)), (*LEVELS, _ALL))
-    counted = at.counted & (at.most < at.counted.sum())
+    n, p = problem.A.shape
+    point = np.concatenate([np.arange(n), *(budget.points for budget in problem.budgets)]).astype(np.int64)
+    sizes = [budget.points.size for budget in problem.budgets]
+    positive = problem.costs[problem.costs > 0.0]
+    theta = np.full(point.size - n, problem.loss.height * float(np.median(positive)) if positive.size else 1.0)
+    basis, signs = _vertex(problem.atoms)
+    errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(problem.atoms, axis=1)
+    distances = _distances_needed((problem.loss, Corners.count(1.0)), (*LEVELS, _ALL))
+    counted = problem.counted & (problem.most < problem.counted.sum())
     return LoopProblem(
-        rows=np.array(at.A[point].T, order="C"), off=np.zeros(point.size) if off is None else np.array(off[point]),
-        costs=np.concatenate([at.costs, theta]), point=point, kind=np.where(np.arange(point.size) < n, 0, COUNTED),
-        **_losses(at.loss), need=distances[:-1], whole_pay=distances[-1], curvature=np.array(at.curvature),
-        atoms=np.array(at.atoms.T, order="C"), atom_errors=errors, held=np.flatnonzero(at.atoms.any(axis=0)), basis=basis,
-        signs=signs, sides=_sides(at.atoms, errors), positive=_ahead(at.A)[point], whole=np.array(at.whole),
-        price=np.array(at.price), counted=counted, limits=np.array(at.rows, order="C"), least=np.array(at.least),
-        kept=np.array(at.kept), begins=n + np.cumsum([0, *sizes]),
-        allowed=np.array([budget.limit for budget in at.budgets], dtype=np.int64), points=n,
-        most=int(at.most) if counted.any() else p, sparse=bool(counted.any() or at.price.any()), restricted=not at.free,
+        rows=np.array(problem.A[point].T, order="C"),
+        row_errors=np.zeros(point.size) if row_errors is None else np.array(row_errors[point]), costs=np.concatenate([problem.costs, theta]), point=point,
+        kind=np.where(np.arange(point.size) < n, 0, COUNTED), **_losses(problem.loss), pair_distance=distances[:-1],
+        full_pair_distance=distances[-1], curvature=np.array(problem.curvature), atoms=np.array(problem.atoms.T, order="C"),
+        atom_errors=errors, norm_coordinates=np.flatnonzero(problem.atoms.any(axis=0)), basis=basis, signs=signs,
+        sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], whole=np.array(problem.whole),
+        price=np.array(problem.price), counted=counted, limits=np.array(problem.rows, order="C"), least=np.array(problem.least),
+        kept=np.array(problem.kept), begins=n + np.cumsum([0, *sizes]), allowed=np.array([budget.limit for budget in
+        problem.budgets], dtype=np.int64), points=n, most=int(problem.most) if counted.any() else p, sparse=bool(counted.any() or
+        problem.price.any()), restricted=not problem.free,
     )  # fmt: skip
 
 
@@ -90,10 +91,10 @@ def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]
     return need
 
 
-def _least_of_two(one: Corners, other: Corners, apart: FloatArray) -> FloatArray:
+def _least_of_two(one: Corners, other: Corners, distances: FloatArray) -> FloatArray:
     """Return the values of `values.paid` at each of these distances, up to rounding."""
-    total = one.margins[-1] + other.margins[-1] - apart
-    minimum = np.full(apart.size, min(one.height, other.height))
+    total = one.margins[-1] + other.margins[-1] - distances
+    minimum = np.full(distances.size, min(one.height, other.height))
     for a, b in ((one, other), (other, one)):
         for corner, value in zip(a.margins, a.at, strict=True):
             minimum = np.minimum(minimum, value + b.values(total - corner) - b.beyond(total - corner))
@@ -139,7 +140,7 @@ def _ahead(A: FloatArray) -> BoolArray:
     return np.asarray((A @ np.linalg.svd(A, full_matrices=False)[2][0] if labels is None else labels) > 0.0)
 
 
-def node_for(r: LoopProblem) -> LoopNode:
+def new_node(r: LoopProblem) -> LoopNode:
     """Allocate a node of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
@@ -152,7 +153,7 @@ def node_for(r: LoopProblem) -> LoopNode:
         demanded=np.zeros(r.points, dtype=np.bool_), undecided=np.zeros(n, dtype=np.bool_),
         slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)), pieces=np.zeros(n, np.int64),
         corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
-        pays=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
+        pair_slack=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
         paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),
         counts=np.zeros(2, np.int64), moves=np.zeros((max(q, 1), p)), relaxation=empty_relaxation(rows, p),

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ....errors import MarginoptError, SolverError
 from ....files import read_error
-from ...parallel.executor import AsynchronousExecutor, Done, Job
+from ...parallel.executor import AsynchronousExecutor, Job, TaskResult
 
 __all__ = ["Dispatcher", "Outcome", "WorkerPool"]
 
@@ -165,7 +165,7 @@ class Dispatcher:
         self._dispatch()
         self._handling_seconds += time.perf_counter() - start
 
-    def _receive(self, completed: Done) -> None:
+    def _receive(self, completed: TaskResult) -> None:
         number = completed.number
         if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
             self.awake = True

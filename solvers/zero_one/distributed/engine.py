@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
-from ...parallel.payload import Own
+from ...parallel.payload import TaskArrays
 from ..engines.boxes import MEMORY, BoxEngine, ResumedBoxes
 from ..engines.engine import Engine, SharedState
 from ..engines.open_nodes import OpenNodes
@@ -200,7 +200,7 @@ class SubtreeEngine(Engine):
         shared, logged = self._shared, self._writer is not None
         incumbent = shared.incumbent
         return Subproblem(
-            self.ground, Own(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
+            self.ground, TaskArrays(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
         )
 
     def drawn(self, most: int) -> OpenNodes:

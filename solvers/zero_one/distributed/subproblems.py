@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
-from ...parallel.payload import Own
+from ...parallel.payload import TaskArrays
 from ..engines.boxes import COUNTS, BoxEngine, ResumedBoxes
 from ..engines.engine import Limits, SharedState
 from ..engines.open_nodes import OpenNodes
@@ -58,7 +58,7 @@ class Subproblem:
     """
 
     ground: SearchData
-    nodes: Own
+    nodes: TaskArrays
     w: FloatArray
     value: float
     tol: float
@@ -115,7 +115,10 @@ def load(ground: SearchData, threads: int | None) -> None:
     reduced = for_boxes(reduce_problem(smallest_problem()))
     incumbent = trivial_incumbent(reduced)
     engine = BoxEngine(SharedState(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
-    search(Subproblem(engine.ground, Own(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False), threads)
+    search(
+        Subproblem(engine.ground, TaskArrays(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False),
+        threads,
+    )
 
 
 def search(task: Subproblem, threads: int | None) -> SubproblemResult:

@@ -114,10 +114,10 @@ _ODDITIES: tuple[Callable[[Any, Any, float], Any], ...] = (
 def vipr(rng: np.random.Generator) -> str:
     """Mixed-integer programs proved; half of the time the relaxations' points, multipliers and emptiness are lies."""
     form = drawn(rng, curved=False, low=float(_pick(rng, (-2.0, 0.0))))
-    held = relaxation.Relaxations.at
+    held = relaxation.RelaxationSolver.solve
     share = _pick(rng, (0.0, 0.3, 1.0))
     try:
-        relaxation.Relaxations.at = lambda self, low, high: _lie(held(self, low, high), rng, share)  # type: ignore[method-assign]
+        relaxation.RelaxationSolver.solve = lambda self, low, high: _lie(held(self, low, high), rng, share)  # type: ignore[method-assign]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "p.vipr"
             said = mo.write_vipr(form, path, time_limit=LIMIT, node_limit=200)
@@ -126,7 +126,7 @@ def vipr(rng: np.random.Generator) -> str:
     except WrongCertificateError as error:
         return f"a file that proves nothing: {error}"
     finally:
-        relaxation.Relaxations.at = held  # type: ignore[method-assign]
+        relaxation.RelaxationSolver.solve = held  # type: ignore[method-assign]
     truth, _ = answers.exact_optimum(form)
     if proved.infeasible != (said.bound is None) or (proved.lower is not None and proved.lower != said.bound):
         return f"the file proves {proved}, {said} was said"

@@ -20,7 +20,7 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
+from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.zero_one import algorithm
 from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size, engine
 
@@ -45,19 +45,19 @@ class LyingTeam(AsynchronousExecutor):
         """It waits."""
         self._waiting.append((number, job, task))
 
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         """One, true or not."""
         if not self._waiting:
             return []
         number, job, task = self._waiting.pop(0)
         found = job(task, 1)
         if self._rng.random() >= self._share:
-            return [Done(number, found)]
+            return [TaskResult(number, found)]
         self.lies += 1
         if self._rng.random() < 0.1:
             error = (ValueError("lost"), MemoryError(), KeyError(3), RuntimeError("x"))[int(self._rng.integers(4))]
-            return [Done(number, error=error)]
-        return [Done(number, lied(found, self._rng))]
+            return [TaskResult(number, error=error)]
+        return [TaskResult(number, lied(found, self._rng))]
 
     def cancel(self) -> None:
         """Nothing waits."""

@@ -13,7 +13,7 @@ import pytest
 from marginopt.errors import SolverError
 from marginopt.models import Block, StandardForm, Zero
 from marginopt.models.program.form import Constraint
-from marginopt.solvers.backends.scip import unheard
+from marginopt.solvers.backends.scip import suppress_output
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 
@@ -57,8 +57,8 @@ def test_verbose_is_heard(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="GNU's C++ library")
 def test_only_its_words_are_lost_and_all_come_back(capfd: pytest.CaptureFixture[str]) -> None:
-    with unheard():
-        with unheard():
+    with suppress_output():
+        with suppress_output():
             say(b"inner ")
         say(b"outer ")
         os.write(2, b"a crash, ")
@@ -71,7 +71,7 @@ def test_only_its_words_are_lost_and_all_come_back(capfd: pytest.CaptureFixture[
 def test_threads_share_it(capfd: pytest.CaptureFixture[str]) -> None:
     def within() -> None:
         for _ in range(200):
-            with unheard():
+            with suppress_output():
                 say(b"lost ")
 
     threads = [threading.Thread(target=within) for _ in range(4)]

@@ -13,8 +13,8 @@ from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.linear_pieces import LinearPieces
-from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest
-from marginopt.solvers.margin.check.rules import relaxed, stated_box
+from marginopt.solvers.margin.check.losses import BoxLosses, least_costs, pair_bound
+from marginopt.solvers.margin.check.rules import apply_relaxation, search_box
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Generator = np.random.Generator
@@ -185,8 +185,8 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
                 assert holds(box, point)
                 assert all(product(stated.A[i], point) >= 1 for i in np.flatnonzero(box.demanded))
                 entry = entry_of(rng, problem, box)
-                wide = stated_box(box, entry)
-                relaxed(problem, wide, entry, cut)
+                wide = search_box(box, entry)
+                apply_relaxation(problem, wide, entry, cut)
                 assert Fraction(wide.bound) <= cost
                 box = CheckedBox(np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded)
                 propagate(problem, box)
@@ -214,7 +214,7 @@ def test_rounds_in_turned_coordinates(seed: int) -> None:
             assert holds(root(problem), v.tolist())
             box = around(rng, problem, v)
             entry = entry_of(rng, problem, box)
-            relaxed(problem, box, entry, cut)
+            apply_relaxation(problem, box, entry, cut)
         assert holds(box, v.tolist())
         assert Fraction(box.bound) <= cost
 
@@ -289,7 +289,7 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
             propagate(problem, box)
             entry = entry_of(rng, problem, box) | {"rows": [], "theta": [0.0] * len(stated.budgets), "pairs": []}
             entry = {key: value for key, value in entry.items() if key != "box"}
-            relaxed(problem, box, entry, 1.0 + cost)
+            apply_relaxation(problem, box, entry, 1.0 + cost)
         assert box.bound == pytest.approx(cost, rel=1e-9, abs=1e-9)
 
 
@@ -301,7 +301,7 @@ def test_a_price_is_a_slope_that_its_box_allows(given: float, gamma: float) -> N
     no = np.zeros(1, dtype=np.bool_)
     for marked, price, slope in ((no, 0.0, gamma), (~no, 1.0, 0.0)):
         box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no)
-        relaxed(problem, box, {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [given]}, 16.0)
+        apply_relaxation(problem, box, {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [given]}, 16.0)
         assert box.bound == pytest.approx(price - 4.0 * 0.3 - (slope - 0.3) ** 2 / 4.0, rel=1e-12)
 
 
@@ -313,10 +313,10 @@ def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> No
     grid = np.arange(-80, 81) / 8.0
     top = np.arange(-40, 41) / 8.0
     pieces = LinearPieces.of(first), LinearPieces.of(second)
-    found = least_of_two(*pieces, top - 1e-12)
+    found = pair_bound(*pieces, top - 1e-12)
     brute = np.array([(one.values(grid) + other.values(s - grid)).min() for s in top])
-    assert (least_of_two(*pieces, top) <= brute).all()
-    assert (found >= least_of_two(*pieces, top)).all()
+    assert (pair_bound(*pieces, top) <= brute).all()
+    assert (found >= pair_bound(*pieces, top)).all()
     # a little less than the sum is the sum's limit from below where the least jumps, and else the same
     limit = np.array([(one.values(grid) + other.values(s - 1e-9 - grid)).min() for s in top])
     mixed = np.array([(one.values(s - 1e-9 - grid) + other.values(grid)).min() for s in top])
@@ -335,7 +335,7 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
         bounded = replace(stated.loss, tail=0.0, again=-np.inf)
-        for m, found in zip(low, problem.rho.under(low), strict=True):
+        for m, found in zip(low, problem.rho.lower_bound(low), strict=True):
             assert Fraction(float(found)) <= loss_at(bounded, Fraction(float(m)))
 
 
@@ -348,17 +348,17 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
     problem = in_coordinates(stated, np.eye(1), 9.0)
     bounded = replace(loss, tail=0.0, again=-np.inf)
     grid = np.arange(-64, 65) / 8.0
-    under = problem.rho.under(grid)
+    under = problem.rho.lower_bound(grid)
     assert (under <= bounded.values(grid)).all()
     assert under == pytest.approx(bounded.values(grid), abs=1e-12)
     for _ in range(300):
         low, high = np.sort(rng.choice(grid, 2))
         cost, paid, alpha = 1.0 + rng.random(), rng.random(), float(rng.choice([0.0, 0.3, 1.0, 3.0]))
-        term = Loss(0.0, np.array([cost]), np.array([cost - paid]), np.array([low]), np.array([high]), np.zeros(1))
+        term = BoxLosses(0.0, np.array([cost]), np.array([cost - paid]), np.array([low]), np.array([high]), np.zeros(1))
         inside = grid[(grid >= low) & (grid <= high)]
         tail = loss.values(inside) - bounded.values(inside)
         least = ((cost - paid) * bounded.values(inside) + cost * tail + alpha * inside).min()
-        found = lowest(problem, term, np.array([alpha]))
+        found = least_costs(problem, term, np.array([alpha]))
         assert found.shape == (1,) and found[0] <= least and found[0] == pytest.approx(least, abs=1e-12)
 
 

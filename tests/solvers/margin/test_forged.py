@@ -15,7 +15,7 @@ import pytest
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check import FORMAT, check_margin_proof
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.checker import _after, _open
+from marginopt.solvers.margin.check.checker import _apply_round, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
@@ -121,7 +121,7 @@ def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1
             return None
         if _open(box, target) and math.isfinite(target):
             node["rounds"].append(round_of(problem, box, rng))
-            box = _after(problem, box, node["rounds"][0], max(target, cut))
+            box = _apply_round(problem, box, node["rounds"][0], max(target, cut))
         if not _open(box, target):
             continue
         node |= split_of(stated, box)

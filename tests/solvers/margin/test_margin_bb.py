@@ -16,7 +16,7 @@ from marginopt.errors import InputError
 from marginopt.models.margin_view import Corners, MarginProblem
 from marginopt.solvers import Options, Status
 from marginopt.solvers.margin import MarginBB, loops
-from marginopt.solvers.margin.algorithm import rotated
+from marginopt.solvers.margin.algorithm import rotate
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -169,10 +169,10 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
     held = np.array([0.0, 1.0, 1.0, 1.0])
     A, loss, drawn = y[:, None] * X, Corners.ramp(2.0, 1.5, 3.0), held * rng.normal(size=(atoms, 4))
     problem = MarginProblem.unrestricted(A, np.full(20, 0.5), loss, 0.5 * held, drawn, intercept=True)
-    axes = rotated(problem)
+    axes = rotate(problem)
     for _ in range(50):
         w = rng.normal(size=4)
-        v, true = axes.into(w), objective(problem, w)
+        v, true = axes.rotate(w), objective(problem, w)
         off = axes.skew @ np.abs(v)
         assert (np.abs(axes.problem.A @ v - problem.A @ w) <= off).all()
         lost = loss.steepest * float(problem.costs @ off)
@@ -183,9 +183,9 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
 def test_descent_never_rises() -> None:
     X, y = points(11, 20, 3)
     A, loss, atoms = y[:, None] * X, Corners.ramp(2.0, 2.0, 2.5), np.vstack([np.eye(3), X[:9]])
-    axes = rotated(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
-    problem = loops.problem_of(axes.problem)
-    node = loops.node_for(problem)
+    axes = rotate(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
+    problem = loops.loop_problem(axes.problem)
+    node = loops.new_node(problem)
     node.lo[:], node.hi[:] = axes.reach(30.0)
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -207,8 +207,8 @@ def test_a_cost_that_begins_again_elsewhere_does_not_end_a_descent(atoms: np.nda
         w = 0.1 * rng.normal(size=3)
         values = []
         for stated in (again, replace(again, loss=Corners.ramp(2.0, 2.0))):
-            problem = loops.problem_of(stated)
-            node = loops.node_for(problem)
+            problem = loops.loop_problem(stated)
+            node = loops.new_node(problem)
             node.hi[:], node.lo[:] = 10.0, -10.0
             values.append(loops.descend(problem, node, w.copy(), 30.0))
         assert values[0] == pytest.approx(values[1], rel=1e-6)

@@ -12,7 +12,7 @@ import pytest
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.rules import relaxed
+from marginopt.solvers.margin.check.rules import apply_relaxation
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 POINT = np.array([-5.0, -0.04])
@@ -55,7 +55,7 @@ def test_a_round_never_loses_a_point_that_costs_less(atoms: Any, half: float, al
         if sets:
             entry |= {"rows": [[1, 1e300], [0, 1e-3]], "theta": [1e-3], "support": [0.0, -1.7e308]}
         with np.errstate(all="ignore"):  # as the checker reads a log
-            relaxed(at, box, entry, 2.0 * value)
+            apply_relaxation(at, box, entry, 2.0 * value)
             propagate(at, box)
         assert (box.lo <= POINT).all() and (box.hi >= POINT).all(), (spend, p)
         assert box.bound <= value, (spend, p)
@@ -65,7 +65,7 @@ def test_a_point_of_the_polar_that_overflows_bounds_nothing() -> None:
     at = problem([[2.0, 2.0], [2.0, -2.0]])
     box = box_of(at, [1.0, 1.0], [2.0, 2.0])
     with np.errstate(all="ignore"):
-        relaxed(at, box, {"pairs": [], "alpha": [], "spend": 0.0, "p": [1.7e308, -1.7e308]}, 1.0)
+        apply_relaxation(at, box, {"pairs": [], "alpha": [], "spend": 0.0, "p": [1.7e308, -1.7e308]}, 1.0)
     assert box.bound <= 1.0 + 0.7 + 3.2e6  # at (1, 1): half of the first atom, the square, and both points at most
 
 

@@ -21,7 +21,7 @@ from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 from marginopt.errors import InputError, MissingPackageError, SolverError
 from marginopt.solvers.parallel import SerialExecutor, choose_executor, worker_cache as holding
 from marginopt.solvers.parallel.dask_executor import Placement
-from marginopt.solvers.parallel.payload import LARGE, Own, Packer, unpack
+from marginopt.solvers.parallel.payload import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
 #: Whole numbers: sums are exact wherever an array lies in memory.
@@ -70,7 +70,7 @@ def dies(task: int, threads: int | None) -> int:
     os._exit(1)
 
 
-def gives_back(task: Own, threads: int | None) -> dict[str, Any]:
+def gives_back(task: TaskArrays, threads: int | None) -> dict[str, Any]:
     return dict(task.arrays)
 
 
@@ -83,7 +83,7 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
     small, task = np.arange(3.0), {"X": X, "again": X.copy(), "sparse": rows, "columns": np.asfortranarray(X)}
     packer = Packer()
     parcels = [packer.pack({**task, "k": k, "small": small}) for k in range(3)]
-    assert all(len(parcel.body) < LARGE for parcel in parcels)
+    assert all(len(parcel.body) < LARGE_ARRAY_BYTES for parcel in parcels)
     assert len(packer.arrays) == 5  # X once, by columns, and the three arrays of the sparse matrix
     found = unpack(parcels[2], {key: pickle.loads(pickle.dumps(array)) for key, array in packer.arrays.items()})
     assert found["k"] == 2 and found["X"] is found["again"] and (found["X"] == X).all()
@@ -94,12 +94,12 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
 def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
     own = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
     packer = Packer()
-    parcel = packer.pack({"own": Own(own), "shared": X})
+    parcel = packer.pack({"own": TaskArrays(own), "shared": X})
     assert len(packer.arrays) == 1 and len(parcel.body) > 2 * X.nbytes
     for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
         _equal(unpack(one, packer.arrays)["own"].arrays, own)
     with choose_executor(cluster=client) as team:
-        _equal(team.all(gives_back, [Own(own)])[0], own)
+        _equal(team.all(gives_back, [TaskArrays(own)])[0], own)
 
 
 def _equal(found: dict[str, Any], own: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _equal(found: dict[str, Any], own: dict[str, Any]) -> None:
 
 def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:
     packer = Packer()
-    names = {packer.name(np.full(LARGE, float(k % 5))) for k in range(40)}  # each one's memory is the next one's
+    names = {packer.name(np.full(LARGE_ARRAY_BYTES, float(k % 5))) for k in range(40)}  # each one's memory is the next one's
     assert len(names) == len(packer.arrays) == 5
     for name, array in packer.arrays.items():
         assert packer.name(array.copy()) == packer.name(array) == name
@@ -201,20 +201,20 @@ async def _stealing(word: str, dask_scheduler: Any) -> None:
 
 def test_places_share_out_evenly_and_by_what_is_there() -> None:
     places = Placement()
-    assert places.give(["a"]) is None  # nobody is known
-    places.now({"one": 1, "two": 2, "none": 0})
-    given = [places.give([key]) for key in "abcdef"]
+    assert places.assign(["a"]) is None  # nobody is known
+    places.update_workers({"one": 1, "two": 2, "none": 0})
+    given = [places.assign([key]) for key in "abcdef"]
     assert (given.count("one"), given.count("two")) == (2, 4)
     for key, worker in zip("abcdef", given, strict=True):
         for whose in given:
-            places.back(whose)
-        assert places.give([key]) == worker  # where it was, as long as nobody has less to do
+            places.release(whose)
+        assert places.assign([key]) == worker  # where it was, as long as nobody has less to do
         given = [worker]
-    places.now({"two": 2, "three": 1})
-    assert places.give(["a"]) == "three"  # it has nothing to do
-    places.back("one")  # which is gone
+    places.update_workers({"two": 2, "three": 1})
+    assert places.assign(["a"]) == "three"  # it has nothing to do
+    places.release("one")  # which is gone
     places.clear()
-    assert sorted(str(places.give([])) for _ in range(3)) == ["three", "two", "two"]
+    assert sorted(str(places.assign([])) for _ in range(3)) == ["three", "two", "two"]
 
 
 def _empty(client: Any) -> bool:

@@ -25,7 +25,7 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.parallel.executor import AsynchronousExecutor, Done, Job
+from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.check.checker import check_proof
@@ -81,15 +81,15 @@ class Here(AsynchronousExecutor):
 
     def __init__(self, ready: bool) -> None:
         super().__init__()
-        self._ready, self._done = ready, list[Done]()
+        self._ready, self._done = ready, list[TaskResult]()
         self.numbers: list[int] = []
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         self.numbers.append(number)
         if number > 0 or self._ready:
-            self._done.append(Done(number, job(task, 1)))
+            self._done.append(TaskResult(number, job(task, 1)))
 
-    def collect(self, seconds: float) -> list[Done]:
+    def collect(self, seconds: float) -> list[TaskResult]:
         done, self._done = self._done, []
         return done
 
