@@ -39,7 +39,8 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     counted = problem.counted & (problem.most < problem.counted.sum())
     return LoopProblem(
         rows=np.array(problem.A[point].T, order="C"),
-        row_errors=np.zeros(point.size) if row_errors is None else np.array(row_errors[point]), costs=np.concatenate([problem.costs, theta]), point=point,
+        row_errors=np.zeros(point.size) if row_errors is None else np.array(row_errors[point]),
+        costs=np.concatenate([problem.costs, theta]), point=point,
         kind=np.where(np.arange(point.size) < n, 0, COUNTED), **_losses(problem.loss), pair_distance=distances[:-1],
         full_pair_distance=distances[-1], curvature=np.array(problem.curvature), atoms=np.array(problem.atoms.T, order="C"),
         atom_errors=errors, norm_coordinates=np.flatnonzero(problem.atoms.any(axis=0)), basis=basis, signs=signs,

@@ -17,7 +17,7 @@ from marginopt.solvers.box.state import make_state
 
 def _run(view: BoxQP, tol: float = 1e-10) -> FinishRun:
     state = make_state(view, None, tol, np.inf, 1)
-    return active_set_steps(view, state.diagonal, state.a, state.gradient, state.enough)
+    return active_set_steps(view, state.diagonal, state.a, state.gradient, state.meets_tolerance)
 
 
 def _view(Z: np.ndarray, q: np.ndarray, width: float, ridge: float = 0.0) -> BoxQP:
@@ -82,6 +82,6 @@ def test_no_step_is_begun_after_the_deadline() -> None:
     rng = np.random.default_rng(0)
     view = _view(rng.normal(size=(60, 60)), 3.0 * rng.normal(size=60), 1.0)
     state = make_state(view, None, 1e-12, np.inf, 1)
-    at = (view, state.diagonal, state.a, state.gradient, state.enough)
+    at = (view, state.diagonal, state.a, state.gradient, state.meets_tolerance)
     assert active_set_steps(*at).steps > 1
     assert active_set_steps(*at, deadline=time.perf_counter()).steps == 0

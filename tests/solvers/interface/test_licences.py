@@ -146,7 +146,7 @@ def _mosek(refused: dict[str, str]) -> Callable[[Path, pytest.MonkeyPatch], str]
         def said(module: Any, environment: Any, error: Any) -> str:
             return str(error.msg)
 
-        monkeypatch.setattr(mosek_backend, "_words", said)
+        monkeypatch.setattr(mosek_backend, "_error_message", said)
         licence = get_solver("mosek").licence()
         lines = [f"state: {licence.state.value}", f"detail: {licence.detail}", f"usable: {licence.usable}"]
         if licence.state is not LicenceState.FULL:

@@ -138,7 +138,7 @@ def test_what_needs_the_matrix_says_so() -> None:
 def test_wide_rows_need_no_square_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     from marginopt.solvers.linear import newton
 
-    monkeypatch.setattr(newton, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(newton, "MAX_COLUMNS", 3)
     X, y = points(200, 12)
     for loss in ("named", "squared-hinge"):
         found, reference = (mo.solve(stated(X, y, loss), name, tol=1e-6) for name in ("linear-newton", "clarabel"))

@@ -186,7 +186,7 @@ def test_descent_never_rises() -> None:
     axes = rotate(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
     problem = loops.loop_problem(axes.problem)
     node = loops.new_node(problem)
-    node.lo[:], node.hi[:] = axes.reach(30.0)
+    node.lo[:], node.hi[:] = axes.coordinate_bounds(30.0)
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = rng.normal(size=3)

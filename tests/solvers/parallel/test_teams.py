@@ -118,7 +118,7 @@ def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:
 
 def test_a_worker_holds_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "_arrays", OrderedDict())
-    monkeypatch.setattr(holding, "_BYTES", 3 * X.nbytes)
+    monkeypatch.setattr(holding, "_MAX_BYTES", 3 * X.nbytes)
     fetched: list[str] = []
 
     def get(name: str) -> Any:
@@ -127,7 +127,7 @@ def test_a_worker_holds_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatc
     for name in "abcabd":  # c was not used for longest when d came
         get(name)
     assert fetched == list("abcd") and list(holding._arrays) == ["a", "b", "d"]
-    monkeypatch.setattr(holding, "_BYTES", 1)
+    monkeypatch.setattr(holding, "_MAX_BYTES", 1)
     assert get("e") is get("e") and list(holding._arrays) == ["e"]  # what a task has is held however large it is
 
 
