@@ -40,15 +40,17 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
-class FormulationBase(Displayed, ABC):
-    """The part of `Model` that formulations define; only ``form_bytes``, ``compile`` and ``statement`` have no general answer."""
+class Model(Displayed, ExportMethods, ABC):
+    """A formulation: data and parameters, taken literally, validated once.
+
+    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
+    algorithms, ``statement`` the mathematics. Nothing here solves anything.
+    """
 
     name: ClassVar[str]
     #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
     #: is a test.
     meanings: ClassVar[Mapping[str, str]] = {}
-
-    # -- the program --------------------------------------------------------------------------------------------
 
     @cached_property
     def form(self) -> StandardForm:
@@ -93,8 +95,6 @@ class FormulationBase(Displayed, ABC):
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None
-
-    # -- what points mean ---------------------------------------------------------------------------------------
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """A proved lower bound of the form's optimum from a primal point and multipliers of any quality.
@@ -175,15 +175,6 @@ class FormulationBase(Displayed, ABC):
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
         return {}
-
-
-@dataclass(frozen=True, eq=False)
-class Model(FormulationBase, ExportMethods):
-    """A formulation: data and parameters, taken literally, validated once.
-
-    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
-    algorithms, ``statement`` the mathematics. Nothing here solves anything.
-    """
 
     @property
     def parameters(self) -> tuple[str, ...]:

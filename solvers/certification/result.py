@@ -49,21 +49,161 @@ class Claim:
     proved: bool = False
 
 
-class SolverReport(Displayed):
-    """A result's answer, read; nothing here is judged.
+# Objective, best bound with its kind, gap, and their words, from a claim and a certificate.
 
-    Attributes
+#: Violation, relative, up to which a point's objective is compared with a bound.
+_COUNTS = 1e-4
+
+
+def _words(name: str) -> str:
+    """A name of a summary for people."""
+    return name.replace("_", " ")
+
+
+def _claimed(claim: Claim, sign: float) -> str:
+    parts = []
+    if claim.objective is not None:
+        parts.append(f"objective {sign * claim.objective:.10g}")
+    if claim.bound is not None:
+        parts.append(f"bound {sign * claim.bound:.10g}")
+    return (", " + ", ".join(parts)) if parts else ""
+
+
+# The status of a result in the words of other packages, and a check that its point is the same in theirs.
+
+_ENDINGS = {
+    Status.OPTIMAL: Ending.OPTIMAL,
+    Status.STATIONARY: Ending.STATIONARY,
+    Status.INFEASIBLE: Ending.INFEASIBLE,
+    Status.UNBOUNDED: Ending.UNBOUNDED,
+    Status.TIME_LIMIT: Ending.TIME_LIMIT,
+    Status.ITERATION_LIMIT: Ending.ITERATION_LIMIT,
+    Status.NODE_LIMIT: Ending.NODE_LIMIT,
+    Status.MEMORY_LIMIT: Ending.MEMORY_LIMIT,
+    Status.INTERRUPTED: Ending.INTERRUPTED,
+    Status.FAILED: Ending.FAILED,
+}
+#: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
+_INACCURATE = 1e-4
+
+
+def foreign_ending(result: Result) -> Ending:
+    """Return how a result ended.
+
+    A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
+    near its constraints is none, however the solver calls it.
+    """
+    if result.status in _ENDINGS:
+        return _ENDINGS[result.status]
+    if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return Ending.INFEASIBLE_OR_UNBOUNDED
+    near = result.certificate is not None and result.certificate.feasible(_INACCURATE)
+    return Ending.INACCURATE if near else Ending.FAILED
+
+
+def difference(recipient: Recipient, returned: Returned) -> str:
+    """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
+    source = recipient.source
+    if source is None or not returned.values:
+        return ""
+    record = Import.of(source)
+    x = source.form.join(returned.values)
+    text = record.disagreement or record.at(x)
+    here, there = returned.objective, source.form.objective(x)
+    if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
+        text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
+    return f"{source.package} has another program than was solved: {text}" if text else ""
+
+
+#: Version of the stored layout (`solvers.certification.result_file`).
+RESULT_VERSION = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Displayed):
+    """The outcome of one solve.
+
+    ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
+    certificate are in the form's, which is always minimisation.
+
+    Parameters
     ----------
+    model, solver : str
+        Names.
+    status : Status
+        After the certificate was looked at.
     answer : Answer
+        What the solver said; its fields are attributes here too.
+    certificate : Certificate or None
+        None where there is no point.
+    values : mapping of label to array
+        The point that was judged, that of the answer completed and polished; empty where there is none.
+    reduced : mapping of label to array or None
+        ζ by block.
+    evidence : str
+        What stands behind a claim of infeasibility or unboundedness.
     ray_residual : float or None
-    picked, evidence : str
-        As in `Result`: what is shown with the answer's details.
+        Of the Farkas multipliers or the ray, recomputed (`solvers.certification.rays`).
+    picked : str
+        What ``auto`` picked, and why.
+    options : mapping
+        What was asked for.
+    licence : str
+    summary : mapping
+        Figures of merit that the model computes from the point.
+    maximise : bool
+        The model's sense.
+    digest : str
+        SHA-256 of the data and parameters that were solved (`models.fingerprint`); empty where these have none.
+    about : mapping of name to str
+        The same in words: shapes of arrays, values of parameters.
+    unverified : str
+        Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
+    stated : Model or None
+        The model itself, in the process that solved it; pickles and files leave it out.
+    tol : float
+        Relative gap that an optimum was held to.
+
+    Notes
+    -----
+    Whoever makes a result: OPTIMAL beside a bound that the objective does not meet becomes INACCURATE. Objective and best bound
+    of an optimum are within ``tol`` of each other, or both zero within the rounding error of the objective's terms at the point.
     """
 
+    model: str
+    solver: str
+    status: Status
     answer: Answer
-    ray_residual: float | None
-    picked: str
-    evidence: str
+    certificate: Certificate | None
+    values: Mapping[str, FloatArray]
+    reduced: Mapping[str, FloatArray] | None = None
+    evidence: str = ""
+    ray_residual: float | None = None
+    picked: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    licence: str = ""
+    summary: Mapping[str, float] = field(default_factory=dict)
+    maximise: bool = False
+    digest: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    unverified: str = ""
+    stated: Model | None = None
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        open_gap = self._open_gap() if self.status is Status.OPTIMAL else ""
+        if open_gap:
+            object.__setattr__(self, "status", Status.INACCURATE)
+            object.__setattr__(self, "evidence", "; ".join(filter(None, [self.evidence, open_gap])))
+
+    def _open_gap(self) -> str:
+        """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""
+        bound, certificate = self.best_bound[0], self.certificate
+        if certificate is None or not np.isfinite(bound) or gap_closed(certificate, bound, self.tol):
+            return ""
+        return (
+            f"no optimum: the relative gap is {abs(relative_gap(certificate.objective, bound)):.2e}, more than tol = {self.tol:g}"
+        )
 
     @property
     def claim(self) -> Claim:
@@ -171,24 +311,6 @@ class SolverReport(Displayed):
             "evidence": self.evidence or None,
         }
         return {**a.details, **a.optimised_parameters, **{name: fact for name, fact in facts.items() if fact is not None}}
-
-
-# Objective, best bound with its kind, gap, and their words, from a claim and a certificate.
-
-#: Violation, relative, up to which a point's objective is compared with a bound.
-_COUNTS = 1e-4
-
-
-class Judgement(SolverReport):
-    """Figures and words of a result, from its fields."""
-
-    model: str
-    solver: str
-    status: Status
-    certificate: Certificate | None
-    summary: Mapping[str, float]
-    maximise: bool
-    unverified: str
 
     @property
     def sign(self) -> float:
@@ -331,157 +453,6 @@ class Judgement(SolverReport):
         facts += [("seconds", self.answer.times)]
         facts += [(_words(name), f"{value:g}") for name, value in self.summary.items()]
         return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
-
-
-def _words(name: str) -> str:
-    """A name of a summary for people."""
-    return name.replace("_", " ")
-
-
-def _claimed(claim: Claim, sign: float) -> str:
-    parts = []
-    if claim.objective is not None:
-        parts.append(f"objective {sign * claim.objective:.10g}")
-    if claim.bound is not None:
-        parts.append(f"bound {sign * claim.bound:.10g}")
-    return (", " + ", ".join(parts)) if parts else ""
-
-
-# The status of a result in the words of other packages, and a check that its point is the same in theirs.
-
-_ENDINGS = {
-    Status.OPTIMAL: Ending.OPTIMAL,
-    Status.STATIONARY: Ending.STATIONARY,
-    Status.INFEASIBLE: Ending.INFEASIBLE,
-    Status.UNBOUNDED: Ending.UNBOUNDED,
-    Status.TIME_LIMIT: Ending.TIME_LIMIT,
-    Status.ITERATION_LIMIT: Ending.ITERATION_LIMIT,
-    Status.NODE_LIMIT: Ending.NODE_LIMIT,
-    Status.MEMORY_LIMIT: Ending.MEMORY_LIMIT,
-    Status.INTERRUPTED: Ending.INTERRUPTED,
-    Status.FAILED: Ending.FAILED,
-}
-#: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
-_INACCURATE = 1e-4
-
-
-def foreign_ending(result: Judgement) -> Ending:
-    """Return how a result ended.
-
-    A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
-    near its constraints is none, however the solver calls it.
-    """
-    if result.status in _ENDINGS:
-        return _ENDINGS[result.status]
-    if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Ending.INFEASIBLE_OR_UNBOUNDED
-    near = result.certificate is not None and result.certificate.feasible(_INACCURATE)
-    return Ending.INACCURATE if near else Ending.FAILED
-
-
-def difference(recipient: Recipient, returned: Returned) -> str:
-    """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
-    source = recipient.source
-    if source is None or not returned.values:
-        return ""
-    record = Import.of(source)
-    x = source.form.join(returned.values)
-    text = record.disagreement or record.at(x)
-    here, there = returned.objective, source.form.objective(x)
-    if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
-        text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
-    return f"{source.package} has another program than was solved: {text}" if text else ""
-
-
-#: Version of the stored layout (`solvers.certification.result_file`).
-RESULT_VERSION = 2
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Result(Judgement):
-    """The outcome of one solve.
-
-    ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
-    certificate are in the form's, which is always minimisation.
-
-    Parameters
-    ----------
-    model, solver : str
-        Names.
-    status : Status
-        After the certificate was looked at.
-    answer : Answer
-        What the solver said; its fields are attributes here too.
-    certificate : Certificate or None
-        None where there is no point.
-    values : mapping of label to array
-        The point that was judged, that of the answer completed and polished; empty where there is none.
-    reduced : mapping of label to array or None
-        ζ by block.
-    evidence : str
-        What stands behind a claim of infeasibility or unboundedness.
-    ray_residual : float or None
-        Of the Farkas multipliers or the ray, recomputed (`solvers.certification.rays`).
-    picked : str
-        What ``auto`` picked, and why.
-    options : mapping
-        What was asked for.
-    licence : str
-    summary : mapping
-        Figures of merit that the model computes from the point.
-    maximise : bool
-        The model's sense.
-    digest : str
-        SHA-256 of the data and parameters that were solved (`models.fingerprint`); empty where these have none.
-    about : mapping of name to str
-        The same in words: shapes of arrays, values of parameters.
-    unverified : str
-        Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
-    stated : Model or None
-        The model itself, in the process that solved it; pickles and files leave it out.
-    tol : float
-        Relative gap that an optimum was held to.
-
-    Notes
-    -----
-    Whoever makes a result: OPTIMAL beside a bound that the objective does not meet becomes INACCURATE. Objective and best bound
-    of an optimum are within ``tol`` of each other, or both zero within the rounding error of the objective's terms at the point.
-    """
-
-    model: str
-    solver: str
-    status: Status
-    answer: Answer
-    certificate: Certificate | None
-    values: Mapping[str, FloatArray]
-    reduced: Mapping[str, FloatArray] | None = None
-    evidence: str = ""
-    ray_residual: float | None = None
-    picked: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    licence: str = ""
-    summary: Mapping[str, float] = field(default_factory=dict)
-    maximise: bool = False
-    digest: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
-    unverified: str = ""
-    stated: Model | None = None
-    tol: float = 1e-6
-
-    def __post_init__(self) -> None:
-        open_gap = self._open_gap() if self.status is Status.OPTIMAL else ""
-        if open_gap:
-            object.__setattr__(self, "status", Status.INACCURATE)
-            object.__setattr__(self, "evidence", "; ".join(filter(None, [self.evidence, open_gap])))
-
-    def _open_gap(self) -> str:
-        """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""
-        bound, certificate = self.best_bound[0], self.certificate
-        if certificate is None or not np.isfinite(bound) or gap_closed(certificate, bound, self.tol):
-            return ""
-        return (
-            f"no optimum: the relative gap is {abs(relative_gap(certificate.objective, bound)):.2e}, more than tol = {self.tol:g}"
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the model: results travel between processes whose data are there already."""
