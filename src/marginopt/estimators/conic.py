@@ -125,8 +125,8 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
 
     Parameters
     ----------
-    kappas : int or array_like
-        How many values, 0.5k/kappas for k = 1 .. kappas; or the values themselves, in (0, 1].
+    kappa_grid : int or array_like
+        How many values, 0.5k/kappa_grid for k = 1 .. kappa_grid; or the values themselves, in (0, 1].
     cv : int, float, splitter or iterable
         As `HingeSVCCV`.
     n_jobs : int, optional
@@ -148,7 +148,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
 
     def __init__(
         self,
-        kappas: Any = 100,
+        kappa_grid: Any = 100,
         *,
         cv: Any = 5,
         kernel: Any = "linear",
@@ -163,7 +163,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         time_limit: float | None = None,
         verbose: bool = False,
     ) -> None:
-        self.kappas = kappas
+        self.kappa_grid = kappa_grid
         self.cv = cv
         self.kernel = kernel
         self.gamma = gamma
@@ -178,13 +178,13 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         self.verbose = verbose
 
     def _values(self) -> FloatArray:
-        if isinstance(self.kappas, (int, np.integer)) and not isinstance(self.kappas, bool):
-            if self.kappas < 1:
-                raise InputError(f"kappas must be a number of values ≥ 1 or the values; it is {self.kappas!r}")
-            return np.asarray(0.5 * np.arange(1, self.kappas + 1) / self.kappas)
-        values = as_values(self.kappas, "kappas")
+        if isinstance(self.kappa_grid, (int, np.integer)) and not isinstance(self.kappa_grid, bool):
+            if self.kappa_grid < 1:
+                raise InputError(f"kappa_grid must be a number of values ≥ 1 or the values; it is {self.kappa_grid!r}")
+            return np.asarray(0.5 * np.arange(1, self.kappa_grid + 1) / self.kappa_grid)
+        values = as_values(self.kappa_grid, "kappa_grid")
         if values[-1] > 1.0:
-            raise InputError(f"kappas must lie in (0, 1], parts of the points; the largest is {values[-1]:g}")
+            raise InputError(f"kappa_grid must lie in (0, 1], parts of the points; the largest is {values[-1]:g}")
         return values
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
@@ -221,6 +221,9 @@ def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
 ESTIMATORS = (
     EstimatorInfo(ConicSVC, ConicSVM, "conic relaxation of the 0-1 loss", {"tol": 1e-4}),
     EstimatorInfo(
-        ConicSVCCV, ConicSVM, "conic relaxation of the 0-1 loss, κ by validation", {"kappas": [0.1, 0.3], "cv": 0.4, "tol": 1e-3}
+        ConicSVCCV,
+        ConicSVM,
+        "conic relaxation of the 0-1 loss, κ by validation",
+        {"kappa_grid": [0.1, 0.3], "cv": 0.4, "tol": 1e-3},
     ),
 )

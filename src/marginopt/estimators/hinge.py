@@ -77,8 +77,8 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
 
     Parameters
     ----------
-    lams : int or array_like
-        How many values of β, k/(lams + 1) for k = 1 .. lams; or the values of λ themselves.
+    lam_grid : int or array_like
+        How many values of β, k/(lam_grid + 1) for k = 1 .. lam_grid; or the values of λ themselves.
     cv : int, float, splitter or iterable
         Number of stratified folds (never more than the smallest class has points); a part in (0, 1), the size of one stratified
         validation set; or whatever scikit-learn takes (`PredefinedSplit` for a validation set of your own).
@@ -99,7 +99,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
 
     def __init__(
         self,
-        lams: Any = 100,
+        lam_grid: Any = 100,
         *,
         cv: Any = 5,
         solver: Any = "auto",
@@ -111,7 +111,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         time_limit: float | None = None,
         verbose: bool = False,
     ) -> None:
-        self.lams = lams
+        self.lam_grid = lam_grid
         self.cv = cv
         self.solver = solver
         self.tol = tol
@@ -123,12 +123,12 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         self.verbose = verbose
 
     def _values(self) -> FloatArray:
-        if isinstance(self.lams, (int, np.integer)) and not isinstance(self.lams, bool):
-            if self.lams < 1:
-                raise InputError(f"lams must be a number of values ≥ 1 or the values; it is {self.lams!r}")
-            beta = np.arange(1, self.lams + 1) / (self.lams + 1.0)
+        if isinstance(self.lam_grid, (int, np.integer)) and not isinstance(self.lam_grid, bool):
+            if self.lam_grid < 1:
+                raise InputError(f"lam_grid must be a number of values ≥ 1 or the values; it is {self.lam_grid!r}")
+            beta = np.arange(1, self.lam_grid + 1) / (self.lam_grid + 1.0)
             return np.asarray(beta / (1.0 - beta))
-        return as_values(self.lams, "lams")
+        return as_values(self.lam_grid, "lam_grid")
 
     @property
     def lam_(self) -> float:
@@ -138,5 +138,5 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
 
 ESTIMATORS = (
     EstimatorInfo(HingeSVC, HingeSVM, "linear hinge-loss classifier"),
-    EstimatorInfo(HingeSVCCV, HingeSVM, "linear hinge-loss classifier, λ by validation", {"lams": 3, "cv": 2}),
+    EstimatorInfo(HingeSVCCV, HingeSVM, "linear hinge-loss classifier, λ by validation", {"lam_grid": 3, "cv": 2}),
 )

@@ -33,7 +33,7 @@ def test_conic_cross_validation_is_a_loop_over_fits() -> None:
 
 
 def test_hinge_cross_validation_is_grid_search() -> None:
-    chosen = mo.HingeSVCCV(lams=4, cv=3).fit(X3, Y3)
+    chosen = mo.HingeSVCCV(lam_grid=4, cv=3).fit(X3, Y3)
     beta = np.arange(1, 5) / 5
     np.testing.assert_allclose(chosen.values_, beta / (1 - beta))
     assert chosen.cv_scores_.shape == (4, 3)
@@ -119,10 +119,10 @@ def test_polynomial_and_named_rules() -> None:
         (mo.ZeroOneSVC(intercept="none"), "intercept must be"),
         (mo.ConicSVC(lam=1.0, kappa=0.1), "give lam or kappa, not both"),
         (mo.ConicSVC(kappa=2.0), "kappa must be in"),
-        (mo.ConicSVCCV(kappas=0), "kappas must be a number of values"),
-        (mo.ConicSVCCV(kappas=[0.0, 0.1]), "kappas must be a sequence of finite numbers > 0"),
-        (mo.ConicSVCCV(kappas=[0.1, 1.5]), "the largest is 1.5"),
-        (mo.HingeSVCCV(lams="many"), "lams must be a sequence of numbers"),
+        (mo.ConicSVCCV(kappa_grid=0), "kappa_grid must be a number of values"),
+        (mo.ConicSVCCV(kappa_grid=[0.0, 0.1]), "kappa_grid must be a sequence of finite numbers > 0"),
+        (mo.ConicSVCCV(kappa_grid=[0.1, 1.5]), "the largest is 1.5"),
+        (mo.HingeSVCCV(lam_grid="many"), "lam_grid must be a sequence of numbers"),
         (mo.HingeSVCCV(cv=1), "cv=1 folds"),
         (mo.HingeSVCCV(cv=1.5), "validation part"),
         (mo.HingeSVCCV(cv="five"), "cv must be"),
