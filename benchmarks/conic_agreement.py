@@ -58,7 +58,7 @@ def cases(count: int, tiny: bool) -> Iterator[Case]:
         p = round(np.exp(rng.uniform(0.0, np.log(8 if kernel or tiny else 60))))
         if not tiny:
             n, p = {0: (2000, 60), 1: (2000, 1), 2: (20, 60), 5: (150, 3)}.get(k, (n, p))
-        data = instances.gaussian_clusters(n, p, sigma, outliers=outliers, rng=rng)
+        data = instances.gaussian_clusters(n, p, sigma, outliers=outliers, seed=rng)
         form = {"kappa": float(rng.uniform(0.005, 0.5))} if (k // 2) % 2 else {"lam": float(10.0 ** rng.uniform(-3, 2))}
         shown = ", ".join(f"{key} {value:.4g}" for key, value in form.items())
         name = f"{k:>2} n {n} p {p} σ {sigma} {outliers}, {shown}{', RBF kernel' if kernel else ''}"

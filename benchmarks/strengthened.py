@@ -82,7 +82,7 @@ class Prepared:
 
     def __init__(self, draw: Draw) -> None:
         n, p, sigma, lam = draw.where
-        data = instances.gaussian_clusters(n, p, sigma, outliers=draw.outliers, rng=draw.seed)
+        data = instances.gaussian_clusters(n, p, sigma, outliers=draw.outliers, seed=draw.seed)
         model = ZeroOneSVM(data.X, data.y, lam)
         self.draw = draw
         self.model = restated(model, incumbent=heuristic(model, draw.seed)[0])

@@ -58,7 +58,7 @@ CONSTANTS = (1.0, 10.0, 100.0, 1e3, 1e4)
 def warm_up() -> None:
     """Compile everything before anything is timed."""
     for intercept, engine in itertools.product(("free", "penalised"), ("boxes", "conflicts")):
-        data = instances.gaussian_clusters(30, 2, 0.5, rng=0)
+        data = instances.gaussian_clusters(30, 2, 0.5, seed=0)
         solve(ZeroOneSVM(data.X, data.y, 3.0, intercept=intercept), "zero-one-bb", engine=engine)
 
 
@@ -91,7 +91,7 @@ def instances_of(args: argparse.Namespace) -> Iterator[tuple[tuple[object, ...],
     """The grid: what identifies each instance, and the model."""
     grid = itertools.product(args.n, args.p, args.sigma, args.outliers, args.lam, range(args.seeds))
     for n, p, sigma, outliers, lam, seed in grid:
-        data = instances.gaussian_clusters(n, p, sigma, outliers, rng=seed)
+        data = instances.gaussian_clusters(n, p, sigma, outliers, seed=seed)
         yield (n, p, sigma, outliers, lam, seed), ZeroOneSVM(data.X, data.y, lam)
 
 
@@ -158,7 +158,7 @@ def targets(args: argparse.Namespace) -> None:
             key = (n, p, lam, sigma, outliers, seed, tol, args.threads)
             if table.has(*key):
                 continue
-            data = instances.gaussian_clusters(n, p, sigma, outliers, rng=seed)
+            data = instances.gaussian_clusters(n, p, sigma, outliers, seed=seed)
             limits = argparse.Namespace(limit=1.5 * allowed, threads=args.threads, tol=tol)
             took, result = timed("zero-one-bb", ZeroOneSVM(data.X, data.y, lam), limits)
             assert result is not None

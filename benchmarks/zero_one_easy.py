@@ -35,13 +35,13 @@ def problems(only: list[str]) -> Iterator[tuple[str, float, ZeroOneSVM]]:
         if only and name not in only:
             continue
         try:
-            data = instances.load(name).subsample(size, rng=0).prepared()
+            data = instances.load(name).subsample(size, seed=0).prepared()
         except MarginoptError as error:
             print(f"{name:<24}{str(error).splitlines()[0][:100]}")
             continue
         sets[name] = data.X, data.y
     for n in (60, 190):
-        plane = instances.gaussian_clusters(n, 2, 0.5, rng=0)
+        plane = instances.gaussian_clusters(n, 2, 0.5, seed=0)
         sets[f"two features, {n}"] = plane.X, plane.y
     for name, (rows, y) in sets.items():
         if only and name not in only:

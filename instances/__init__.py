@@ -1,7 +1,7 @@
 """Data sets, readers, generators, and tiny instances with known optima.
 
 >>> from marginopt import instances
->>> train = instances.gaussian_clusters(100, 3, sigma=0.5, outliers="clustered", rng=0)
+>>> train = instances.gaussian_clusters(100, 3, sigma=0.5, outliers="clustered", seed=0)
 >>> train.X.shape, train.intercept
 ((100, 4), True)
 >>> wdbc = instances.load("wdbc").prepared()

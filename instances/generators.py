@@ -80,13 +80,13 @@ class GaussianClusters:
         """The ideal rule (0, d): sign(d'x) on the features; (p+1,)."""
         return np.concatenate([[0.0], self.direction])
 
-    def sample(self, n: int, rng: Rng) -> Instance:
+    def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n points with this distribution's outliers."""
-        return self._draw(as_count(n, "n", least=2), as_generator(rng), self.outliers)
+        return self._draw(as_count(n, "n", least=2), as_generator(seed), self.outliers)
 
-    def clean(self, n: int, rng: Rng) -> Instance:
+    def clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers: the paper tests on 100,000 of them."""
-        return self._draw(as_count(n, "n", least=2), as_generator(rng), "none")
+        return self._draw(as_count(n, "n", least=2), as_generator(seed), "none")
 
     def _draw(self, n: int, rng: np.random.Generator, outliers: Outliers) -> Instance:
         # Groups: 0 and 1 the classes -1 and +1; 2 and 3 the outliers (clustered has only 3, labelled +1).
@@ -153,13 +153,13 @@ class FlippedLabels:
         """The separating hyperplane w̄; (p+1,)."""
         return self.weights.copy()
 
-    def sample(self, n: int, rng: Rng) -> Instance:
+    def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n points and flip their labels with probability τ."""
-        return self._several(n, rng, self.tau)
+        return self._several(n, seed, self.tau)
 
-    def clean(self, n: int, rng: Rng) -> Instance:
+    def clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points with their true labels."""
-        return self._several(n, rng, 0.0)
+        return self._several(n, seed, 0.0)
 
     def _several(self, n: int, rng: Rng, tau: float) -> Instance:
         n, generator = as_count(n, "n", least=2), as_generator(rng)
@@ -189,7 +189,7 @@ def _cube_draw(weights: FloatArray, n: int, tau: float, rng: np.random.Generator
     return X, clean, np.where(rng.random(n) < tau, -clean, clean)
 
 
-def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none", rng: Rng = 0) -> Instance:
+def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none", seed: Rng = 0) -> Instance:
     """Draw d uniformly from [-1, 1]^p and n points of `GaussianClusters` (Conic §5.1.1).
 
     The paper has σ in {0.2, 0.5, 1}, n in {100, 200, 500, 1000}, p in {3, 5, 10, 30}. The rule (0, d) is
@@ -200,12 +200,12 @@ def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none",
     Instance
         X is n × (p+1), the constant column first.
     """
-    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(rng)
+    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(seed)
     direction = generator.uniform(-1.0, 1.0, p)
     return GaussianClusters(direction, sigma, outliers).sample(n, generator)
 
 
-def flipped_labels(n: int, p: int, tau: float, rng: Rng = 0) -> Instance:
+def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     """Draw w̄ uniformly from [-1, 1]^(p+1) and n points of `FlippedLabels` (Conic, Appendix B).
 
     A draw of w̄ and the points in which w̄ separates nothing, because its hyperplane misses the cube or all the
@@ -216,7 +216,7 @@ def flipped_labels(n: int, p: int, tau: float, rng: Rng = 0) -> Instance:
     Instance
         X is n × (p+1), the constant column first; w̄ is ``instance.bayes``.
     """
-    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(rng)
+    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(seed)
     tau = as_fraction(tau, "tau", 0.5)
     for _ in range(TRIES):
         weights = generator.uniform(-1.0, 1.0, p + 1)
@@ -226,26 +226,26 @@ def flipped_labels(n: int, p: int, tau: float, rng: Rng = 0) -> Instance:
     raise DataError(f"{TRIES} draws of n = {n} points all showed one class: use another seed or a larger n")
 
 
-def clean_test_set(instance: Instance, rng: Rng, n: int = 100_000) -> Instance:
+def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     """Draw the uncontaminated test set of a generated instance (Conic §5.1.2: 100,000 points).
 
     Give another seed than the instance's own. After ``train.prepared()`` prepare it the same way:
-    ``clean_test_set(train, rng=1).prepared(fit_on=train)`` with ``train`` as generated.
+    ``clean_test_set(train, seed=1).prepared(fit_on=train)`` with ``train`` as generated.
     """
     if instance.population is None:
         raise InputError(
             f"{instance.name} does not know the distribution that it came from; take the instance as generated, "
             "before prepared() or pair()"
         )
-    return instance.population.clean(n, rng)
+    return instance.population.clean(n, seed)
 
 
-def rings(n: int, noise: float = 0.1, rng: Rng = 0) -> Instance:
+def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:
     """Two concentric rings of radius 1 (+1) and 2 (-1) in the plane: a picture for kernels, from no paper.
 
     ``noise`` is the standard deviation of the radius. X is n × 2, without an intercept column.
     """
-    n, generator = as_count(n, "n", least=2), as_generator(rng)
+    n, generator = as_count(n, "n", least=2), as_generator(seed)
     noise = as_fraction(noise, "noise", 1.0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     angle = generator.uniform(0.0, 2.0 * np.pi, n)

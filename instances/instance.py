@@ -167,10 +167,10 @@ class Population(Protocol):
     def bayes(self) -> FloatArray:
         """The rule behind the data: predict sign(bayes'x), in the columns of X; (p+1,)."""
 
-    def sample(self, n: int, rng: Rng) -> Instance:
+    def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n further points as contaminated as the instance's."""
 
-    def clean(self, n: int, rng: Rng) -> Instance:
+    def clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers or flipped labels."""
 
 
@@ -342,14 +342,14 @@ class Instance(Displayed):
         except DataError as error:
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}") from None
 
-    def subsample(self, n: int, rng: Rng, stratified: bool = True) -> Instance:
+    def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
         """Choose n rows at random without replacement; stratified keeps the classes' proportions."""
-        rows = choose_rows(self.y, n, rng, stratified)
+        rows = choose_rows(self.y, n, seed, stratified)
         return self._taken(rows, **self.naming.changed({"n": rows.size}, {}))
 
-    def split(self, fractions: Sequence[float], rng: Rng, stratified: bool = True) -> tuple[Instance, ...]:
+    def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""
-        parts = split_rows(self.y, fractions, rng, stratified)
+        parts = split_rows(self.y, fractions, seed, stratified)
         family, count = self.naming.of, len(parts)
         return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
@@ -376,13 +376,13 @@ class Instance(Displayed):
                 return code
         raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}")
 
-    def with_label_noise(self, tau: float, rng: Rng) -> Instance:
+    def with_label_noise(self, tau: float, seed: Rng) -> Instance:
         """Change each label with probability tau, independently (Conic §5.2), to another class at random.
 
         ``tau`` is between 0 and 0.5; with two classes the change is a flip.
         """
         tau = as_fraction(tau, "tau", 0.5)
-        generator = as_generator(rng)
+        generator = as_generator(seed)
         codes = np.array(self.classes)
         flipped = generator.random(self.n) < tau
         shift = generator.integers(1, codes.size, size=self.n)

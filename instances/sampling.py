@@ -24,7 +24,7 @@ def as_generator(rng: Rng) -> np.random.Generator:
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise InputError(
-            f"rng must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable"
+            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable"
         )
     return np.random.default_rng(int(rng))
 
@@ -51,7 +51,7 @@ def as_fraction(value: float, name: str, most: float) -> float:
     return number
 
 
-def choose_rows(codes: npt.NDArray[Any], n: int, rng: Rng, stratified: bool) -> IntArray:
+def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) -> IntArray:
     """Choose ``n`` of the rows without replacement, in ascending order.
 
     Stratified: class sizes in proportion by largest remainders, at least one row of every class where n allows it.
@@ -60,7 +60,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, rng: Rng, stratified: bool) -> 
     n = as_count(n, "n", least=2)
     if n > total:
         raise InputError(f"cannot choose n = {n} rows without replacement from {total}")
-    generator = as_generator(rng)
+    generator = as_generator(seed)
     if not stratified:
         return np.sort(generator.choice(total, size=n, replace=False)).astype(np.int64)
     classes, counts = np.unique(codes, return_counts=True)
@@ -85,7 +85,7 @@ def _apportion(counts: npt.NDArray[Any], n: int) -> IntArray:
     return quota
 
 
-def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], rng: Rng, stratified: bool) -> list[IntArray]:
+def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], seed: Rng, stratified: bool) -> list[IntArray]:
     """Split all rows into parts of the given fractions, each in ascending order.
 
     Part sizes are the differences of the rounded cumulative fractions. Stratified: the shuffled members of every class
@@ -100,7 +100,7 @@ def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], rng: Rng, st
         raise InputError(
             f"fractions {list(fractions)} of {total} rows leave part {int(np.argmin(sizes))} empty: fewer or larger parts"
         )
-    generator = as_generator(rng)
+    generator = as_generator(seed)
     order = generator.permutation(total)
     if stratified:
         position = np.empty(total)

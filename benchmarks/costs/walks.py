@@ -70,9 +70,9 @@ def walked(call: Callable[[], object], times_before: int = 2) -> Walk:
 
 def calls() -> dict[str, Callable[[], object]]:
     """Return the calls of the table, on forty points of four features."""
-    data = mo.load("wdbc").subsample(40, rng=0).prepared()
+    data = mo.load("wdbc").subsample(40, seed=0).prepared()
     X, y = data.X[:, :4], data.y
-    clusters = mo.instances.gaussian_clusters(20, 2, sigma=0.5, outliers="clustered", rng=1)
+    clusters = mo.instances.gaussian_clusters(20, 2, sigma=0.5, outliers="clustered", seed=1)
     return {
         "solve(L2SVMDual, smo)": lambda: mo.solve(mo.L2SVMDual(X, y, C=1.0, kernel=mo.RBF(0.1)), "smo"),
         "solve(L2SVMDual, clarabel)": lambda: mo.solve(mo.L2SVMDual(X, y, C=1.0, kernel=mo.RBF(0.1)), "clarabel"),

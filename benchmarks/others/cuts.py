@@ -25,7 +25,7 @@ SHIFTS = (10.0, 0.1)
 
 def stated(n: int, p: int, lam: float, seed: int, intercept: str) -> ZeroOneSVM:
     """The problem with its incumbent."""
-    data = instances.gaussian_clusters(n, p, 0.5, outliers="clustered", rng=seed)
+    data = instances.gaussian_clusters(n, p, 0.5, outliers="clustered", seed=seed)
     plain = ZeroOneSVM(data.X, data.y, lam, intercept=intercept)  # type: ignore[arg-type]
     w, _ = heuristic(plain, seed)
     return ZeroOneSVM(data.X, data.y, lam, intercept=intercept, incumbent=w)  # type: ignore[arg-type]

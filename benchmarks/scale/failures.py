@@ -56,7 +56,7 @@ def hinge(n: int, p: int) -> mo.HingeSVM:
 
 def report(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Figures:
     """`gap_report`: 39 cells."""
-    data = [gaussian_clusters(n, 2, 0.5, rng=0) for n in (14, 18, 22)]
+    data = [gaussian_clusters(n, 2, 0.5, seed=0) for n in (14, 18, 22)]
     said: dict[str, Any] = {"exact": "zero-one-bb", "lam": [0.5, 2.0, 8.0], "kappa": 0.2, "threads": 1, "progress": False}
     gap_report(data, [BigM("zero"), Conic()], store=store, **said, **where)
     return kept(store)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 
 import marginopt as mo
 
-data = mo.instances.gaussian_clusters(40, 3, sigma=0.5, outliers="clustered", rng=1)
+data = mo.instances.gaussian_clusters(40, 3, sigma=0.5, outliers="clustered", seed=1)
 model = mo.ZeroOneSVM(data.X, data.y, lam=50.0)
 table = mo.compare(model, ["zero-one-bb", "scip"], time_limit=5)
 print(table)

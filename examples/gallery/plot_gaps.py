@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import marginopt as mo
 from marginopt import relaxations as rx
 
-data = mo.instances.gaussian_clusters(40, 2, sigma=0.5, outliers="clustered", rng=1)
+data = mo.instances.gaussian_clusters(40, 2, sigma=0.5, outliers="clustered", seed=1)
 model = mo.ZeroOneSVM(data.X, data.y, lam=1.0)
 w, _ = rx.heuristic(model)
 model = rx.tighten(model, w)

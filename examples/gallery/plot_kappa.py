@@ -10,7 +10,7 @@ import numpy as np
 
 import marginopt as mo
 
-data = mo.load("wdbc").subsample(60, rng=0).prepared()
+data = mo.load("wdbc").subsample(60, seed=0).prepared()
 model = mo.ConicSVM(data.X[:, :4], data.y, kappa=0.1)
 kappas = np.linspace(0.1, 0.5, 9)
 path = mo.path(model, "kappa", kappas.tolist(), solver="clarabel")

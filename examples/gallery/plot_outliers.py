@@ -11,7 +11,7 @@ import numpy as np
 
 import marginopt as mo
 
-data = mo.instances.gaussian_clusters(60, 2, sigma=0.2, outliers="clustered", rng=0)
+data = mo.instances.gaussian_clusters(60, 2, sigma=0.2, outliers="clustered", seed=0)
 classifiers = {
     "hinge": mo.solve(mo.HingeSVM(data.X, data.y, lam=1.0)),
     "0-1, proved": mo.solve(mo.ZeroOneSVM(data.X, data.y, lam=1.0), "zero-one-bb", time_limit=30),

@@ -27,11 +27,11 @@ def default_report_instances(seed: int = 0) -> list[Instance]:
     wdbc = load("wdbc")
     digits = load("digits").pair(3, 8)
     return [
-        strongest_features(wdbc.subsample(60, rng=seed), 4).prepared(),
-        strongest_features(wdbc.subsample(100, rng=seed), 8).prepared(),
-        strongest_features(digits.subsample(60, rng=seed), 5).prepared(),
-        gaussian_clusters(50, 3, 0.2, outliers="clustered", rng=seed),
-        gaussian_clusters(200, 5, 0.2, outliers="clustered", rng=seed),
+        strongest_features(wdbc.subsample(60, seed=seed), 4).prepared(),
+        strongest_features(wdbc.subsample(100, seed=seed), 8).prepared(),
+        strongest_features(digits.subsample(60, seed=seed), 5).prepared(),
+        gaussian_clusters(50, 3, 0.2, outliers="clustered", seed=seed),
+        gaussian_clusters(200, 5, 0.2, outliers="clustered", seed=seed),
     ]
 
 

@@ -17,7 +17,7 @@ __all__ = ["heuristic", "tighten"]
 
 
 def heuristic(
-    model: ZeroOneSVM, rng: int | np.random.Generator = 0, rounds: int = 60, starts: Iterable[FloatArray] = ()
+    model: ZeroOneSVM, seed: int | np.random.Generator = 0, rounds: int = 60, starts: Iterable[FloatArray] = ()
 ) -> tuple[FloatArray, float]:
     """A good classifier for the 0-1 loss and its true objective: that of `zero-one-bb`, without the search for a proof.
 
@@ -29,7 +29,7 @@ def heuristic(
     ----------
     model : ZeroOneSVM
         In λ form. Constants M play no part.
-    rng : int or numpy Generator
+    seed : int or numpy Generator
         Seed of the searches.
     rounds : int
         Local searches, and neighbourhoods, at most; those in vain end them sooner. 0 for the starts alone.
@@ -55,7 +55,7 @@ def heuristic(
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
     given = [_classifier(model, w) for w in starts]
-    w = good_classifier(problem, np.random.default_rng(rng), rounds, given)
+    w = good_classifier(problem, np.random.default_rng(seed), rounds, given)
     return w, model.objective(w)
 
 

@@ -153,7 +153,7 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     # of its own problem, which is another one
     assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective
     assert "no bound of the optimum: M is below" in str(relaxed)
-    data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", rng=1)
+    data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", seed=1)
     printed = str(
         mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(M=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
     )

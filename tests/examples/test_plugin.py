@@ -62,7 +62,7 @@ assert max(values) - min(values) < 1e-5 * values[0], values
 assert mo.solve(model).solved
 path = mo.path(model, "delta", [2.0, 1.0, 0.5], solver="box-fista")
 assert all(r.solved for r in path) and path.objectives[0] < path.objectives[-1]
-small = data.subsample(20, rng=0)
+small = data.subsample(20, seed=0)
 report = mo.gap_report([small], [relaxations()["huber-bound"].reduction], exact=None, progress=False, solver="box-fista")
 (cell,) = report.relaxations
 assert cell.solver == "box-fista" and cell.kind == "proved" and not cell.reason, cell

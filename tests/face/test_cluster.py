@@ -34,7 +34,7 @@ pytest.importorskip("distributed")
 
 
 def _report(**more: Any) -> Any:
-    data = [gaussian_clusters(n, 2, 0.5, rng=0) for n in (14, 18)]
+    data = [gaussian_clusters(n, 2, 0.5, seed=0) for n in (14, 18)]
     reductions = [BigM("zero"), Conic()]
     return gap_report(data, reductions, exact="zero-one-bb", lam=[0.5, 2.0], kappa=0.2, threads=1, progress=False, **more)
 

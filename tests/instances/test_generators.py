@@ -32,7 +32,7 @@ def misclassified(data, w):
 
 @pytest.mark.parametrize("outliers", OUTLIERS)
 def test_shape_intercept_and_rule(outliers):
-    data = gaussian_clusters(200, 5, 0.5, outliers, rng=3)
+    data = gaussian_clusters(200, 5, 0.5, outliers, seed=3)
     assert data.X.shape == (200, 6)
     assert data.intercept
     assert np.all(data.X[:, 0] == 1.0)
@@ -52,7 +52,7 @@ def test_seeds(make):
 
 
 def test_the_direction_is_uniform_in_the_cube():
-    d = np.array([gaussian_clusters(10, 3, 1.0, rng=seed).bayes[1:] for seed in range(400)])
+    d = np.array([gaussian_clusters(10, 3, 1.0, seed=seed).bayes[1:] for seed in range(400)])
     # 1,200 uniform values: the mean's standard deviation is 0.0167, the variance's 0.0086 around 1/3.
     assert abs(d.mean()) < 0.08
     assert abs(d.var() - 1 / 3) < 0.045
@@ -60,7 +60,7 @@ def test_the_direction_is_uniform_in_the_cube():
 
 @pytest.mark.parametrize("sigma", [0.2, 0.5])
 def test_clean_classes_have_the_stated_moments(sigma):
-    data = gaussian_clusters(40_000, 3, sigma, rng=1)
+    data = gaussian_clusters(40_000, 3, sigma, seed=1)
     d = data.bayes[1:]
     chi = 0.5 * d / np.linalg.norm(d)
     assert abs(np.mean(data.y > 0) - 0.5) < 0.0126
@@ -73,14 +73,14 @@ def test_clean_classes_have_the_stated_moments(sigma):
 @pytest.mark.parametrize("sigma", [0.2, 0.5, 1.0])
 def test_bayes_error_is_table_1s(sigma):
     """Conic Table 1: 0.6%, 15.9%, 30.9%, which is P(N(0,1) > 1/(2σ))."""
-    test = clean_test_set(gaussian_clusters(100, 5, sigma, "clustered", rng=0), rng=1)
+    test = clean_test_set(gaussian_clusters(100, 5, sigma, "clustered", seed=0), seed=1)
     assert test.n == 100_000
     assert abs(misclassified(test, test.bayes) - normal_tail(0.5 / sigma)) < 0.0075
 
 
 def test_clustered_outliers():
     sigma = 0.5
-    data = gaussian_clusters(40_000, 4, sigma, "clustered", rng=2)
+    data = gaussian_clusters(40_000, 4, sigma, "clustered", seed=2)
     d = data.bayes[1:]
     unit = d / np.linalg.norm(d)
     far = np.linalg.norm(data.X[:, 1:] + 5.0 * unit, axis=1) < 0.5
@@ -94,7 +94,7 @@ def test_clustered_outliers():
 
 def test_spread_outliers():
     sigma = 0.2
-    data = gaussian_clusters(40_000, 3, sigma, "spread", rng=3)
+    data = gaussian_clusters(40_000, 3, sigma, "spread", seed=3)
     d = data.bayes[1:]
     chi = 0.5 * d / np.linalg.norm(d)
     for sign in (-1.0, 1.0):
@@ -108,40 +108,40 @@ def test_spread_outliers():
 
 
 def test_population_shares_the_direction_and_the_outliers():
-    train = gaussian_clusters(100, 3, 0.2, "clustered", rng=0)
-    valid = train.population.sample(4000, rng=1)
+    train = gaussian_clusters(100, 3, 0.2, "clustered", seed=0)
+    valid = train.population.sample(4000, seed=1)
     assert np.array_equal(valid.bayes, train.bayes)
     assert abs(misclassified(valid, valid.bayes) - (0.1 + 0.9 * 0.0062)) < 0.025
-    assert misclassified(train.population.clean(4000, rng=1), train.bayes) < 0.015
+    assert misclassified(train.population.clean(4000, seed=1), train.bayes) < 0.015
 
 
 def test_flipped_labels():
-    data = flipped_labels(40_000, 3, 0.2, rng=0)
+    data = flipped_labels(40_000, 3, 0.2, seed=0)
     assert data.X.shape == (40_000, 4)
     assert np.all(data.X[:, 0] == 1.0)
     assert np.abs(data.X).max() <= 1.0
     np.testing.assert_allclose(data.X[:, 1:].mean(axis=0), 0.0, atol=0.015)
     np.testing.assert_allclose(data.X[:, 1:].var(axis=0), 1 / 3, atol=0.01)
     assert abs(misclassified(data, data.bayes) - 0.2) < 0.01
-    assert misclassified(clean_test_set(data, rng=1, n=2000), data.bayes) == 0.0
-    assert abs(misclassified(data.population.sample(40_000, rng=2), data.bayes) - 0.2) < 0.01
+    assert misclassified(clean_test_set(data, seed=1, n=2000), data.bayes) == 0.0
+    assert abs(misclassified(data.population.sample(40_000, seed=2), data.bayes) - 0.2) < 0.01
 
 
 def test_flipped_labels_without_noise_are_separated():
     for seed in range(30):
-        data = flipped_labels(20, 2, 0.0, rng=seed)
+        data = flipped_labels(20, 2, 0.0, seed=seed)
         assert misclassified(data, data.bayes) == 0.0
 
 
 def test_small_samples_have_both_classes():
     for seed in range(100):
-        assert len(set(gaussian_clusters(2, 1, 1.0, "spread", rng=seed).y)) == 2
-        assert len(set(flipped_labels(2, 1, 0.5, rng=seed).y)) == 2
+        assert len(set(gaussian_clusters(2, 1, 1.0, "spread", seed=seed).y)) == 2
+        assert len(set(flipped_labels(2, 1, 0.5, seed=seed).y)) == 2
 
 
 def test_prepared_test_set():
-    train = gaussian_clusters(100, 2, 0.5, rng=0)
-    test = clean_test_set(train, rng=1, n=500)
+    train = gaussian_clusters(100, 2, 0.5, seed=0)
+    test = clean_test_set(train, seed=1, n=500)
     done = test.prepared(fit_on=train)
     expected = (test.X[:, 1:] - train.X[:, 1:].mean(axis=0)) / train.X[:, 1:].std(axis=0)
     np.testing.assert_allclose(done.X[:, 1:], expected)
@@ -151,7 +151,7 @@ def test_prepared_test_set():
 
 def test_clean_test_set_needs_a_population():
     with pytest.raises(InputError, match="as generated"):
-        clean_test_set(Instance([[1.0], [2.0]], [-1, 1]), rng=0)
+        clean_test_set(Instance([[1.0], [2.0]], [-1, 1]), seed=0)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_clean_test_set_needs_a_population():
         ((10, 3, np.inf), "sigma must be positive and finite"),
         ((10, 3, "x"), "sigma must be a positive number"),
         ((10, 3, 0.5, "some"), "outliers must be one of none, clustered, spread"),
-        ((10, 3, 0.5, "none", None), "rng must be"),
+        ((10, 3, 0.5, "none", None), "seed must be"),
     ],
 )
 def test_bad_gaussian_clusters(arguments, message):
@@ -185,7 +185,7 @@ def test_bad_populations():
     with pytest.raises(InputError, match="weights"):
         FlippedLabels(np.array([1.0, 0.0]), 0.1)
     with pytest.raises(DataError, match="misses the cube"):
-        FlippedLabels(np.array([3.0, 1.0]), 0.0).sample(5, rng=0)
+        FlippedLabels(np.array([3.0, 1.0]), 0.0).sample(5, seed=0)
 
 
 def test_populations_are_immutable():
@@ -198,8 +198,8 @@ def test_populations_are_immutable():
 
 
 def test_rings():
-    data = rings(100, noise=0.0, rng=0)
+    data = rings(100, noise=0.0, seed=0)
     np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), np.where(data.y > 0, 1.0, 2.0))
-    assert not np.array_equal(rings(20, rng=1).X, rings(20, rng=2).X)
+    assert not np.array_equal(rings(20, seed=1).X, rings(20, seed=2).X)
     with pytest.raises(InputError, match="noise"):
         rings(10, noise=-1.0)

@@ -157,9 +157,9 @@ class TestImmutability:
         data = two_classes()
         X, y = data.X.copy(), data.y.copy()
         data.prepared()
-        data.subsample(8, rng=0)
-        data.split([0.5, 0.5], rng=0)
-        data.with_label_noise(0.3, rng=0)
+        data.subsample(8, seed=0)
+        data.split([0.5, 0.5], seed=0)
+        data.with_label_noise(0.3, seed=0)
         assert np.array_equal(data.X, X)
         assert np.array_equal(data.y, y)
 
@@ -190,7 +190,7 @@ class TestPreparation:
         assert np.array_equal(once.prepared().X, once.X)
 
     def test_existing_intercept_is_kept_and_not_scaled(self):
-        data = gaussian_clusters(50, 2, 0.5, rng=1)
+        data = gaussian_clusters(50, 2, 0.5, seed=1)
         done = data.prepared()
         assert done.X.shape == (50, 3)
         assert np.all(done.X[:, 0] == 1.0)
@@ -259,20 +259,20 @@ class TestPreparation:
 class TestRows:
     def test_subsample_is_stratified_seeded_and_without_replacement(self):
         data = Instance(np.arange(100.0)[:, None], np.where(np.arange(100) < 80, -1, 1))
-        part = data.subsample(20, rng=3)
+        part = data.subsample(20, seed=3)
         assert part.sizes() == {-1: 16, 1: 4}
         assert np.unique(part.X).size == 20
-        assert np.array_equal(part.X, data.subsample(20, rng=3).X)
-        assert not np.array_equal(part.X, data.subsample(20, rng=4).X)
+        assert np.array_equal(part.X, data.subsample(20, seed=3).X)
+        assert not np.array_equal(part.X, data.subsample(20, seed=4).X)
 
     def test_stratified_keeps_rare_classes(self):
         data = Instance(np.arange(100.0)[:, None], np.where(np.arange(100) < 99, -1, 1))
-        assert data.subsample(5, rng=0).sizes() == {-1: 4, 1: 1}
+        assert data.subsample(5, seed=0).sizes() == {-1: 4, 1: 1}
 
     def test_plain_subsample_may_leave_one_class(self):
         data = Instance(np.arange(100.0)[:, None], np.where(np.arange(100) < 99, -1, 1))
         with pytest.raises(DataError, match="2 of the 100 rows of data: only one class"):
-            data.subsample(2, rng=0, stratified=False)
+            data.subsample(2, seed=0, stratified=False)
 
     def test_generator_is_advanced(self):
         data, rng = two_classes(), np.random.default_rng(0)
@@ -280,13 +280,13 @@ class TestRows:
 
     @pytest.mark.parametrize("rng", [None, -1, 1.5, "0", True])
     def test_bad_rng(self, rng):
-        with pytest.raises(InputError, match="rng must be"):
+        with pytest.raises(InputError, match="seed must be"):
             two_classes().subsample(5, rng)
 
     @pytest.mark.parametrize("n", [1, 21, 2.5, "3", True])
     def test_bad_n(self, n):
         with pytest.raises(InputError, match="n "):
-            two_classes().subsample(n, rng=0)
+            two_classes().subsample(n, seed=0)
 
     @settings(max_examples=50)
     @given(st.integers(0, 1000), st.integers(8, 60), st.booleans(), st.integers(1, 5))
@@ -302,21 +302,21 @@ class TestRows:
 
     def test_split_35_35_30(self):
         data = Instance(np.arange(200.0)[:, None], np.where(np.arange(200) < 120, -1, 1))
-        train, valid, test = data.split((0.35, 0.35, 0.3), rng=0)
+        train, valid, test = data.split((0.35, 0.35, 0.3), seed=0)
         assert [train.n, valid.n, test.n] == [70, 70, 60]
         for part, positive in ((train, 28), (valid, 28), (test, 24)):
             assert abs(part.sizes()[1] - positive) <= 1
         assert train.name == "data[1/3]"
-        assert not np.array_equal(train.X, data.split((0.35, 0.35, 0.3), rng=1)[0].X)
+        assert not np.array_equal(train.X, data.split((0.35, 0.35, 0.3), seed=1)[0].X)
 
     @pytest.mark.parametrize("fractions", [(1.0,), (), (0.5, 0.6), (0.5, 0.4), (1.5, -0.5), (0.0, 1.0), (np.nan, 1), ("a", "b")])
     def test_bad_fractions(self, fractions):
         with pytest.raises(InputError, match="fraction"):
-            two_classes().split(fractions, rng=0)
+            two_classes().split(fractions, seed=0)
 
     def test_empty_part(self):
         with pytest.raises(InputError, match="leave part 1 empty"):
-            two_classes().split((0.99, 0.01), rng=0)
+            two_classes().split((0.99, 0.01), seed=0)
 
     def test_take(self):
         data = two_classes()
@@ -355,31 +355,31 @@ class TestRows:
 class TestNoise:
     def test_flips_about_tau_of_the_labels(self):
         data = Instance(np.zeros((20000, 1)), np.where(np.arange(20000) % 2, 1, -1))
-        noisy = data.with_label_noise(0.2, rng=0)
+        noisy = data.with_label_noise(0.2, seed=0)
         # Binomial(20000, 0.2): five standard deviations are 0.0141.
         assert abs(np.mean(noisy.y != data.y) - 0.2) < 0.0142
         assert np.array_equal(noisy.X, data.X)
-        assert np.array_equal(noisy.y, data.with_label_noise(0.2, rng=0).y)
+        assert np.array_equal(noisy.y, data.with_label_noise(0.2, seed=0).y)
 
     def test_several_classes_move_to_every_other(self):
         data = Instance(np.zeros((9000, 1)), np.arange(9000) % 3)
-        noisy = data.with_label_noise(0.3, rng=1)
+        noisy = data.with_label_noise(0.3, seed=1)
         for code in range(3):
             counts = np.bincount(noisy.y[data.y == code], minlength=3) / 3000
             np.testing.assert_allclose(np.delete(counts, code), 0.15, atol=0.035)
 
     def test_zero_changes_nothing(self):
         data = two_classes()
-        assert np.array_equal(data.with_label_noise(0.0, rng=0).y, data.y)
+        assert np.array_equal(data.with_label_noise(0.0, seed=0).y, data.y)
 
     @pytest.mark.parametrize("tau", [-0.1, 0.6, np.nan, "x", None])
     def test_bad_tau(self, tau):
         with pytest.raises(InputError, match="tau must be"):
-            two_classes().with_label_noise(tau, rng=0)
+            two_classes().with_label_noise(tau, seed=0)
 
 
 def test_repr_says_what_there_is():
-    text = repr(gaussian_clusters(30, 2, 0.2, rng=0).prepared())
+    text = repr(gaussian_clusters(30, 2, 0.2, seed=0).prepared())
     for part in ("30 rows", "3 columns with the intercept first", "2 classes", "standardised", "§5.1.1"):
         assert part in text
     assert "CSR 50.0% filled" in repr(Instance(sp.csr_array(np.eye(2)), [-1, 1]))

@@ -22,7 +22,7 @@ def _generated() -> list[Case]:
     """Seeded instances whose optimum is pinned down by a proved gap rather than known beforehand."""
     found = []
     for seed in range(3):
-        data = mo.instances.gaussian_clusters(12 + 4 * seed, 2 + seed, sigma=0.5, outliers="clustered", rng=seed)
+        data = mo.instances.gaussian_clusters(12 + 4 * seed, 2 + seed, sigma=0.5, outliers="clustered", seed=seed)
         arrays = {"X": data.X, "y": data.y}
         for name, parameters in (
             ("hinge", {"lam": 0.5 + seed}),

@@ -179,7 +179,7 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
         instance = load(name) if a.part is None else load(name, part=a.part)
     if a.pair is not None:
         instance = instance.pair(*(_class_of(instance, text) for text in a.pair))
-    return instance if a.n is None else instance.subsample(a.n, rng=a.seed)
+    return instance if a.n is None else instance.subsample(a.n, seed=a.seed)
 
 
 def _class_of(instance: Instance, text: str) -> Any:

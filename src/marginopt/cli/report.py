@@ -146,7 +146,7 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
 def _sized(name: str, n: int | None, a: argparse.Namespace) -> Instance:
     """The set, with n of its points where n is given."""
     found = named_instance(name, a)
-    return found if n is None else found.subsample(n, rng=a.seed)
+    return found if n is None else found.subsample(n, seed=a.seed)
 
 
 def _instances(a: argparse.Namespace) -> list[Instance]:
@@ -169,7 +169,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
                 f"it is {' '.join(a.generate)}"
             ) from error
         found += [
-            gaussian_clusters(n, features, deviation, outliers=kind, rng=a.seed)  # type: ignore[arg-type]  # it checks the kind
+            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)  # type: ignore[arg-type]  # it checks the kind
             for features, deviation, kind in product(p, sigma, _list(a.generate[2], str, "--generate"))
             for n in sizes
         ]

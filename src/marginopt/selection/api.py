@@ -33,7 +33,7 @@ def select(
     *,
     C: float | Sequence[float] | None = None,
     gammas: Sequence[float] | None = None,
-    rng: int = 0,
+    seed: int = 0,
     tol: float = 1e-6,
     solver: SolverLike = "smo",
     jobs: int | None = None,
@@ -55,7 +55,7 @@ def select(
         Candidates of C, > 0. By default MaxMin's grid 2^-5, 2^-3, .., 2^15, and 1 for "maxmin", which takes one number.
     gammas : sequence of float, optional
         Candidates of γ, > 0; "bat" and "maxmin" search between the smallest and the largest. Default 2^-15, 2^-13, .., 2^3.
-    rng : int
+    seed : int
         Seed of the splits and of the bats.
     tol : float
         Relative gap of every model trained.
@@ -82,7 +82,7 @@ def select(
     """
     chosen = _selector(selector)
     begin = time.perf_counter()
-    sample = _sample(chosen, X, y, C, gammas, rng, tol, solver)
+    sample = _sample(chosen, X, y, C, gammas, seed, tol, solver)
     with choose_executor(jobs, cluster) as team:
         choice = chosen.choose(replace(sample, team=team))
     seconds = time.perf_counter() - begin
@@ -114,21 +114,21 @@ def _sample(
     y: object,
     C: float | Sequence[float] | None,
     gammas: Sequence[float] | None,
-    rng: int,
+    seed: int,
     tol: float,
     solver: SolverLike,
 ) -> Sample:
     points = as_points(X)
     labels = as_labels(y, points.shape[0])
-    if not isinstance(rng, (int, np.integer)) or rng < 0:
-        raise InputError(f"rng must be a seed, an integer ≥ 0; it is {rng!r}")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}")
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
     if resolve(solver).auto:
         raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
     costs = _candidates(selector.default_C if C is None else C, "C")
     candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")
-    return Sample(points, labels, candidates, costs, int(rng), as_positive(tol, "tol"), solver)
+    return Sample(points, labels, candidates, costs, int(seed), as_positive(tol, "tol"), solver)
 
 
 def _candidates(values: float | Sequence[float], name: str) -> FloatArray:

@@ -19,7 +19,7 @@ def _closed():
 
 
 def test_lines_pass_where_the_score_is_zero_and_one():
-    data = mo.instances.gaussian_clusters(40, 2, 0.5, "clustered", rng=0)
+    data = mo.instances.gaussian_clusters(40, 2, 0.5, "clustered", seed=0)
     exact = mo.solve(mo.ZeroOneSVM(data.X, data.y, lam=10.0), "zero-one-bb").values["w"]
     hinge = mo.solve(mo.HingeSVM(data.X, data.y, lam=10.0)).values["w"]
     ax = draw_classifiers(data.X, data.y, {"0-1": exact, "hinge": hinge})
@@ -33,7 +33,7 @@ def test_lines_pass_where_the_score_is_zero_and_one():
 
 
 def test_planes_in_space(monkeypatch):
-    data = mo.instances.gaussian_clusters(30, 3, 0.5, rng=1)
+    data = mo.instances.gaussian_clusters(30, 3, 0.5, seed=1)
     w = mo.solve(mo.HingeSVM(data.X, data.y, lam=10.0)).values["w"]
     assert draw_classifiers(data.X, data.y, {"hinge": w}).name == "3d"
     _, ax = plt.subplots(subplot_kw={"projection": "3d"})

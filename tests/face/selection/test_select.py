@@ -54,7 +54,7 @@ def test_models_are_counted_and_the_choice_is_repeatable(selector: str | selecti
     if isinstance(selector, Bat):
         pytest.importorskip("niapy")
     X, y = _ring()
-    first, second = (select(X, y, selector, C=COSTS, gammas=GAMMAS, rng=3) for _ in range(2))
+    first, second = (select(X, y, selector, C=COSTS, gammas=GAMMAS, seed=3) for _ in range(2))
     assert first.models_trained == models
     assert (first.gamma, first.C) == (second.gamma, second.C)
     assert GAMMAS[0] <= first.gamma <= GAMMAS[-1]
@@ -82,7 +82,7 @@ def test_a_curved_boundary_is_found(selector: str) -> None:
 
 def test_cross_validation_scores_are_those_of_models_fitted_one_by_one() -> None:
     X, y = _ring(1, 40)
-    found = select(X, y, CrossValidation(folds=4), C=(1.0, 16.0), gammas=(0.05, 0.5), rng=2)
+    found = select(X, y, CrossValidation(folds=4), C=(1.0, 16.0), gammas=(0.05, 0.5), seed=2)
     expected = np.zeros((2, 2))
     for i, gamma in enumerate((0.05, 0.5)):
         for j, C in enumerate((1.0, 16.0)):

@@ -168,7 +168,7 @@ import marginopt as mo
 from marginopt.relaxations import BigM, Conic, gap_report
 
 if __name__ == "__main__":
-    data = [mo.instances.gaussian_clusters(n, 2, 0.5, rng=0) for n in (12, 16)]
+    data = [mo.instances.gaussian_clusters(n, 2, 0.5, seed=0) for n in (12, 16)]
     found = gap_report(data, [BigM("zero"), Conic()], exact="scip", encodings=["bigm", "indicator"], lam=[0.5, 2.0],
                        kappa=[0.2], time_limit=600.0, threads=1, store=sys.argv[1], jobs=2)
     cells = [c.record() for c in (*found.instances, *found.relaxations, *found.exacts, *found.kappas)]

@@ -360,7 +360,7 @@ def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
 
 def test_one_instance_is_told_without_means() -> None:
     """Nobody takes a median over one."""
-    report = gap_report([gaussian_clusters(16, 2, 0.2, rng=0)], lam=5.0, exact=["zero-one-bb"], progress=False)
+    report = gap_report([gaussian_clusters(16, 2, 0.2, seed=0)], lam=5.0, exact=["zero-one-bb"], progress=False)
     said = " ".join(finding.text for finding in report.document.findings)
     assert "The optimum is proved by zero-one-bb." in said
     assert not any(word in said for word in ("in the median", "in the mean", "over 1", "Of 1"))

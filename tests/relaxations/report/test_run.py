@@ -153,7 +153,7 @@ def test_each_form_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
             return own(model)
 
         monkeypatch.setattr(kind, "compile", counted)
-    data = gaussian_clusters(16, 2, 0.5, rng=1)
+    data = gaussian_clusters(16, 2, 0.5, seed=1)
     gap_report([data], exact=["scip", "zero-one-bb"], time_limit=20.0, progress=False)
     most = {name: max(n for (kind, _), n in compiled.items() if kind == name) for name, _ in compiled}
     assert most == {ZeroOneSVM.name: 1, HingeSVM.name: 1, ConicSVM.name: 2}

@@ -185,7 +185,7 @@ def test_bad_files(tmp_path: Path) -> None:
 
 def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> None:
     """Family and parameters are no part of a cell's key: what was stored without them is found and takes the instance's."""
-    drawn = gaussian_clusters(16, 2, 0.5, rng=3)
+    drawn = gaussian_clusters(16, 2, 0.5, seed=3)
     store = CellStore(tmp_path / "cells.db")
     task = HeuristicTask(InstanceAt.of(drawn, 1.0), Options())
     record, _ = task.compute(None)

@@ -27,10 +27,10 @@ def test_heuristic_reaches_the_enumerated_optimum(seed: int, intercept: str) -> 
 def test_heuristic_is_deterministic_and_uses_its_starts() -> None:
     X, y = clustered(7, 60, 3)
     model = ZeroOneSVM(X, y, lam=1.0)
-    first, second = heuristic(model, rng=3, rounds=10), heuristic(model, rng=3, rounds=10)
+    first, second = heuristic(model, seed=3, rounds=10), heuristic(model, seed=3, rounds=10)
     np.testing.assert_array_equal(first[0], second[0])
     assert first[1] <= model.incumbent_value
-    again = heuristic(model, rng=4, rounds=0, starts=[first[0]])
+    again = heuristic(model, seed=4, rounds=0, starts=[first[0]])
     assert again[1] <= first[1]
     with pytest.raises(InputError, match="rounds"):
         heuristic(model, rounds=-1)

@@ -28,9 +28,9 @@ def problem(k, sigma, outliers):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         if k % 4 == 3:
-            data = instances.gaussian_clusters(24, 2, sigma, outliers=outliers, rng=rng)
+            data = instances.gaussian_clusters(24, 2, sigma, outliers=outliers, seed=rng)
             return ConicSVM(data.X[:, 1:], data.y, kernel=RBF(0.5), **form)
-        data = instances.gaussian_clusters(n, p, sigma, outliers=outliers, rng=rng)
+        data = instances.gaussian_clusters(n, p, sigma, outliers=outliers, seed=rng)
         return ConicSVM(data.X, data.y, **form)
 
 

@@ -18,7 +18,7 @@ from marginopt.solvers.conic.ipm import cold_start, warm_start
 
 
 def model(kernel=None, n=80, p=4, **form):
-    data = instances.gaussian_clusters(n, p, 0.5, outliers="clustered", rng=3)
+    data = instances.gaussian_clusters(n, p, 0.5, outliers="clustered", seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         return ConicSVM(data.X if kernel is None else data.X[:, 1:], data.y, kernel=kernel, **form)

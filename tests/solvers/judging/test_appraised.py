@@ -14,7 +14,7 @@ from marginopt.solvers.certification.model_certificate import certify_by_model
 @pytest.mark.parametrize("parameters", [{"lam": 0.7}, {"kappa": 0.2}, {"lam": 0.7, "kernel": mo.RBF(0.3)}])
 @pytest.mark.parametrize("spoil", [None, "W", "z", "r_plus", "w", "s"])
 def test_it_says_what_the_form_s_certificate_says(parameters: dict[str, object], spoil: str | None) -> None:
-    data = mo.instances.gaussian_clusters(15, 2, sigma=0.5, outliers="clustered", rng=1)
+    data = mo.instances.gaussian_clusters(15, 2, sigma=0.5, outliers="clustered", seed=1)
     model = mo.ConicSVM(data.X, data.y, **parameters)  # type: ignore[arg-type]
     result = mo.solve(model, "clarabel")
     values = {label: np.array(value) for label, value in result.values.items()}
@@ -30,7 +30,7 @@ def test_it_says_what_the_form_s_certificate_says(parameters: dict[str, object],
 
 
 def test_a_model_too_large_for_its_form_is_solved_and_certified_by_its_structure(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = mo.instances.gaussian_clusters(60, 3, sigma=0.5, outliers="clustered", rng=0)
+    data = mo.instances.gaussian_clusters(60, 3, sigma=0.5, outliers="clustered", seed=0)
     model = mo.ConicSVM(data.X, data.y, lam=0.5)
     expected = mo.solve(mo.ConicSVM(data.X, data.y, lam=0.5), "clarabel").objective
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1000")

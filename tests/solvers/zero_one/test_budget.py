@@ -59,7 +59,7 @@ def test_too_small_a_budget_is_infeasible(intercept):
 
 
 def clusters(seed=2, n=60, p=2):
-    data = mo.instances.gaussian_clusters(n, p, 0.5, rng=seed)
+    data = mo.instances.gaussian_clusters(n, p, 0.5, seed=seed)
     return data.X, data.y
 
 
@@ -111,7 +111,7 @@ def test_node_and_time_limits_leave_a_valid_interval():
 
 
 def test_memory_limit_leaves_a_valid_interval():
-    data = mo.instances.gaussian_clusters(100, 10, 0.5, rng=0)
+    data = mo.instances.gaussian_clusters(100, 10, 0.5, seed=0)
     model = mo.ZeroOneSVM(data.X, data.y, kappa=0.15)
     result = mo.solve(model, "zero-one-bb", threads=1, memory_limit=5e4)
     assert result.status.name == "MEMORY_LIMIT"

@@ -65,7 +65,7 @@ def test_logs_are_accepted(tmp_path, k):
 
 
 def test_a_larger_log_with_branches(tmp_path):
-    data = mo.instances.gaussian_clusters(60, 5, 0.5, rng=2)
+    data = mo.instances.gaussian_clusters(60, 5, 0.5, seed=2)
     result = mo.solve(mo.ZeroOneSVM(data.X, data.y, kappa=0.15), "zero-one-bb", proof=str(tmp_path / "log.gz"), threads=1)
     report = check_proof(tmp_path / "log.gz")
     assert report.valid and report.gap <= 1.1e-6
@@ -172,7 +172,7 @@ def test_the_two_forms_are_not_mistaken_for_each_other(tmp_path):
 
 
 def test_a_run_that_is_stopped_claims_nothing(tmp_path):
-    data = mo.instances.gaussian_clusters(100, 3, 0.5, rng=2)
+    data = mo.instances.gaussian_clusters(100, 3, 0.5, seed=2)
     path = tmp_path / "log"
     result = mo.solve(mo.ZeroOneSVM(data.X, data.y, kappa=0.17), "zero-one-bb", proof=str(path), node_limit=50)
     report = check_proof(path)
@@ -181,7 +181,7 @@ def test_a_run_that_is_stopped_claims_nothing(tmp_path):
 
 @pytest.mark.parametrize("form", [{"kappa": 0.2}, {"lam": 5.0}])
 def test_a_little_less_than_the_bound(tmp_path, form):
-    data = mo.instances.gaussian_clusters(60, 8, 0.5, rng=2)
+    data = mo.instances.gaussian_clusters(60, 8, 0.5, seed=2)
     model = mo.ZeroOneSVM(data.X, data.y, **form)
     nodes = []
     for gap in (0.0, 0.1):

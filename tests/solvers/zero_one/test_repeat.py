@@ -64,7 +64,7 @@ def test_single_engines_repeat_whatever_the_clock_did(engine, threads):
 
 
 def test_budget_form_repeats_whatever_the_clock_did():
-    data = gaussian_clusters(60, 3, 0.5, rng=2)
+    data = gaussian_clusters(60, 3, 0.5, seed=2)
     view = ZeroOneSVM(data.X, data.y, kappa=0.25).view(ZeroOneBudget)
     first, *others = (record(BudgetBB(ZeroOneBB()), view, slices, 1) for slices in SLICES)
     assert any(row[-1] == "budget" for row in first[1])

@@ -12,7 +12,7 @@ from marginopt.solvers.zero_one.reuse import SolvedProblem, transferred_bound
 
 
 def clusters(n, p=2, sigma=0.5, seed=0):
-    data = mo.instances.gaussian_clusters(n, p, sigma, rng=seed)
+    data = mo.instances.gaussian_clusters(n, p, sigma, seed=seed)
     return data.X, data.y
 
 

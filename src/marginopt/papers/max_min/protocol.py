@@ -74,7 +74,7 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
         right = released.predict(squared_distances(X_test, X), y) == y_test
         return {"gamma": released.gamma, "C": 1.0, "models": released.models_trained, "accuracy": float(right.mean())}
     begin = time.process_time()
-    chosen = select(X, y, SELECTORS[method], rng=run["seed"])
+    chosen = select(X, y, SELECTORS[method], seed=run["seed"])
     found: dict[str, Any] = {
         "gamma": chosen.gamma,
         "C": chosen.C,

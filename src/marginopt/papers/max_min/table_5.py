@@ -45,7 +45,7 @@ def _at(run: Mapping[str, Any]) -> dict[str, Any]:
         "started there, printed rate": MaxMinSelector(parameter="gamma", gamma0=gamma, rate="printed", warm=False),
     }
     for name, selector in starts.items():
-        end = select(X, y, selector, rng=run["seed"]).gamma
+        end = select(X, y, selector, seed=run["seed"]).gamma
         found |= {name: hulls_accuracy(X, y, X_test, y_test, end, 1.0), f"{name}, γ": end}
     return found
 
