@@ -250,7 +250,7 @@ def test_one_point_in_a_class() -> None:
         ({"selector": "maxmin", "C": (1.0, 2.0)}, "takes one C"),
         ({"selector": MaxMinSelector(gamma0=100.0)}, "gamma0"),
         ({"selector": "bat", "C": 1.0}, "ranges"),
-        ({"rng": -1}, "rng must"),
+        ({"seed": -1}, "seed must"),
         ({"tol": 0.0}, "tol must"),
     ],
 )
