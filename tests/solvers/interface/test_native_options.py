@@ -207,7 +207,7 @@ def test_a_solver_that_swallows_options_is_asked_for_its_list(monkeypatch: pytes
     honest = solve_function["quadprog"]
     swallowing = lambda problem, initvals=None, verbose=False, **kwargs: honest(problem, initvals, verbose)  # noqa: E731
     monkeypatch.setitem(solve_function, "quadprog", swallowing)
-    for cached in (backend.swallows_unknown, backend.documented):
+    for cached in (backend.ignores_unknown, backend.documented_options):
         cached.cache_clear()
     try:
         model = models_.L2SVMDual(overlapping.X, overlapping.y)
@@ -215,7 +215,7 @@ def test_a_solver_that_swallows_options_is_asked_for_its_list(monkeypatch: pytes
         with pytest.raises(InputError, match="quadprog has no option 'initval'; did you mean initvals"):
             solve_problem(model, "quadprog", Options(native={"initval": 3}))
     finally:
-        for cached in (backend.swallows_unknown, backend.documented):
+        for cached in (backend.ignores_unknown, backend.documented_options):
             cached.cache_clear()
 
 
