@@ -120,8 +120,7 @@ def tighten(
     now = log.now
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
     A, b, q, residual, act = R.rows, R.b, R.q, R.left, R.position
-    p = w.size
-    D = -np.inf
+    p, D = w.size, -np.inf
     for round_number in range(ROUNDS):
         for j in range(p):
             w[j] = min(max(w[j], lo[j]), hi[j])
