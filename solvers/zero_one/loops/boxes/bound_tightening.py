@@ -163,10 +163,9 @@ def tighten(
             return bound
         final = round_number > 0 and bound - D < 0.02 * (cut - bound)
         D = max(bound, D)
-        ec = 0.0
+        ec = 1e-15 * math.sqrt(cut)
         for j in range(p):
             ec += R.ds[j]
-        ec += 1e-15 * math.sqrt(cut)
         if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, cut - bound, ec):
             return np.inf
         change = fix_points(node, m, R, bound, cut, ec)
