@@ -43,17 +43,17 @@ def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[s
     n = None if n is None else as_count(n, "n")
     d = None if d is None else as_count(d, "d")
     archive = _archive(path)
-    found = []
+    instances = []
     for name, text in _members(archive):
         match = BROOKS_NAME.fullmatch(name)
         if match is None:
             continue
         key = (int(match[1]), int(match[2]), int(match[3]))
         if n in (None, key[0]) and d in (None, key[1]):
-            found.append((key, name, text))
-    if not found:
+            instances.append((key, name, text))
+    if not instances:
         raise DataError(f"{archive} holds no set with n = {n or 'any'} and d = {d or 'any'}")
-    return (_parse(archive, name, text, key[0], key[1]) for key, name, text in sorted(found))
+    return (_parse(archive, name, text, key[0], key[1]) for key, name, text in sorted(instances))
 
 
 def brooks_by_name(name: str) -> Instance:

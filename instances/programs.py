@@ -114,8 +114,8 @@ def stored_programs(collection: Collection) -> list[StoredProgram]:
     directory = data_directory()
     if directory is None or not (directory / folder).is_dir():
         return []
-    found = {path.stem: path for path in sorted((directory / folder).iterdir()) if path.suffix in suffixes}
-    return [StoredProgram(name, collection, path) for name, path in sorted(found.items())]
+    programs = {path.stem: path for path in sorted((directory / folder).iterdir()) if path.suffix in suffixes}
+    return [StoredProgram(name, collection, path) for name, path in sorted(programs.items())]
 
 
 def stored_program(name: str) -> StoredProgram:

@@ -65,14 +65,14 @@ class ReferenceOptimum:
 def tiny_instances() -> dict[str, Instance]:
     """Read the tiny instances, by name."""
     folder = resources.files(__package__).joinpath("tiny")
-    found = {}
+    instances = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         name = file.name.removesuffix(".csv")
         if file.name.endswith(".csv") and name != "optima":
-            found[name] = _instance(name, file.read_text(encoding="utf-8"))
-    if not found:
+            instances[name] = _instance(name, file.read_text(encoding="utf-8"))
+    if not instances:
         raise DataError("marginopt was installed without its tiny instances (tiny/*.csv): install it again")
-    return found
+    return instances
 
 
 def _instance(name: str, text: str) -> Instance:

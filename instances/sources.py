@@ -100,19 +100,19 @@ def from_file(expected: Expected, part: Part) -> Raw:
     if not expected.parts:
         wanted = ("train",)
     paths = [data_file(expected.name, which) for which in wanted]
-    found = [path for path in paths if path is not None]
-    if len(found) < len(wanted):
+    candidates = [path for path in paths if path is not None]
+    if len(candidates) < len(wanted):
         base = [f"{expected.name}{'.t' if which == 'test' else ''}.libsvm.bz2" for which in wanted]
         state = "is not set" if data_directory() is None else "does not hold it"
         raise UnavailableError(f"the file {' and '.join(base)} in the directory of {DATA_VARIABLE}, which {state}")
-    pieces = [read_libsvm(path, n_features=expected.p) for path in found]
+    pieces = [read_libsvm(path, n_features=expected.p) for path in candidates]
     X: Any = pieces[0].X
     if len(pieces) > 1:
         matrices = [piece.X for piece in pieces]
         sparse = any(is_sparse(matrix) for matrix in matrices)
         X = sp.csr_array(sp.vstack(matrices, format="csr")) if sparse else np.vstack(matrices)
     labels = [np.array(piece.labels)[np.searchsorted(piece.classes, piece.y)] for piece in pieces]
-    files = " and ".join(path.name for path in found)
+    files = " and ".join(path.name for path in candidates)
     return Raw(X, np.concatenate(labels), f"{expected.origin}; {files} in {DATA_VARIABLE}")
 
 

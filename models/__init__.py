@@ -100,9 +100,9 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted([*_OWN, *(public for info in formulations.public_formulations() for public in info.public)])
     if not name.startswith("_"):
-        found = formulations.find_formulation(name)
-        if found is not None:
-            return found.public[name]
+        formulation = formulations.find_formulation(name)
+        if formulation is not None:
+            return formulation.public[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -31,14 +31,14 @@ def describe(model: object) -> dict[str, str]:
     """The fields of a model in words: shapes of arrays, values of parameters."""
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
-    found = {}
+    description = {}
     for field in dataclasses.fields(model):
         value = getattr(model, field.name)
         if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
-            found[field.name] = " × ".join(map(str, value.shape)) or str(value)
+            description[field.name] = " × ".join(map(str, value.shape)) or str(value)
         elif value is not None and isinstance(value, bool | int | float | str):
-            found[field.name] = f"{value:g}" if isinstance(value, float) else str(value)
-    return found
+            description[field.name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return description
 
 
 def identity(value: Any) -> Any:

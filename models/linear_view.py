@@ -111,9 +111,9 @@ class LinearProblem:
             terms, errors = costs * slack, costs * error
         else:
             terms, errors = costs * slack * slack, costs * error * (2.0 * slack + error)
-        found = total_of_positive(terms)
+        total = total_of_positive(terms)
         lost = float((errors + 4.0 * UNIT * terms).sum()) * (1.0 + gamma(terms.size))
-        return Rounded(found.value, (found.error + lost) * (1.0 + 4.0 * UNIT))
+        return Rounded(total.value, (total.error + lost) * (1.0 + 4.0 * UNIT))
 
     def _conjugate(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
         """Σα, less Σ α²/(4c) where q = 2."""

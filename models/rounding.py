@@ -127,8 +127,8 @@ def total_of_positive(terms: FloatArray) -> Rounded:
         width = partial.size // 16
         whole = partial[: 16 * width].reshape(16, width).sum(axis=0)
         partial, depth = np.concatenate([whole, partial[16 * width :]]), depth + 16
-    found = total(partial)
-    return Rounded(found.value, (found.error + gamma(depth) * found.value) * (1.0 + 4.0 * UNIT))
+    sum_and_error = total(partial)
+    return Rounded(sum_and_error.value, (sum_and_error.error + gamma(depth) * sum_and_error.value) * (1.0 + 4.0 * UNIT))
 
 
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:

@@ -24,13 +24,13 @@ def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, floa
     What an exact solver of its own begins with, where there is one (`margin-bb`, `zero-one-bb`: local search from several
     starts); else w = 0 where a problem from parts allows it.
     """
-    found = _begun(model, options)
+    values = _begun(model, options)
     composed = parts_of(model)
     if composed is None:
-        return found
+        return values
     w = np.zeros(composed.points.shape[1])
-    if not allowed(composed, w) or (found is not None and found[1] <= composed.objective(w)):
-        return found
+    if not allowed(composed, w) or (values is not None and values[1] <= composed.objective(w)):
+        return values
     return w, composed.objective(w)
 
 

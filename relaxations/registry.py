@@ -47,13 +47,13 @@ class RelaxationTable(Mapping[str, Relaxation]):
 
 @functools.cache
 def _found() -> dict[str, Relaxation]:
-    found: dict[str, Relaxation] = {}
+    registered: dict[str, Relaxation] = {}
     for module in pkgutil.iter_modules(bounds.__path__):
         for record in getattr(importlib.import_module(f"{bounds.__name__}.{module.name}"), "RELAXATIONS", ()):
-            if record.name in found:
+            if record.name in registered:
                 raise RuntimeError(f"two relaxations are called {record.name!r}")
-            found[record.name] = record
-    return found
+            registered[record.name] = record
+    return registered
 
 
 def _accept(thing: object) -> Relaxation | None:

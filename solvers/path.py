@@ -155,8 +155,8 @@ class SolutionPath(Displayed, Tabular):
             return stated_at(model, said["parameter"], said["values"][k], share=False)[0]
 
         said, results = load_results(path, "path", stated)
-        found = [result for result in results if result is not None]
-        return cls(said["parameter"], tuple(said["values"]), tuple(found), said["seconds"])
+        solved = [result for result in results if result is not None]
+        return cls(said["parameter"], tuple(said["values"]), tuple(solved), said["seconds"])
 
 
 def was_updated(result: Result) -> bool:

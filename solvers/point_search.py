@@ -88,12 +88,16 @@ def refuted(
                 break
             if not np.isfinite(x).all() or not form.objective(x) < level:
                 continue
-            found = certify(form, form.split(x))
-            violation = max(found.violations.values(), default=0.0)
+            point_certificate = certify(form, form.split(x))
+            violation = max(point_certificate.violations.values(), default=0.0)
             if answer.status is Status.INFEASIBLE and (violation > _EXACT or np.abs(x).max(initial=0.0) > _MODERATE):
                 continue  # small beside the point: where the rows are met at infinity only, large points come near
-            if found.feasible(_EXACT) and found.objective + found.error < level and _costs(model, form.split(x), level):
-                level, best = found.objective, (x, found)
+            if (
+                point_certificate.feasible(_EXACT)
+                and point_certificate.objective + point_certificate.error < level
+                and _costs(model, form.split(x), level)
+            ):
+                level, best = point_certificate.objective, (x, point_certificate)
     return None if best is None else Refutation(form.split(best[0]), best[1], _remark(answer, certificate, best[1]))
 
 

@@ -89,11 +89,11 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
     late = seconds is not None and time.perf_counter() - begin > seconds
     on_active_set = None if late else _on_active_set(form, y)
     who = f"{Clarabel.info.name} {answer.version}"
-    found = [(y, who)]
+    solutions = [(y, who)]
     return (
-        found
+        solutions
         if on_active_set is None
-        else [*found, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
+        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
     )
 
 

@@ -104,5 +104,5 @@ def _claimed(point: FilePoint) -> Status:
     if not point.says:
         return Status.INTERRUPTED
     said = point.says.lower()
-    found = [status for word, status in _WORDS if word in said]
-    return found[0] if found else (Status.FAILED if point.x is None else Status.INTERRUPTED)
+    statuses = [status for word, status in _WORDS if word in said]
+    return statuses[0] if statuses else (Status.FAILED if point.x is None else Status.INTERRUPTED)

@@ -32,19 +32,19 @@ __all__ = [
 
 @functools.cache
 def _static() -> dict[str, Solver]:
-    found: dict[str, Solver] = {}
+    names: dict[str, Solver] = {}
     for module in _modules():
         for solver in getattr(module, "SOLVERS", ()):
-            if solver.info.name in found:
+            if solver.info.name in names:
                 raise RuntimeError(f"two solvers are called {solver.info.name!r}")
-            found[solver.info.name] = solver
-    return found
+            names[solver.info.name] = solver
+    return names
 
 
 @functools.cache
 def _discovered() -> dict[str, Solver]:
-    found = [solver for module in _modules() for solver in getattr(module, "DISCOVER", tuple)()]
-    return {solver.info.name: solver for solver in found if solver.info.name not in _static()}
+    solvers = [solver for module in _modules() for solver in getattr(module, "DISCOVER", tuple)()]
+    return {solver.info.name: solver for solver in solvers if solver.info.name not in _static()}
 
 
 @functools.cache

@@ -231,7 +231,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     claim = CompletedClaim(raw, Ray()) if form is None else complete_claim(form, raw, _ray(form, raw, given))
-    found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
+    verdict_on_claim = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
     refutation = None
     # the gap of a solver's own point and multipliers says how far it is from the optimum: no other point is looked for
     gap_is_own = given.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
@@ -239,24 +239,26 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         refutation = refuted(settled, form, raw, certificate, tol, seconds)
     if refutation is not None:
         values, certificate = refutation.values, _with_bound(refutation.certificate, certificate)
-        found = Verdict(Status.INACCURATE, (*found.remarks, refutation.remark))
-    found = _examined_optimum(found, settled, form, raw, values, certificate, solver, options)
+        verdict_on_claim = Verdict(Status.INACCURATE, (*verdict_on_claim.remarks, refutation.remark))
+    verdict_on_claim = _examined_optimum(verdict_on_claim, settled, form, raw, values, certificate, solver, options)
     if form is not None:
-        found = compare_with_sources(settled, form, None if values is None else form.join(values), certificate, found)
+        verdict_on_claim = compare_with_sources(
+            settled, form, None if values is None else form.join(values), certificate, verdict_on_claim
+        )
     raw = claim.answer
-    ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
+    ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if verdict_on_claim.status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     late = time_limit_remark(raw, options, solver.info.time_limit_caveat)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,
         solver=solver.info.name,
-        status=found.status,
+        status=verdict_on_claim.status,
         answer=replace(raw, version=raw.version or version_of("marginopt"), polished=polished_by),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remark for remark in (*found.remarks, derived, ended, raw.bound_caveat, late) if remark),
+        evidence="; ".join(remark for remark in (*verdict_on_claim.remarks, derived, ended, raw.bound_caveat, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
@@ -380,8 +382,8 @@ def _certified_point(form: StandardForm | None, model: Model, raw: Answer, tol: 
     except (InputError, KeyError):  # blocks are missing that the model cannot complete
         return _CertifiedPoint()
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
-        found = polished(form, values, model, seconds)
-        values, note = found.values, found.note or note
+        polished_point = polished(form, values, model, seconds)
+        values, note = polished_point.values, polished_point.note or note
     return _at_zero(model, form, raw, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
 
 
@@ -396,8 +398,8 @@ def _at_zero(
 ) -> _CertifiedPoint:
     """Return the point with its certificate, or the point of objective zero beside it where no point costs less."""
     certificate = judge(values)
-    found = nearby_zero_objective_point(model, form, raw, certificate, tol, judge)
-    return _CertifiedPoint(values, certificate, note) if found is None else _CertifiedPoint(*found, NOTE)
+    zero_point = nearby_zero_objective_point(model, form, raw, certificate, tol, judge)
+    return _CertifiedPoint(values, certificate, note) if zero_point is None else _CertifiedPoint(*zero_point, NOTE)
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:

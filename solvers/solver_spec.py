@@ -179,9 +179,9 @@ def _parameters(solver: object) -> dict[str, Any]:
     """An algorithm's parameters that are not its defaults, compared as they are shown: arrays have no one truth."""
     if not is_dataclass(solver) or isinstance(solver, type):
         return {}
-    found = {}
+    parameters = {}
     for f in fields(solver):
         default = f.default_factory() if f.default_factory is not MISSING else f.default
         if f.init and f.repr and repr(getattr(solver, f.name)) != repr(default):
-            found[f.name] = getattr(solver, f.name)
-    return found
+            parameters[f.name] = getattr(solver, f.name)
+    return parameters

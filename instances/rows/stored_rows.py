@@ -116,21 +116,21 @@ def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
     DataError
         No such file, or no npz archive.
     """
-    found: dict[str, StoredArray | None] = {}
+    members: dict[str, StoredArray | None] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as handle:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
-                found[name] = None
+                members[name] = None
                 if member.compress_type == zipfile.ZIP_STORED:
                     handle.seek(member.header_offset + 26)  # lengths of name and extra field in the local header
                     lengths = handle.read(4)
                     skip = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
                     handle.seek(member.header_offset + 30 + skip)
-                    found[name] = _header(path, handle, f"{path}, array {name!r}")
+                    members[name] = _header(path, handle, f"{path}, array {name!r}")
     except READ_ERRORS as error:
         raise DataError(f"{path} cannot be read as npz: {read_error(error)}") from None
-    return found
+    return members
 
 
 def _header(path: Path, handle: IO[bytes], what: str) -> StoredArray:

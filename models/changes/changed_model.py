@@ -131,28 +131,28 @@ class AddedParts(Change):
     @classmethod
     def _taken(cls, form: StandardForm, source: CVXPYSource, said: tuple[Line, ...], costed: Any) -> AddedParts:
         """The canonical program over the form's variables and the new ones."""
-        found = source.form
+        source_form = source.form
         known = {b.label: form.slices[b.label] for b in form.blocks}
-        new = tuple(b for b in found.blocks if b.label not in known)
+        new = tuple(b for b in source_form.blocks if b.label not in known)
         starts = itertools.accumulate((b.size for b in new), initial=form.n)
         known |= {b.label: slice(start, start + b.size) for b, start in zip(new, starts, strict=False)}
-        places = np.concatenate([np.arange(known[b.label].start, known[b.label].stop) for b in found.blocks])
+        places = np.concatenate([np.arange(known[b.label].start, known[b.label].stop) for b in source_form.blocks])
         total = form.n + sum(b.size for b in new)
-        spread = sp.csr_array((np.ones(found.n), (np.arange(found.n), places)), shape=(found.n, total))
+        spread = sp.csr_array((np.ones(source_form.n), (np.arange(source_form.n), places)), shape=(source_form.n, total))
         mine = np.flatnonzero(places >= form.n)
         mine = mine[np.argsort(places[mine])]
         if costed is not None:
             said = (*said, Line.of_words(f"added to the objective: {_short(str(costed.objective.args[0]))}"))
-        P = None if found.quadratic is None else sp.csc_array(spread.T @ found.quadratic.csc @ spread)
+        P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
             over=form.blocks,
             blocks=new,
-            lower=found.lower[mine],
-            upper=found.upper[mine],
-            integer=found.integer[mine],
-            constraints=tuple(Constraint(c.label, sp.csr_array(c.F @ spread), c.g, c.cone) for c in found.constraints),
-            q=np.asarray(spread.T @ found.q),
-            r=found.r,
+            lower=source_form.lower[mine],
+            upper=source_form.upper[mine],
+            integer=source_form.integer[mine],
+            constraints=tuple(Constraint(c.label, sp.csr_array(c.F @ spread), c.g, c.cone) for c in source_form.constraints),
+            q=np.asarray(spread.T @ source_form.q),
+            r=source_form.r,
             P=P,
             said=said,
         )
@@ -212,27 +212,27 @@ def _constraints(given: Any, form: StandardForm) -> list[tuple[str, Any]]:
     from cvxpy.constraints.constraint import Constraint as Row
 
     if isinstance(given, Mapping):
-        found = [(str(label), row) for label, row in given.items()]
+        labelled_rows = [(str(label), row) for label, row in given.items()]
     else:
-        found = [("", row) for row in (given if isinstance(given, Iterable) and not isinstance(given, Row) else [given])]
-    wrong = [row for _, row in found if not isinstance(row, Row)]
-    if wrong or not found:
+        labelled_rows = [("", row) for row in (given if isinstance(given, Iterable) and not isinstance(given, Row) else [given])]
+    wrong = [row for _, row in labelled_rows if not isinstance(row, Row)]
+    if wrong or not labelled_rows:
         what = repr(wrong[0]) if wrong else "nothing"
         raise InputError(
             "with_constraint takes functions that return CVXPY constraints, as in lambda v: [v.w[3] >= 0, cp.norm1(v.w) <= 2]; "
             f"one returned {what} (blocks: {', '.join(b.label for b in form.blocks)})"
         )
-    return found
+    return labelled_rows
 
 
 def _cost(cost: State | None, v: BlockVariables) -> Any:
     cvxpy = cvxpy_module()
     if cost is None:
         return cvxpy.Constant(0.0)
-    found = cost(v)
-    if not isinstance(found, cvxpy.Expression) or found.size != 1:
-        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {found!r}")
-    return cvxpy.sum(found)
+    expression = cost(v)
+    if not isinstance(expression, cvxpy.Expression) or expression.size != 1:
+        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {expression!r}")
+    return cvxpy.sum(expression)
 
 
 def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], own: set[int]) -> None:

@@ -78,11 +78,11 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 def built_in() -> tuple[FormulationInfo, ...]:
     """The records of every module below this package."""
     modules = pkgutil.walk_packages(__path__, __name__ + ".")
-    found = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
-    for what in ([info.name for info in found], [info.key for info in found]):
+    records = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
+    for what in ([info.name for info in records], [info.key for info in records]):
         if len(set(what)) < len(what):
             raise RuntimeError(f"two formulations are called {next(name for name in what if what.count(name) > 1)!r}")
-    return tuple(sorted(found, key=lambda info: info.name))
+    return tuple(sorted(records, key=lambda info: info.name))
 
 
 def _accept(thing: object) -> FormulationInfo | None:

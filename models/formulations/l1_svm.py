@@ -123,8 +123,8 @@ class L1SVMDual(KernelSVMDual):
         view = self.box
         product, error = view.gram.product(x), view.gram.product_error(x)
         # any point gives a bound: at (1 + ε)a the margins are met beyond rounding, which costs 2ε in place of C for each error
-        found = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
-        value = max(found, key=lambda bound: bound.lower)
+        bounds = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
+        value = max(bounds, key=lambda bound: bound.lower)
         reach = np.maximum(np.abs(x), np.abs(view.upper - x)) * 1.001
         off = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
         lost = 0.5 * convexity.penalty * (1.001 * off) ** 2

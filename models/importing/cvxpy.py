@@ -382,17 +382,17 @@ def _constraints(
     if data["A"] is None:
         return (), pieces
     F, g = sp.csr_array(-sp.csc_array(data["A"])[:, order]), np.asarray(data["b"], dtype=np.float64)
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     start = 0
     for k, piece in enumerate(data["param_prob"].constraints):
         label = labels.get(piece.id, f"{stem} rows {k}")
         for cone in cones_of(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows
-            pieces.setdefault(piece.id, []).append(len(found))
-            found.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
+            pieces.setdefault(piece.id, []).append(len(constraints))
+            constraints.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
-    return tuple(found), pieces
+    return tuple(constraints), pieces
 
 
 def _violation(constraint: Any) -> float:

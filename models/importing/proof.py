@@ -58,8 +58,8 @@ class Import:
         points = tuple(_points(source))
         before = tuple(source.theirs(x) for x in points)
         pairs = zip(points, before, strict=True)
-        found = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
-        return cls(source, points, before, found, places)
+        disagreement = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
+        return cls(source, points, before, disagreement, places)
 
     @property
     def changed(self) -> bool:

@@ -207,11 +207,11 @@ def _variables(model: Any) -> list[Any]:
 
     rows = (row.body for row in model.component_data_objects(pyo.Constraint, active=True))
     goals = (goal.expr for goal in model.component_data_objects(pyo.Objective, active=True))
-    found = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed}
+    variables = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed}
     for expression in (*rows, *goals):
         for v in identify_variables(expression, include_fixed=False):
-            found.setdefault(id(v), v)
-    return list(found.values())
+            variables.setdefault(id(v), v)
+    return list(variables.values())
 
 
 def _bounds(variable: Any) -> tuple[float, float]:
@@ -257,24 +257,26 @@ class _Expressions:
         from pyomo.repn import generate_standard_repn
 
         try:
-            found = generate_standard_repn(expression, quadratic=True, compute_values=True)
+            representation = generate_standard_repn(expression, quadratic=True, compute_values=True)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}") from error
-        if found.nonlinear_expr is not None:
+        if representation.nonlinear_expr is not None:
             raise UnsupportedModelError(f"{name} is neither linear nor quadratic, so it is in no cone of a standard form")
-        columns = [self._place[id(v)] for v in found.linear_vars]
-        linear = sp.coo_array((np.array(found.linear_coefs, np.float64), (np.zeros(len(columns), int), columns)), (1, self._n))
+        columns = [self._place[id(v)] for v in representation.linear_vars]
+        linear = sp.coo_array(
+            (np.array(representation.linear_coefs, np.float64), (np.zeros(len(columns), int), columns)), (1, self._n)
+        )
         quadratic = None
-        if found.quadratic_vars:
-            i, j = (np.array([self._place[id(v)] for v in side]) for side in zip(*found.quadratic_vars, strict=True))
-            half = sp.coo_array((np.array(found.quadratic_coefs, np.float64), (i, j)), (self._n, self._n)).tocsc()
+        if representation.quadratic_vars:
+            i, j = (np.array([self._place[id(v)] for v in side]) for side in zip(*representation.quadratic_vars, strict=True))
+            half = sp.coo_array((np.array(representation.quadratic_coefs, np.float64), (i, j)), (self._n, self._n)).tocsc()
             quadratic = sp.csc_array(half + half.T)
-        return _Expression(quadratic, linear.tocsr(), float(found.constant))
+        return _Expression(quadratic, linear.tocsr(), float(representation.constant))
 
 
 def _curved(name: str, body: _Expression, low: float, high: float) -> list[QuadraticRow]:
     """Rows ½x'Qx + a'x ≤ b of low ≤ body ≤ high, without the body's constant."""
     a = body.linear.toarray().ravel()
     assert body.quadratic is not None
-    found = [QuadraticRow(name, body.quadratic, a, high)] if np.isfinite(high) else []
-    return found + ([QuadraticRow(name, sp.csc_array(-body.quadratic), -a + 0.0, -low)] if np.isfinite(low) else [])
+    rows = [QuadraticRow(name, body.quadratic, a, high)] if np.isfinite(high) else []
+    return rows + ([QuadraticRow(name, sp.csc_array(-body.quadratic), -a + 0.0, -low)] if np.isfinite(low) else [])

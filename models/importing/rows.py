@@ -266,12 +266,12 @@ def objective_size(form: StandardForm, x: FloatArray) -> float:
 
 def unique(label: str, taken: set[str]) -> str:
     """The label, with a number behind it where it is taken; taken from now on."""
-    found, k = label, 1
-    while found in taken:
+    name, k = label, 1
+    while name in taken:
         k += 1
-        found = f"{label} {k}"
-    taken.add(found)
-    return found
+        name = f"{label} {k}"
+    taken.add(name)
+    return name
 
 
 def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
@@ -295,8 +295,8 @@ def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
 
 def _stem(name: str) -> str:
     """A name without its index."""
-    found = _INDEX.sub("", name)
-    return found or name
+    stem = _INDEX.sub("", name)
+    return stem or name
 
 
 def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[tuple[str, str], list[int]]:

@@ -180,34 +180,34 @@ def _extremes(form: FormData) -> tuple[float | None, float | None, str]:
 
 
 def _advice(form: FormData, ranges: list[Range]) -> list[str]:
-    found = []
+    sentences = []
     by_part = {r.part: r for r in ranges}
     for c in form.constraints:
         r = by_part[f"F {c.label}"]
         big = _big_m(form, c)
         if big is not None:
-            found.append(
+            sentences.append(
                 f"{c.label}: coefficients of integer variables up to {big:.2g} beside others (big M): an incumbent's value "
                 "tightens M, and tolerances times M bound what an integer off by rounding can hide"
             )
         elif r.ratio > _SPREAD:
-            found.append(
+            sentences.append(
                 f"{c.label}: coefficients span a factor of {r.ratio:.1g}; standardise the features "
                 "(Instance.prepared(standardise=True)) or scale the columns"
             )
         spread = _row_spread(c)
         if spread > _ROWS:
-            found.append(
+            sentences.append(
                 f"{c.label}: norms of its rows differ by a factor of {spread:.1g}; residual tolerances mean other things"
             )
     if by_part["bounds"].largest > _HUGE:
-        found.append(f"bounds up to {by_part['bounds'].largest:.2g}: leave them out where they mean 'none'")
+        sentences.append(f"bounds up to {by_part['bounds'].largest:.2g}: leave them out where they mean 'none'")
     objective = [r for r in ranges if r.part in ("P", "q")]
     top = max((r.largest for r in objective), default=0.0)
     rows = max((by_part[f"F {c.label}"].largest for c in form.constraints), default=0.0)
     if top and rows and max(top / rows, rows / top) > _SPREAD:
-        found.append(f"objective coefficients up to {top:.2g}, rows' up to {rows:.2g}: scale the objective")
-    return found
+        sentences.append(f"objective coefficients up to {top:.2g}, rows' up to {rows:.2g}: scale the objective")
+    return sentences
 
 
 def _big_m(form: FormData, c: Constraint) -> float | None:

@@ -49,8 +49,8 @@ def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]
 
 
 def _threads_of_blas() -> int:
-    found = [library.num_threads for library in blas_controller().lib_controllers]
-    return max(found) if found else os.cpu_count() or 1
+    counts = [library.num_threads for library in blas_controller().lib_controllers]
+    return max(counts) if counts else os.cpu_count() or 1
 
 
 def _single_blas() -> AbstractContextManager[object]:

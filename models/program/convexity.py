@@ -108,9 +108,9 @@ def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
     sums = _sums(P) - np.abs(diagonal)
     if (diagonal >= sums * (1.0 + gamma(n))).all():
         return Convexity(Evidence.VERIFIED, "P is diagonally dominant")
-    found = _two_by_two(P, diagonal, sums)
-    if found is not None:
-        return found
+    evidence = _two_by_two(P, diagonal, sums)
+    if evidence is not None:
+        return evidence
     kept = np.flatnonzero(sums + np.abs(diagonal))
     if kept.size > VERIFY_UP_TO:
         return Convexity(Evidence.UNKNOWN, f"P has order {kept.size}; up to {VERIFY_UP_TO} it is factored to find out")

@@ -133,8 +133,8 @@ class Entries:
         """Some of the columns, in ascending order."""
         place = np.full(self.width, -1, dtype=self.indices.dtype)
         place[columns] = np.arange(columns.size)
-        found = place[self.indices]
-        return Entries(self.data, found, self.indptr, columns.size).where(found >= 0)
+        places = place[self.indices]
+        return Entries(self.data, places, self.indptr, columns.size).where(places >= 0)
 
     def where(self, kept: BoolArray) -> Entries:
         """Some of the entries."""
@@ -168,8 +168,8 @@ class Entries:
         kept = other.counts == 1
         place, factor = np.full(other.rows, -1, dtype=other.indices.dtype), np.zeros(other.rows)
         place[kept], factor[kept] = other.indices, other.data
-        found = place[self.indices]
-        return Entries(self.data * factor[self.indices], found, self.indptr, other.width).where(found >= 0)
+        places = place[self.indices]
+        return Entries(self.data * factor[self.indices], places, self.indptr, other.width).where(places >= 0)
 
     def gram(self) -> FloatArray:
         """A A', dense; SciPy's product of sparse ones takes ten times as long where there is little to multiply or few zeros."""

@@ -148,14 +148,14 @@ class Equations:
         if not some:
             return Rank(self.others, np.zeros(0))
         rounding = 4.0 * some * gamma(self.A.width + sum(F.shape) + 8)  # relative, of the products in M
-        found = definite_on(M, np.ones(some, dtype=bool), rounding)
-        if found is not None:
-            return Rank(self.others, found[0])
+        factor = definite_on(M, np.ones(some, dtype=bool), rounding)
+        if factor is not None:
+            return Rank(self.others, factor[0])
         left = _independent(form, F, used, indices[self.others], M)
         if left is None:
             return None
-        found = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
-        return None if found is None else Rank(self.others[left], found[0])
+        factor = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
+        return None if factor is None else Rank(self.others[left], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
         """y in floating point, of least norm but for the settled moves; None where it is not found."""
@@ -239,9 +239,9 @@ def _flat(form: StandardForm, indices: IntArray) -> bool:
 def _whole(direction: FloatArray) -> FloatArray | None:
     for factor in _FACTORS:
         scaled = factor * direction
-        found = np.round(scaled)
-        if np.abs(scaled - found).max() <= _NEAR and np.abs(found).max() <= 1e6:
-            return found
+        rounded = np.round(scaled)
+        if np.abs(scaled - rounded).max() <= _NEAR and np.abs(rounded).max() <= 1e6:
+            return rounded
     return None
 
 

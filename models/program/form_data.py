@@ -179,16 +179,16 @@ class FormData:
         if not isinstance(given, Mapping):
             raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
         blocks = {block.label: block for block in self.blocks}
-        found = {}
+        values = {}
         for label, value in given.items():
             if label not in blocks:
                 raise InputError(f"{what}: the form has no block {label!r}; it has {', '.join(blocks)}")
-            found[label] = array = as_array(value, f"{what}[{label!r}]")
+            values[label] = array = as_array(value, f"{what}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
                 need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{need}; it has shape {array.shape}{odd}")
-        return found
+        return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x from values by label: the inverse of `split`."""

@@ -109,8 +109,8 @@ class LagrangianBound:
 
 def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> float:
     """The value of `lagrangian`; -inf where convexity is not known."""
-    found = lagrangian(form, x, multipliers)
-    return -np.inf if found.condition else found.value
+    bound = lagrangian(form, x, multipliers)
+    return -np.inf if bound.condition else bound.value
 
 
 def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> LagrangianBound:
@@ -132,14 +132,14 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     if z is None:
         return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
     try:
-        found = _bound(form, z, _Tangent.of(form, x), None)
-        flat = _Tangent.flat(form, x) if found.value == -np.inf else None
+        bound = _bound(form, z, _Tangent.of(form, x), None)
+        flat = _Tangent.flat(form, x) if bound.value == -np.inf else None
         if flat is not None:
-            found = _bound(form, z, flat, flat.moves)
+            bound = _bound(form, z, flat, flat.moves)
     except OutOfTimeError:
         return LagrangianBound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
-    found = found if found.value > -np.inf else _with_raised_slopes(form, z, x, found)
-    return found if found.value > -np.inf else _with_implied_bounds(form, x, multipliers, found)
+    bound = bound if bound.value > -np.inf else _with_raised_slopes(form, z, x, bound)
+    return bound if bound.value > -np.inf else _with_implied_bounds(form, x, multipliers, bound)
 
 
 def _with_implied_bounds(
@@ -157,13 +157,13 @@ def _with_implied_bounds(
         return otherwise
     boxed = form.with_bounds(box.lower, box.upper)
     vars(boxed)["convexity"] = form.convexity
-    found = lagrangian(boxed, x, multipliers)
-    if not np.isfinite(found.value):
+    bound = lagrangian(boxed, x, multipliers)
+    if not np.isfinite(bound.value):
         return otherwise
-    if x is not None and not form.objective(x) - found.value <= _NEAR * max(abs(found.value), abs(form.objective(x))):
+    if x is not None and not form.objective(x) - bound.value <= _NEAR * max(abs(bound.value), abs(form.objective(x))):
         return otherwise
-    derived = "; ".join(filter(None, [box.derivation, found.derived]))
-    return replace(found, argument=f"{found.argument}; {box.derivation}", derived=derived)
+    derived = "; ".join(filter(None, [box.derivation, bound.derived]))
+    return replace(bound, argument=f"{bound.argument}; {box.derivation}", derived=derived)
 
 
 def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: LagrangianBound) -> LagrangianBound:
@@ -301,10 +301,10 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
     if key not in vars(form):  # factored once for each form
         rounding = 0.0 if form.quadratic.factor is None else form.n * gamma(form.quadratic.factor.shape[0] + 2)
         vars(form)[key] = definite_on(form.quadratic.materialised, unbounded, 4.0 * rounding)
-    found: tuple[FloatArray, FloatArray] | None = vars(form)[key]
-    if found is None:
+    cached: tuple[FloatArray, FloatArray] | None = vars(form)[key]
+    if cached is None:
         return none, zero, form.convexity
-    least, deficit = found
+    least, deficit = cached
     return least > 0.0, least, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
 
 

@@ -33,8 +33,8 @@ def dual_at(
     """γ moved into Γ and subgradients v of the conic losses, from those of ``split`` or found: D(γ, v) of
     `models.formulations.conic.bound`.
     """
-    found = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
-    return LiftedDual(found.value, {"hull": found.gamma, "split": found.v}, argument)
+    bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
+    return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
 
 def dual_with_rows(
@@ -46,8 +46,8 @@ def dual_with_rows(
     w: FloatArray | None = None,
 ) -> LiftedDual:
     """γ moved into Γ and subgradients V = v + δ of the losses under big-M rows, D(γ, V) of `combined_bound`."""
-    found = combined_bound(target.signed, target.weights, M, gamma, slope=slope, w=w)
-    return LiftedDual(found.value, {"hull": found.gamma, "slope": found.slope}, argument)
+    bound = combined_bound(target.signed, target.weights, M, gamma, slope=slope, w=w)
+    return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
 def positive(values: object, n: int, name: str) -> FloatArray:

@@ -67,9 +67,9 @@ class Hinge(WithConstants[HingeSVM]):
 
 def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
     """λ_i/M_i rounded down: a hinge that costs an ulp too much would bound nothing."""
-    found = weights / M
-    product, error = two_product(found, M)
-    return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(found, 0.0), found)
+    quotients = weights / M
+    product, error = two_product(quotients, M)
+    return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(quotients, 0.0), quotients)
 
 
 RELAXATIONS = (

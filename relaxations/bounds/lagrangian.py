@@ -252,8 +252,8 @@ class Lagrangian(Reduction[Any]):
         constraint = form.constraint(self.rows)
         if self.prices is not None:
             return as_vector(self.prices, constraint.rows, "prices")
-        found = solve_problem(form.relax_integrality(), "auto", Options(tol=1e-8)).multipliers
-        prices = np.zeros(constraint.rows) if found is None else np.asarray(found.get(self.rows, np.zeros(constraint.rows)))
+        result = solve_problem(form.relax_integrality(), "auto", Options(tol=1e-8)).multipliers
+        prices = np.zeros(constraint.rows) if result is None else np.asarray(result.get(self.rows, np.zeros(constraint.rows)))
         return constraint.cone.inside_dual(prices)
 
     def _budget_price(self, model: ZeroOneSVM) -> float:
@@ -266,12 +266,12 @@ class Lagrangian(Reduction[Any]):
         price = 1.0 / max(float(np.median(squares)), 1e-300)
         over, within = (float(len(squares)), 0.0), None  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
         for _ in range(_DOUBLINGS):
-            found = _solution(model, price)
+            solution = _solution(model, price)
             left -= 1
-            if found[0] <= k:
-                within = found
+            if solution[0] <= k:
+                within = solution
                 break
-            over = found
+            over = solution
             if left <= 0:
                 return price
             price *= 2.0
@@ -280,10 +280,10 @@ class Lagrangian(Reduction[Any]):
             if not meeting > 0.0 or abs(meeting - price) <= _SAME * price:
                 break
             price, left = meeting, left - 1
-            found = _solution(model, price)
-            if found in (over, within):
+            solution = _solution(model, price)
+            if solution in (over, within):
                 break
-            over, within = (found, within) if found[0] > k else (over, found)
+            over, within = (solution, within) if solution[0] > k else (over, solution)
         return price
 
 

@@ -121,7 +121,7 @@ def moment_form(form: StandardForm) -> StandardForm:
 
 def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, bool]]:
     """Label, polynomial in the scaled variables, and whether it is an equation, of every row and bound, divided by its size."""
-    found: list[tuple[str, Polynomial, bool]] = []
+    rows: list[tuple[str, Polynomial, bool]] = []
     for c in form.constraints:
         F = sp.csr_array(c.F)
         for i in range(c.rows):
@@ -129,11 +129,11 @@ def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, 
             columns, data = F.indices[piece], F.data[piece] * scale[F.indices[piece]]
             size = max(float(np.abs(data).max(initial=0.0)), abs(float(c.g[i])), 1e-12)
             row: Polynomial = {(int(j),): float(v) / size for j, v in zip(columns, data, strict=True)}
-            found.append((f"{c.label} {i}", {**row, (): float(c.g[i]) / size}, isinstance(c.cone, Zero)))
+            rows.append((f"{c.label} {i}", {**row, (): float(c.g[i]) / size}, isinstance(c.cone, Zero)))
     for j in range(form.n):
-        found.append((f"lower {j}", {(j,): 1.0, (): -float(form.lower[j] / scale[j])}, False))
-        found.append((f"upper {j}", {(j,): -1.0, (): float(form.upper[j] / scale[j])}, False))
-    return found
+        rows.append((f"lower {j}", {(j,): 1.0, (): -float(form.lower[j] / scale[j])}, False))
+        rows.append((f"upper {j}", {(j,): -1.0, (): float(form.upper[j] / scale[j])}, False))
+    return rows
 
 
 def _assembled(
@@ -167,13 +167,13 @@ def _even(monomial: Monomial) -> bool:
 
 def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
     """½x'Px + q'x + r in the scaled variables."""
-    found: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
+    coefficients: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
     if form.quadratic is not None:
         P = sp.coo_array(sp.csr_array(form.quadratic.materialised))
         for i, j, value in zip(P.row.tolist(), P.col.tolist(), P.data.tolist(), strict=True):
             pair = (min(i, j), max(i, j))
-            found[pair] = found.get(pair, 0.0) + 0.5 * value * float(scale[i] * scale[j])
-    return found
+            coefficients[pair] = coefficients.get(pair, 0.0) + 0.5 * value * float(scale[i] * scale[j])
+    return coefficients
 
 
 # Triangle inequalities of products Z_ij of binaries: all of them, or those that solutions violate, round by round.
@@ -379,8 +379,8 @@ class FormReduction(ComposedReduction):
         own = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
         point = values if own else model.form.split(np.asarray(values["x"]))
         point = {label: value for label, value in point.items() if label in shapes}
-        found = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
-        return min(found, key=lambda end: model.form.objective(model.form.join(end)), default=None)
+        candidates = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
+        return min(candidates, key=lambda end: model.form.objective(model.form.join(end)), default=None)
 
 
 @dataclass(frozen=True)
@@ -460,8 +460,8 @@ class Products(FormReduction):
         made = product_form(form, cuts)
         for _ in range(self.rounds or 0 if self.triangles else 0):
             values = solve_problem(as_model(made), "auto", Options(tol=_SEPARATED)).values
-            found = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
-            new = found[~np.isin(found @ _KEY, cuts @ _KEY)]
+            violated = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
+            new = violated[~np.isin(violated @ _KEY, cuts @ _KEY)]
             if not new.size:
                 break
             cuts = np.concatenate([cuts, new])

@@ -27,8 +27,8 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 def parts_of(model: Model) -> Margin | None:
     """The problem from parts that a model is; None where it is none."""
-    found = model.composed
-    return found if isinstance(found, Margin) else None
+    composed = model.composed
+    return composed if isinstance(composed, Margin) else None
 
 
 def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
@@ -86,9 +86,9 @@ def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, F
             given[form.slices[block.label]] = block.pack(values[block.label])
     fixed = form.integer & ~np.isnan(given)
     for whole in (np.round(given), np.ceil(given - _FEASIBLE), np.floor(given + _FEASIBLE)):
-        found = with_values(form, fixed, np.clip(whole, form.lower, form.upper))
-        if found is not None:
-            return found
+        point = with_values(form, fixed, np.clip(whole, form.lower, form.upper))
+        if point is not None:
+            return point
     return None
 
 
@@ -133,5 +133,5 @@ def changed_level(model: Model) -> float | None:
     """The objective of a feasible point of a changed model, found by rounding its continuous relaxation; None without one."""
     form = model.form
     relaxed = solve_problem(as_model(form.relax_integrality()), "auto", Options(tol=1e-6, time_limit=10.0))
-    found = rounded(form, relaxed.values) if relaxed.values else None
-    return None if found is None else form.objective(form.join(found))
+    point = rounded(form, relaxed.values) if relaxed.values else None
+    return None if point is None else form.objective(form.join(point))

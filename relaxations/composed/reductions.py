@@ -78,10 +78,10 @@ class PartsReduction(Reduction[T]):
         assert composed is not None
         own = model.composed is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
-        found = best_allowed_multiple(composed, model if own else composed, w)
-        if own and found is not None:
-            return model.complete({"w": found})
-        return _with_its_integers(model, composed, w if found is None else found)
+        multiple = best_allowed_multiple(composed, model if own else composed, w)
+        if own and multiple is not None:
+            return model.complete({"w": multiple})
+        return _with_its_integers(model, composed, w if multiple is None else multiple)
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class ComposedReduction(PartsReduction[StandardForm]):
         """The target's Lagrangian at its multipliers: every point of the original is one of the target with the same cost."""
         from ...models.program.lagrangian import lagrangian
 
-        found = lagrangian(target, None, multipliers)
-        value = found.value if not found.condition else -np.inf
-        return LiftedDual(value, dict(multipliers), found.argument)
+        bound = lagrangian(target, None, multipliers)
+        value = bound.value if not bound.condition else -np.inf
+        return LiftedDual(value, dict(multipliers), bound.argument)
 
 
 def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:

@@ -118,10 +118,10 @@ def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options
 def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     """The encodings of exact solves."""
     names = [given] if isinstance(given, str) else list(given)
-    found = tuple(e for e in _ENCODINGS if e in names)
-    if not names or len(found) != len(names):
+    encodings = tuple(e for e in _ENCODINGS if e in names)
+    if not names or len(encodings) != len(names):
         raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}")
-    return found
+    return encodings
 
 
 def parse_lams(given: float | Sequence[float]) -> tuple[float, ...]:

@@ -138,7 +138,7 @@ class ReportData:
 
 
 def _by_key(cells: Iterable[C]) -> dict[Key, list[C]]:
-    found: dict[Key, list[C]] = {}
+    by_key: dict[Key, list[C]] = {}
     for cell in cells:
-        found.setdefault(cell.key, []).append(cell)
-    return found
+        by_key.setdefault(cell.key, []).append(cell)
+    return by_key

@@ -46,11 +46,11 @@ def findings(report: ReportData) -> tuple[Finding, ...]:
 
 def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
     """Rows with a gap by relaxation, instances of trivial optimum left out."""
-    found: dict[str, list[ReportRow]] = {}
+    rows: dict[str, list[ReportRow]] = {}
     for row in report.rows:
         if row.gap is not None and row.instance.key not in report.trivial:
-            found.setdefault(row.relaxation.relaxation, []).append(row)
-    return found
+            rows.setdefault(row.relaxation.relaxation, []).append(row)
+    return rows
 
 
 def _able(rows: dict[str, list[ReportRow]]) -> dict[str, list[ReportRow]]:

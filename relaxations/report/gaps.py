@@ -152,20 +152,22 @@ def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts:
     points |= {_run(c): c.incumbent for c in exacts if c.incumbent is not None}
     source = min(points, key=lambda name: points[name], default="")
     best = points.get(source, -_NOTHING)
-    found = []
+    contradictions = []
     bounds = [(c.relaxation, c.bound, c.kind) for c in relaxations if c.bounds_optimum]
     bounds += [(_run(c), c.bound, c.kind) for c in exacts if c.bounds_optimum]
     for name, bound, kind in bounds:
         if bound is not None and bound - best > AGREE * max(abs(best), abs(bound)):
-            found.append(f"{where}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}")
+            contradictions.append(
+                f"{where}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}"
+            )
     for c in exacts:
         if c.proven and c.incumbent is not None and c.incumbent - best > AGREE * abs(best):
-            found.append(f"{where}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
+            contradictions.append(f"{where}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
         if c.incumbent is not None and c.claimed is not None and c.incumbent - c.claimed > AGREE * max(1.0, abs(c.incumbent)):
-            found.append(
+            contradictions.append(
                 f"{where}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
             )
-    return found
+    return contradictions
 
 
 def _run(cell: ExactCell) -> str:

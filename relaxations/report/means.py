@@ -209,11 +209,11 @@ def exact_means(report: ReportData) -> list[ExactMean]:
 
 def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Problem, ExactCell]:
     """For each problem the run of whoever proves it soonest; where nobody does, the run that leaves the smallest gap."""
-    found: dict[Problem, list[ExactCell]] = {}
+    best: dict[Problem, list[ExactCell]] = {}
     for cells in table.values():
         for problem, cell in cells.items():
-            found.setdefault(problem, []).append(cell)
-    return {problem: min(runs, key=_left_then_time) for problem, runs in found.items()}
+            best.setdefault(problem, []).append(cell)
+    return {problem: min(runs, key=_left_then_time) for problem, runs in best.items()}
 
 
 def _left_then_time(cell: ExactCell) -> tuple[float, float]:

@@ -80,12 +80,12 @@ def constants(value: str | float) -> BigM:
     """
     if not isinstance(value, str):
         return BigM(value)
-    found = _WORDS.fullmatch(value.strip())
+    match = _WORDS.fullmatch(value.strip())
     try:
-        if found is None:
+        if match is None:
             return BigM(float(value))
-        source: MSource = found[2]  # type: ignore[assignment]
-        return BigM(source, factor=1.0 if found[1] is None else float(found[1]))
+        source: MSource = match[2]  # type: ignore[assignment]
+        return BigM(source, factor=1.0 if match[1] is None else float(match[1]))
     except ValueError as error:
         raise InputError(f"M must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}") from error
 
@@ -403,24 +403,24 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
     heuristics, stated = plan.heuristics(), plan.stated()
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated]
-    found = runner.run(firsts, _foreseen(plan, heuristics, stated) if runner.progress.on else ())
+    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated) if runner.progress.on else ())
     tasks: list[Task[Any]] = []
-    for first, record in zip(heuristics, found, strict=False):
+    for first, record in zip(heuristics, outcomes, strict=False):
         tasks += plan.after(first, np.array(record["w"]))
-    for model, record in zip(stated, found[len(heuristics) :], strict=True):
+    for model, record in zip(stated, outcomes[len(heuristics) :], strict=True):
         tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
-    cells = tuple(first.cell(record) for first, record in zip(firsts, found, strict=True))
+    cells = tuple(first.cell(record) for first, record in zip(firsts, outcomes, strict=True))
     return cells, tasks, runner.run(tasks)
 
 
 def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[StatedTask]) -> list[Task[Any]]:
     """Tasks as many and of the same labels as those that will follow, whatever points are found."""
-    found: list[Task[Any]] = []
+    seconds: list[Task[Any]] = []
     for first in heuristics:
-        found += plan.after(first, np.zeros(first.subject.model.X.shape[1]))
+        seconds += plan.after(first, np.zeros(first.subject.model.X.shape[1]))
     for model in stated:
-        found += plan.after_stated(model, None)
-    return found
+        seconds += plan.after_stated(model, None)
+    return seconds
 
 
 def _meta(plan: Plan, asked: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:

@@ -103,9 +103,9 @@ class CellStore:
             Returns a record and whether it is worth keeping (a solve that was interrupted or could not run is not).
         """
         key = digest({"kind": kind, **parts})
-        found = self.get(key)
-        if found is not None:
-            return found, True
+        stored = self.get(key)
+        if stored is not None:
+            return stored, True
         record, keep = make()
         return (self.put(key, kind, record) if keep else record), False
 

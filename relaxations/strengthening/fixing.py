@@ -157,20 +157,20 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        found = Fixings.nothing(np.maximum(model.big_m, _LEAST_M))
+        fixings = Fixings.nothing(np.maximum(model.big_m, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                found = found.improved(_fixed_at(A, model.weights, multiple * gamma, found.M, self.upper_bound))
-        return found
+                fixings = fixings.improved(_fixed_at(A, model.weights, multiple * gamma, fixings.M, self.upper_bound))
+        return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """The model's form, in its encoding, with tightened M and fixed z."""
-        found = self.fixed(model)
-        form = restated(model, M=found.M).form
+        fixings = self.fixed(model)
+        form = restated(model, M=fixings.M).form
         lower, upper = form.lower.copy(), form.upper.copy()
         z = form.slices["z"]
-        upper[z] = np.where(found.zero, 0.0, upper[z])
-        lower[z] = np.where(found.one, 1.0, lower[z])
+        upper[z] = np.where(fixings.zero, 0.0, upper[z])
+        lower[z] = np.where(fixings.one, 1.0, lower[z])
         return form.with_bounds(lower, upper)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

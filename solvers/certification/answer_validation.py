@@ -61,7 +61,7 @@ def _arrays(
     given: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, refused: list[str]
 ) -> dict[str, FloatArray] | None:
     """Arrays by label, or None where one of them does not fit; labels of nothing in the form stay only where there is no form."""
-    found = {}
+    arrays = {}
     for label, value in given.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):
             refused.append(f"{part}: the form has no constraint {label}")
@@ -70,8 +70,8 @@ def _arrays(
         if array is None:
             refused.append(f"{part}: {label} is no array of finite numbers of its shape")
             return None
-        found[label] = array
-    return found
+        arrays[label] = array
+    return arrays
 
 
 def _array(value: Any, shape: tuple[int, ...] | None) -> FloatArray | None:

@@ -264,13 +264,13 @@ def certify(
     if form.integer.any():
         integers = x[form.integer]
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
-    found, conditions = _bound(form, x, multipliers, model), None
+    bound, conditions = _bound(form, x, multipliers, model), None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        weights = np.ones(form.n) if np.isfinite(found.value) else _unseen(form)
+        weights = np.ones(form.n) if np.isfinite(bound.value) else _unseen(form)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
-    if found.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
-        found = Bound(0.0, "no part of the objective is negative")
+    if bound.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
+        bound = Bound(0.0, "no part of the objective is negative")
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -280,15 +280,15 @@ def certify(
         complementarity=None if conditions is None else conditions.complementarity,
         unmet=None if conditions is None else conditions.unmet,
         undercut=0.0 if conditions is None else conditions.undercut,
-        bound=found.value,
-        argument=found.argument,
+        bound=bound.value,
+        argument=bound.argument,
         error=objective.error,
-        bound_error=found.error,
-        condition=found.condition,
-        derived=found.derived,
+        bound_error=bound.error,
+        condition=bound.condition,
+        derived=bound.derived,
         rounding=max(objective.error, _rounding(form, x)) + (0.0 if conditions is None else conditions.rounding),
         scale=objective_scale(form),
-        nonconvex=bool(found.condition) and found.value == -np.inf,
+        nonconvex=bool(bound.condition) and bound.value == -np.inf,
     )
 
 
@@ -432,5 +432,5 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
         return Bound(-np.inf, form.convexity.argument, condition=form.convexity.condition)
     if multipliers is None:
         return Bound(-np.inf, "no multipliers")
-    found = lagrangian(form, x, multipliers)
-    return Bound(found.value, found.argument, found.error, found.condition, found.derived)
+    bound = lagrangian(form, x, multipliers)
+    return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)

@@ -87,10 +87,10 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     bounding = rows.bounding()
     if bounding is None:
         return CompletedClaim(answer, ray)
-    found = lagrangian(form, bounding[2], bounding[0])
-    if found.condition or not np.isfinite(found.value):
+    bound = lagrangian(form, bounding[2], bounding[0])
+    if bound.condition or not np.isfinite(bound.value):
         return CompletedClaim(answer, ray)
-    said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {found.value:.6g}"
+    said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {bound.value:.6g}"
     return CompletedClaim(answer, ray, said)
 
 
@@ -156,12 +156,14 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
     """The answer with other multipliers, the best first: the solver's moved inwards, those of x, these moved inwards, any."""
     if answer.multipliers is not None and inner is not None:
         yield from _moved(form, answer, answer.multipliers, inner)
-    found = None if rows is None else rows.multipliers(x)
-    if found is not None:
-        own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
+    multipliers = None if rows is None else rows.multipliers(x)
+    if multipliers is not None:
+        own = replace(
+            answer, multipliers=multipliers[0], reduced=multipliers[1], details={**answer.details, "multipliers": _NOTE}
+        )
         yield own
         if inner is not None:
-            yield from _moved(form, own, found[0], inner)
+            yield from _moved(form, own, multipliers[0], inner)
     any_that_bound = None if rows is None else rows.bounding()
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound
@@ -188,8 +190,8 @@ def _close(certificate: Certificate, tol: float) -> bool:
 
 def _rows(form: StandardForm) -> ScaledRows | None:
     """Its rows, as those can be used that find evidence about it."""
-    found = Rows.of(form)
-    return ConeRows.of(form) if found is None else found
+    rows = Rows.of(form)
+    return ConeRows.of(form) if rows is None else rows
 
 
 def _feasible(form: StandardForm, x: FloatArray) -> bool:

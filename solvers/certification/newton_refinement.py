@@ -78,10 +78,10 @@ def refine_by_newton(
     own = replace(answer, multipliers=w, reduced=zeta)
     for point, prices in ((y, own), (y, answer), (x, own)):
         at = form.split(point)
-        found = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol, seconds)
-        moved = abs(found[1].objective - certificate.objective)
-        if _proved(*found, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
-            return found[0], at, found[1]
+        refined = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol, seconds)
+        moved = abs(refined[1].objective - certificate.objective)
+        if _proved(*refined, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
+            return refined[0], at, refined[1]
     return None
 
 

@@ -495,10 +495,10 @@ class Result(Displayed):
         return check_duals(self, self._own(model, "check_duals"), most=most, seed=seed)
 
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
-        found = self.stated if model is None else model
-        if found is None:
+        model_or_form = self.stated if model is None else model
+        if model_or_form is None:
             raise InputError(f"this result is from a file or another process and does not hold its model: result.{verb}(model)")
-        return found
+        return model_or_form
 
     def save(self, path: str | Path) -> Path:
         """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""

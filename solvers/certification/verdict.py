@@ -79,8 +79,8 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return _stationary(answer, certificate, tol)
     bounded = not certificate.inner and certificate.feasible(_FEASIBLE) and np.isfinite(certificate.bound)
     if answer.status is Status.STALLED and bounded:
-        found = _by_bound(certificate, tol)  # an optimum of zero has no relative gap that an algorithm could close
-        return found if found.status is Status.OPTIMAL else Verdict(answer.status)
+        verdict_by_bound = _by_bound(certificate, tol)  # an optimum of zero has no relative gap that an algorithm could close
+        return verdict_by_bound if verdict_by_bound.status is Status.OPTIMAL else Verdict(answer.status)
     if (answer.status.stopped or answer.status is Status.STALLED) and _proved_already(answer, certificate, tol):
         return Verdict(Status.OPTIMAL)
     if answer.status is not Status.OPTIMAL:
@@ -122,8 +122,8 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
     level = model.cutoff
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return ""
-    found = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
-    if found <= level + max(tol, _FEASIBLE) * abs(level):
+    objective = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
+    if objective <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
     known = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
     whose, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
@@ -177,9 +177,9 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
 
 def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
     """max_j F_ij w_j of each row, F and w nonnegative."""
-    found = np.zeros(F.shape[0])
-    np.maximum.at(found, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
-    return found
+    largest = np.zeros(F.shape[0])
+    np.maximum.at(largest, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
+    return largest
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:

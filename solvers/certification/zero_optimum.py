@@ -66,13 +66,15 @@ def nearby_zero_objective_point(
     values = model.zero_objective_point()
     if values is None:
         return None
-    found = judge(values)
-    if not (found.objective == 0.0 and found.error == 0.0 and found.primal_residual == 0.0):
+    certificate_at_zero = judge(values)
+    if not (
+        certificate_at_zero.objective == 0.0 and certificate_at_zero.error == 0.0 and certificate_at_zero.primal_residual == 0.0
+    ):
         return None
-    if found.bound == 0.0:
-        return values, found
+    if certificate_at_zero.bound == 0.0:
+        return values, certificate_at_zero
     argument = "" if form is None or form.join(values).any() else prove_zero_is_least(form, answer.multipliers)
-    return (values, replace(found, bound=0.0, bound_error=0.0, argument=argument)) if argument else None
+    return (values, replace(certificate_at_zero, bound=0.0, bound_error=0.0, argument=argument)) if argument else None
 
 
 def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:

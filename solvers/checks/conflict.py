@@ -122,21 +122,21 @@ class _Search:
 
 
 def _elements(form: StandardForm) -> list[Element]:
-    found: list[Element] = []
+    elements: list[Element] = []
     for c in form.constraints:
-        found += [(c.label, k) for k in range(c.rows // c.cone.block)]
+        elements += [(c.label, k) for k in range(c.rows // c.cone.block)]
     free = ~_switches(form)
-    found += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower) & free)]
-    return found + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper) & free)]
+    elements += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower) & free)]
+    return elements + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper) & free)]
 
 
 def _switches(form: StandardForm) -> BoolArray:
     """Binary variables that switch rows off: without their bounds an indicator says nothing, so they stay."""
-    found = np.zeros(form.n, dtype=bool)
+    switches = np.zeros(form.n, dtype=bool)
     for c in form.constraints:
         if isinstance(c.cone, Indicator):
-            found[c.F[np.arange(0, c.rows, 2)].indices] = True
-    return found
+            switches[c.F[np.arange(0, c.rows, 2)].indices] = True
+    return switches
 
 
 def _name(form: StandardForm, element: Element) -> str:
@@ -172,7 +172,7 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
     """Sizes of the Farkas multipliers of the elements that have one; None where none support the claim."""
     if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
         return None
-    found: dict[Element, float] = {}
+    weights: dict[Element, float] = {}
     pulled = np.zeros(form.n)
     restricted = _restricted(form, elements)
     for c in restricted.constraints:
@@ -180,11 +180,11 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
         pulled -= c.F.T @ z
         own = sorted(k for label, k in elements if label == c.label)
         sizes = np.abs(z).reshape(-1, c.cone.block).max(axis=1)
-        found.update({(c.label, k): float(size) for k, size in zip(own, sizes, strict=True)})
-    found.update({("lower", j): float(max(pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
-    found.update({("upper", j): float(max(-pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
-    largest = max(found.values(), default=0.0)
-    return {element: size for element, size in found.items() if size > 1e-9 * largest}
+        weights.update({(c.label, k): float(size) for k, size in zip(own, sizes, strict=True)})
+    weights.update({("lower", j): float(max(pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
+    weights.update({("upper", j): float(max(-pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
+    largest = max(weights.values(), default=0.0)
+    return {element: size for element, size in weights.items() if size > 1e-9 * largest}
 
 
 def _exact(form: StandardForm, elements: list[Element]) -> dict[Element, Fraction] | None:

@@ -60,11 +60,11 @@ def certify(
 
 
 def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    found = _numbers(values, "values")
-    wrong = [label for label, value in found.items() if not np.isfinite(value).all()]
+    numbers = _numbers(values, "values")
+    wrong = [label for label, value in numbers.items() if not np.isfinite(value).all()]
     if wrong:
         raise InputError(f"values must be finite; {', '.join(wrong)} is not")
-    return found
+    return numbers
 
 
 def _numbers(given: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:

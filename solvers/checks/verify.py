@@ -136,10 +136,10 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
     if answer.optimised_parameters and answer.model is None:
-        found = {
+        parameters = {
             name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.optimised_parameters.items()
         }
-        answer = replace(answer, model=of.at_solution(found))
+        answer = replace(answer, model=of.at_solution(parameters))
     if result.reduced is not None:  # they are of the form that was solved
         answer = replace(answer, reduced=(answer.model or of).form.join(result.reduced))
     tol = result.options.get("tol")

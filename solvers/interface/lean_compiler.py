@@ -37,17 +37,17 @@ _FOUND: dict[str, dict[Any, Any]] = {}
 def _remembered(context: Any) -> Iterator[None]:
     """While a function is compiled, what its calls of Numba's own functions resolve to is looked up first."""
     flags, before = ConfigStack.top_or_none(), vars(context).get("resolve_function_type")
-    found = _FOUND.setdefault(flags.summary(), {})
+    table = _FOUND.setdefault(flags.summary(), {})
     usual = type(context).resolve_function_type
 
     def resolve(function: Any, args: Any, kws: Any) -> Any:
         if kws or not isinstance(function, types.Function) or ConfigStack.top_or_none() is not flags:
             return usual(context, function, args, kws)
-        signature = found.get((function, args))
+        signature = table.get((function, args))
         if signature is None:
             signature = usual(context, function, args, kws)
             if signature is not None:
-                found[function, args] = signature
+                table[function, args] = signature
         return signature
 
     context.resolve_function_type = resolve

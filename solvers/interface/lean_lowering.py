@@ -91,13 +91,13 @@ class LeanLower(Lower):
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
         """Sizes and shapes of arrays, their elements at a constant, ranges and loops over them."""
-        found = None
+        value = None
         if expr.op == "call" and isinstance(resty, types.RangeType):
-            found = self._range(resty, expr)
+            value = self._range(resty, expr)
         elif expr.op in _READ:
             kind = self.typeof(expr.value.name)
-            found = _READ[expr.op](self, resty, expr, kind)
-        return super().lower_expr(resty, expr) if found is None else found
+            value = _READ[expr.op](self, resty, expr, kind)
+        return super().lower_expr(resty, expr) if value is None else value
 
     def _indices(self, index: Any) -> list[tuple[Any, Any]]:
         """(type, value) of each index."""

@@ -37,15 +37,15 @@ def near_misses(option: str, known: Iterable[str]) -> str:
     Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
     """
     names = sorted(known)
-    found = difflib.get_close_matches(option, names, n=3, cutoff=0.5)
+    matches = difflib.get_close_matches(option, names, n=3, cutoff=0.5)
     bare: dict[str, list[str]] = {}
     for name in names:
         for form in {_bare(name), _bare(name.rpartition("/")[2])}:
             bare.setdefault(form, []).append(name)
     for form in difflib.get_close_matches(_bare(option), bare, n=3, cutoff=0.6):
-        found += [name for name in bare[form][:2] if name not in found]
-    exact = [name for name in bare.get(_bare(option), ()) if name not in found[:1]]
-    chosen = [*exact[:2], *(name for name in found if name not in exact[:2])][:3]
+        matches += [name for name in bare[form][:2] if name not in matches]
+    exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
+    chosen = [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
     return f"; did you mean {' or '.join(chosen)}?" if chosen else ""
 
 

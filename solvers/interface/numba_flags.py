@@ -66,11 +66,11 @@ class Loops:
 
 def _digest(folders: Iterable[Path]) -> bytes:
     """SHA-256 of every file of Python in the folders."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.digest()
+            digest.update(path.read_bytes())
+    return digest.digest()
 
 
 _loops = Loops(FAST)

@@ -133,10 +133,10 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T
     """
     if options.time_limit is None:
         return call()
-    found: list[T] = []
-    if not ended(lambda: found.append(call()), threading.Event(), timeout_at(begin, options.time_limit)):
+    outcome: list[T] = []
+    if not ended(lambda: outcome.append(call()), threading.Event(), timeout_at(begin, options.time_limit)):
         raise CallTimeout(Status.TIME_LIMIT)
-    return found[0]
+    return outcome[0]
 
 
 def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
@@ -162,10 +162,10 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     process = subprocess.Popen(
         [sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
-    found: list[bytes] = []
+    outcome: list[bytes] = []
     try:
         with interrupt_flag() as stop:
-            whole = ended(lambda: found.append(process.communicate(task)[0]), stop, deadline)
+            whole = ended(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
     finally:
         process.kill()  # says nothing to one that has ended
     if not whole:
@@ -173,7 +173,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     if process.returncode:
         word = f"its process ended with code {process.returncode}"
         return Answer(Status.FAILED, word, solve_seconds=time.perf_counter() - begin)
-    answer = pickle.loads(found[0])
+    answer = pickle.loads(outcome[0])
     if isinstance(answer, Exception):
         raise answer
     # what it took to start the process counts

@@ -154,8 +154,8 @@ class BoxProgram:
         beyond_fork("highspy", highs.run)
         if highs.getModelStatus() != self._optimal:
             return None
-        found = highs.getSolution()
-        x, duals = np.array(found.col_value), np.array(found.row_dual) * self._unit
+        solution = highs.getSolution()
+        x, duals = np.array(solution.col_value), np.array(solution.row_dual) * self._unit
         use, parts = np.zeros(2 * d), np.zeros(2 * d)
         use[self._columns], parts[self._columns] = x[:c], x[c : 2 * c]
         wrong = np.where(self._of_point >= 0, x[self._of_point], 0.0)

@@ -223,8 +223,8 @@ del __all__
 def __getattr__(name: str) -> Any:
     """Names by their homes, subpackages, and formulations and estimators by their records; all imported on first use."""
     if name in _HOME:
-        globals()[name] = found = getattr(import_module(_HOME[name], __name__), name)
-        return found
+        globals()[name] = value = getattr(import_module(_HOME[name], __name__), name)
+        return value
     if name == "__version__":
         return import_module("importlib.metadata").version("marginopt")
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
@@ -234,10 +234,10 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         stated = _formulations().find_formulation(name)
         if stated is not None:
-            found = stated.public[name]
+            value = stated.public[name]
             if stated in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
-                globals()[name] = found
-            return found
+                globals()[name] = value
+            return value
         if name in _estimators():
             return _estimators()[name].estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -40,19 +40,19 @@ def warm_up(*names: str) -> dict[str, float]:
     WriteError
         No folder could be written to keep them in.
     """
-    found = {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
+    seconds = {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
     if not CodeCache.kept:
         raise WriteError(
             "compiled code could not be kept: neither the package's folder nor the user's cache directory can be written; "
             "name a folder that can be in the environment variable NUMBA_CACHE_DIR"
         )
-    return found
+    return seconds
 
 
 def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
     """The named solvers, or all, that have compiled loops."""
-    found = {name: get_solver(name) for name in names or all_solvers(discover=False)}
-    ours = {name: solver for name, solver in found.items() if isinstance(solver, Algorithm) and solver.compiles}
+    solvers = {name: get_solver(name) for name in names or all_solvers(discover=False)}
+    ours = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
     without = sorted(set(names) - set(ours))
     if without:
         raise InputError(f"nothing is compiled for {', '.join(without)}: it runs at full speed at once")
@@ -69,12 +69,12 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 
 def examples(solver: Algorithm[Any, Any]) -> list[Model]:
     """A small model for each structural view that the solver reads, where a formulation has one."""
-    found: dict[type, Model] = {}
+    models: dict[type, Model] = {}
     for info in all_formulations().values():
-        if len(found) == len(solver.info.views):
+        if len(models) == len(solver.info.views):
             break
         model = info.example(np.random.default_rng(0))
         view = None if solver.obstacle(model) else solver.view_of(model)
         if view is not None:
-            found.setdefault(type(view), model)
-    return list(found.values())
+            models.setdefault(type(view), model)
+    return list(models.values())

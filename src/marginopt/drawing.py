@@ -70,8 +70,8 @@ class Picture:
     @property
     def wide(self) -> bool:
         """Return whether it takes a line of a page for itself: more than 8 inches."""
-        found = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
-        return found is not None and float(found[1]) > 8 * 72
+        match = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
+        return match is not None and float(match[1]) > 8 * 72
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -112,15 +112,15 @@ class PluginRegistry(Generic[T]):
 
     def usable(self) -> dict[str, T]:
         """Everything from outside that works, by name."""
-        found = {}
+        objects = {}
         for name in self.names:
             try:
                 thing = self.get(name)
             except ExtensionError:
                 continue
             if thing is not None:
-                found[name] = thing
-        return found
+                objects[name] = thing
+        return objects
 
     def failures(self) -> dict[str, str]:
         """Why each of the others cannot be used, by name."""

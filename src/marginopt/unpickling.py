@@ -61,14 +61,14 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     file = Path(path)
     try:
         with file.open("rb") as stream:
-            found = _Unpickler(stream).load()
+            estimator = _Unpickler(stream).load()
     except FileNotFoundError:
         raise DataError(f"there is no file {file}") from None
     except (pickle.UnpicklingError, EOFError, ImportError, AttributeError, IndexError, ValueError, TypeError, KeyError) as error:
         raise DataError(f"{file} cannot be read as an estimator: {error}") from error
-    if not isinstance(found, BaseEstimator):
-        raise DataError(f"{file} holds a {type(found).__name__}, and no estimator")
-    return found
+    if not isinstance(estimator, BaseEstimator):
+        raise DataError(f"{file} holds a {type(estimator).__name__}, and no estimator")
+    return estimator
 
 
 def _rebuilds(module: str, name: str) -> bool:
@@ -111,11 +111,11 @@ class _Unpickler(pickle.Unpickler):
         if package not in _PACKAGES or "." in name:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which no estimator needs: it may run code")
         try:
-            found = super().find_class(module, name)
+            attribute = super().find_class(module, name)
         except (ImportError, AttributeError) as error:
             raise pickle.UnpicklingError(
                 f"this version has no {module}.{name}; an earlier version wrote it: fit again"
             ) from error
-        if not _harmless(found, package):
+        if not _harmless(attribute, package):
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
-        return found
+        return attribute

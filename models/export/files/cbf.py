@@ -285,10 +285,10 @@ class _Reader:
     def _scalar(self, n: int) -> Iterator[Constraint]:
         total = self._size("CON")
         check_bytes(16 * total, "the rows that it declares")
-        found = [(i, j, float(v)) for (i, j), v in self.entries["ACOORD"]]
+        entries = [(i, j, float(v)) for (i, j), v in self.entries["ACOORD"]]
         matrices = self.entries["FCOORD"]
-        found += [(i, self._matrix_place(k, a, b), float(v) * (1.0 if a == b else 2.0)) for (i, k, a, b), v in matrices]
-        rows, columns, data = _triplets(found)
+        entries += [(i, self._matrix_place(k, a, b), float(v) * (1.0 if a == b else 2.0)) for (i, k, a, b), v in matrices]
+        rows, columns, data = _triplets(entries)
         F = sp.csr_array((data, (rows, columns)), shape=(total, n), dtype=np.float64)
         g = np.zeros(total)
         for (i,), v in self.entries["BCOORD"]:
@@ -305,8 +305,8 @@ class _Reader:
         orders = self.orders["PSDCON"]
         check_bytes(16 * sum(svec_size(order) for order in orders), "the semidefinite rows that it declares")
         starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in orders], dtype=np.int64)]).tolist()
-        found = [(starts[k] + _triangle(i, l), j, scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
-        rows, columns, data = _triplets(found)
+        entries = [(starts[k] + _triangle(i, l), j, scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
+        rows, columns, data = _triplets(entries)
         F = sp.csr_array((data, (rows, columns)), shape=(starts[-1], n), dtype=np.float64)
         g = np.zeros(starts[-1])
         for (k, i, l), v in self.entries["DCOORD"]:

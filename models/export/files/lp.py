@@ -116,21 +116,21 @@ class _Parser:
                 if self.limits.setdefault(j, _Interval()) != _Interval():
                     raise DataError(f"{name.text} is free and has bounds: readers differ in which of them counts")
                 continue
-            found = self.limits.setdefault(j, _Interval(low=0.0))
+            interval = self.limits.setdefault(j, _Interval(low=0.0))
             behind = words.side_behind()
             if before is None and behind is None:
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
-            found.cut(before, behind)
+            interval.cut(before, behind)
 
     def integer(self, words: Words) -> set[int]:
-        found = set()
+        variables = set()
         while words.ahead().text:
             name = words.take()
             if name.kind != "name":
                 raise DataError(f"{name.text!r} is no name of a variable")
-            found.add(self._variable(name.text))
-        self.integers |= found
-        return found
+            variables.add(self._variable(name.text))
+        self.integers |= variables
+        return variables
 
     def binary(self, words: Words) -> None:
         self.binaries |= self.integer(words)
@@ -140,7 +140,7 @@ class _Parser:
 
     def _expression(self, words: Words) -> _Expression:
         """Terms, constants and quadratic parts, up to a word that is none."""
-        found = _Expression()
+        expression = _Expression()
         first = True
         while (sign := words.sign()) is not None or first:
             number = words.number()
@@ -149,19 +149,19 @@ class _Parser:
                 words.taken("*")
             if words.ahead().kind == "name" and words.ahead(1).text != ":":
                 j = self._variable(words.take().text)
-                found.linear[j] = found.linear.get(j, 0.0) + factor
+                expression.linear[j] = expression.linear.get(j, 0.0) + factor
             elif number is not None:
-                found.constant += factor
+                expression.constant += factor
             elif words.taken("["):
-                found.quadratic += self._products(words, factor)
+                expression.quadratic += self._products(words, factor)
             elif sign is not None:
                 raise DataError(f"a sign without a term before {words.take().text!r}")
             first = False
-        return found
+        return expression
 
     def _products(self, words: Words, factor: float) -> list[tuple[int, int, float]]:
         """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
-        found = list[tuple[int, int, float]]()
+        products = list[tuple[int, int, float]]()
         while not words.taken("]"):
             sign, number = words.sign(), words.number()
             if number is not None:
@@ -174,15 +174,15 @@ class _Parser:
                 other = self._variable(words.take().text)
             else:
                 raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {words.ahead().text}")
-            if found and sign is None:
+            if products and sign is None:
                 raise DataError(f"a quadratic term without a sign before {name.text!r}")
             value = _finite(factor * (1.0 if sign is None else sign) * (1.0 if number is None else number))
-            found.append((j, other, value if j == other else 0.5 * value))
+            products.append((j, other, value if j == other else 0.5 * value))
         if words.taken("/", "2"):
-            return found
+            return products
         if words.ahead().text == "/":
             raise DataError("a quadratic part ends with ']' or with '] / 2'")
-        return [(i, j, 2.0 * value) for i, j, value in found]
+        return [(i, j, 2.0 * value) for i, j, value in products]
 
     def _row(self, words: Words) -> _Row:
         """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""

@@ -128,10 +128,10 @@ class Words:
 
     def take(self) -> Word:
         """The next word."""
-        found = self.ahead()
+        word = self.ahead()
         self._at += 1
-        self._source.line = found.line or self._source.line
-        return found
+        self._source.line = word.line or self._source.line
+        return word
 
     def taken(self, *texts: str) -> bool:
         """Consume these words if they come next, and return whether they did."""

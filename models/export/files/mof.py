@@ -98,21 +98,21 @@ def read_program(document: dict[str, Any]) -> Read:
     if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
         raise DataError("the names of variables must be texts that differ and are not empty")
     n = len(index)
-    found = Read(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
-    _read_objective(document["objective"], found)
+    program = Read(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    _read_objective(document["objective"], program)
     for number, c in enumerate(document["constraints"]):
         kind, name = c["function"]["type"], c.get("name") or f"c{number}"
         if kind == "Variable":
-            _read_bound(c, found)
+            _read_bound(c, program)
         elif kind == "ScalarAffineFunction":
             row, constant = _affine(c["function"]["terms"], index), float(c["function"]["constant"])
             low, high = _limits(c["set"])
-            found.rows.append((name, row, low - constant, high - constant))
+            program.rows.append((name, row, low - constant, high - constant))
         elif kind in ("VectorAffineFunction", "VectorOfVariables"):
-            found.pieces.append(_read_piece(name, c, index))
+            program.pieces.append(_read_piece(name, c, index))
         else:
             raise DataError(f"constraints of type {kind} are not read ({name})")
-    return found
+    return program
 
 
 def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, float]:
@@ -241,19 +241,19 @@ class _MOF(FileFormat):
     def read(self, source: Source) -> StandardForm:
         document = json.loads(source.text)
         layout = _layout(document)
-        found = read_program(document)
-        constraints = found.constraints if layout is None else _regrouped(found.constraints, layout)
+        program = read_program(document)
+        constraints = program.constraints if layout is None else _regrouped(program.constraints, layout)
         return StandardForm(
             name=(document.get("name") or "program") if layout is None else layout.name,
-            blocks=(Block("x", (found.q.size,), own=found.names),) if layout is None else layout.blocks,
-            q=found.q,
+            blocks=(Block("x", (program.q.size,), own=program.names),) if layout is None else layout.blocks,
+            q=program.q,
             constraints=constraints,
-            lower=found.lower,
-            upper=found.upper,
-            integer=found.integer,
-            quadratic=None if found.P is None else Quadratic(matrix=found.P),
-            r=found.r,
-            maximise=found.maximise or (layout is not None and layout.maximise),
+            lower=program.lower,
+            upper=program.upper,
+            integer=program.integer,
+            quadratic=None if program.P is None else Quadratic(matrix=program.P),
+            r=program.r,
+            maximise=program.maximise or (layout is not None and layout.maximise),
         )
 
 

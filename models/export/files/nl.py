@@ -335,10 +335,10 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
 
 def _index(place: str | int, size: int) -> int:
     """A number from 0, below ``size``."""
-    found = int(place)
-    if not 0 <= found < size:
-        raise DataError(f"the index {found} is not one of 0 to {size - 1}")
-    return found
+    index = int(place)
+    if not 0 <= index < size:
+        raise DataError(f"the index {index} is not one of 0 to {size - 1}")
+    return index
 
 
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
@@ -348,15 +348,15 @@ def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
     """
     binary, integer, *nonlinear = counts[5][:5]
     rows, objective, both = (*counts[3], 0)[:3]
-    found = np.zeros(n, dtype=bool)
+    discrete = np.zeros(n, dtype=bool)
     if min(binary, integer, *nonlinear) < 0 or binary + integer > n or max(rows, objective, both) > n:
         raise DataError("its numbers of discrete variables do not fit the number of variables")
-    found[n - binary - integer :] = True
+    discrete[n - binary - integer :] = True
     for stop, size in zip((both, rows, objective), nonlinear, strict=True):
         if size > stop:
             raise DataError("its numbers of discrete variables do not fit the number of nonlinear variables")
-        found[stop - size : stop] = True
-    return found
+        discrete[stop - size : stop] = True
+    return discrete
 
 
 def _limits(words: list[str]) -> tuple[float, float]:

@@ -75,10 +75,10 @@ def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
 
 def _array(name: str, data: dict[str, Any], kind: str) -> Any:
     """A vector of the file; numbers (f), indices (i) or truth values (b)."""
-    found = data[name]
-    if found.ndim != 1 or found.dtype.kind not in {"f": "f", "i": "iu", "b": "b", "u": "u"}[kind]:
-        raise DataError(f"the array {name} must be a vector of {_KINDS[kind]}; it is {found.dtype} of shape {found.shape}")
-    return found
+    array = data[name]
+    if array.ndim != 1 or array.dtype.kind not in {"f": "f", "i": "iu", "b": "b", "u": "u"}[kind]:
+        raise DataError(f"the array {name} must be a vector of {_KINDS[kind]}; it is {array.dtype} of shape {array.shape}")
+    return array
 
 
 _KINDS = {"f": "numbers", "i": "indices", "b": "truth values", "u": "bytes"}

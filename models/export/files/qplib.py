@@ -145,14 +145,14 @@ class _Reader:
         return tuple(names) if count else None
 
     def _whole(self) -> int:
-        found = int(next(self.lines)[0])
-        if found < 0:
-            raise DataError(f"a number of lines cannot be {found}")
-        return found
+        number = int(next(self.lines)[0])
+        if number < 0:
+            raise DataError(f"a number of lines cannot be {number}")
+        return number
 
     def _triples(self) -> list[tuple[int, int, float]]:
-        found = [next(self.lines) for _ in range(self._whole())]
-        return [(int(i) - 1, int(j) - 1, float(v)) for i, j, v in found]
+        triples = [next(self.lines) for _ in range(self._whole())]
+        return [(int(i) - 1, int(j) - 1, float(v)) for i, j, v in triples]
 
     def _full(self, size: int) -> FloatArray:
         values = np.full(size, float(next(self.lines)[0]))

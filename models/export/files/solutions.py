@@ -129,8 +129,8 @@ def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[s
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             z[c.label] = np.array([rows[spelt[name]] for name in c.names()])
-        elif (found := _cone_multipliers(c, cones)) is not None:
-            z[c.label] = found
+        elif (multipliers := _cone_multipliers(c, cones)) is not None:
+            z[c.label] = multipliers
         else:
             return None
     return z

@@ -38,7 +38,7 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
     ExportError
         A switch is neither a binary variable of the form nor 1 - x of one.
     """
-    found = []
+    rows = []
     for c in form.constraints:
         if not isinstance(c.cone, Indicator):
             continue
@@ -51,5 +51,5 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
         binary = np.asarray(heads.indices, dtype=np.int64)
         if not (form.integer[binary] & (form.lower[binary] >= 0) & (form.upper[binary] <= 1)).all():
             raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable")
-        found.append(IndicatorRows(c, binary, active.astype(np.int64), np.arange(1, c.rows, 2)))
-    return tuple(found)
+        rows.append(IndicatorRows(c, binary, active.astype(np.int64), np.arange(1, c.rows, 2)))
+    return tuple(rows)

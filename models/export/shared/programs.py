@@ -125,17 +125,17 @@ class FlatProgram:
         )
 
     def _plain(self) -> tuple[Constraint, ...]:
-        found = []
+        constraints = []
         bounding = ~self.equal & (self.b > -self.infinite)
         for label, mask, cone in (("equal", self.equal, Zero), ("greater", bounding, Nonnegative)):
             rows = np.flatnonzero(mask)
             own = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
-                found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), own))
+                constraints.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), own))
         if self.indicators:
             F, g, names = _switched(self.indicators, self.q.size)
-            found.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
-        return (*found, *self.cones)
+            constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
+        return (*constraints, *self.cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
         pairs = sum(c.cone.count for c in layout.constraints if isinstance(c.cone, Indicator))
@@ -225,7 +225,7 @@ class ConicProgram:
             raise DataError("the sidecar's layout does not fit the file: other numbers of variables")
         stacks = {kind: self._stack(kind) for kind in (False, True)}
         taken = {False: 0, True: 0}
-        found = []
+        constraints = []
         for label, cone, own in layout.constraints:
             kind = isinstance(cone, PSD)
             rows = np.arange(taken[kind], taken[kind] + cone.rows)
@@ -233,9 +233,9 @@ class ConicProgram:
             F, g = stacks[kind]
             if taken[kind] > g.size:
                 raise DataError("the sidecar's layout does not fit the file: it has more rows")
-            found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
+            constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
         lower, upper = self._surplus(*(part[taken[False] :] for part in stacks[False]))
-        return self._form(tuple(found), lower, upper, layout)
+        return self._form(tuple(constraints), lower, upper, layout)
 
     def _stack(self, semidefinite: bool) -> tuple[sp.csr_array, FloatArray]:
         chosen = [c for c in self.pieces if isinstance(c.cone, PSD) is semidefinite]

@@ -155,16 +155,16 @@ class Composition(Model):
         A, c = self.loss.rows(self.points, self.y)
         argument = np.asarray(A @ w + c)
         near = np.zeros(c.size) if whole else _NEAR * (1.0 + np.abs(argument))
-        found = self._filled(w, argument, near)
-        return {**{label: value for label, value in found.items() if label in labels}, **values, "w": w}
+        blocks = self._filled(w, argument, near)
+        return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 
     def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
         at = Classifier(w, self.y, self.penalised, argument, near)
-        found = {**self.loss.blocks(at), **self.regulariser.blocks(w[self.penalised])}
+        blocks = {**self.loss.blocks(at), **self.regulariser.blocks(w[self.penalised])}
         for name, restriction in self.labelled:
-            found |= restriction.blocks(at, name)
-        return found
+            blocks |= restriction.blocks(at, name)
+        return blocks
 
     @property
     def nonnegative(self) -> bool:
@@ -198,8 +198,8 @@ class Composition(Model):
         candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
         worth = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
         best = candidates[min(range(len(worth)), key=worth.__getitem__)]
-        found = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
-        return {label: found.get(label, value) for label, value in values.items()} | {"w": best}
+        blocks = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
+        return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """The cost of w alone, from the data."""
@@ -225,11 +225,11 @@ class Composition(Model):
     def labelled(self) -> tuple[tuple[str, Restriction], ...]:
         """Restrictions, each with what its labels begin with: its name, and a number where that is taken."""
         taken: dict[str, int] = {}
-        found = []
+        pairs = []
         for restriction in self.subject_to:
             count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
-            found.append((restriction.name if count == 1 else f"{restriction.name} {count}", restriction))
-        return tuple(found)
+            pairs.append((restriction.name if count == 1 else f"{restriction.name} {count}", restriction))
+        return tuple(pairs)
 
     def check_blocks(self) -> None:
         """Refuse a composition on rows in blocks that no algorithm reads.

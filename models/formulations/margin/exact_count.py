@@ -296,8 +296,8 @@ def _direction(
     left = sp.csr_array(np.block([[-G, np.eye(k)], [-S, np.zeros((len(S), k))]]))
     sides = np.column_stack([np.concatenate([low, np.zeros(k)]), np.concatenate([high, np.full(k, _GROWTH)])])
     cost = np.concatenate([np.zeros(p), -np.ones(k)])
-    found = linprog(cost, A_ub=left, b_ub=np.zeros(k + len(S)), bounds=sides, method="highs")
-    return None if found.x is None else (np.asarray(found.x[:p]), np.asarray(found.x[p:]))
+    solution = linprog(cost, A_ub=left, b_ub=np.zeros(k + len(S)), bounds=sides, method="highs")
+    return None if solution.x is None else (np.asarray(solution.x[:p]), np.asarray(solution.x[p:]))
 
 
 @dataclass(frozen=True, eq=False)

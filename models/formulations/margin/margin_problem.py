@@ -118,15 +118,15 @@ def _problem(
 
 def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     """The regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
-    found = regulariser.polyhedral(p)
-    if found is not None:
-        return found, Sparsity(0.0, 0.0)
+    norm = regulariser.polyhedral(p)
+    if norm is not None:
+        return norm, Sparsity(0.0, 0.0)
     sparsity = regulariser.sparsity
     if sparsity is not None:
-        found = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
-    if sparsity is None or found is None:
+        norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
+    if sparsity is None or norm is None:
         raise UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
-    return found, sparsity
+    return norm, sparsity
 
 
 def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at: Setting) -> _Limits:

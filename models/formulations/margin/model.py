@@ -67,11 +67,11 @@ def margin_summary(
     loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
 ) -> dict[str, float]:
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    found = linear_summary(Z, y, w) if loss.labels else {}
+    figures = linear_summary(Z, y, w) if loss.labels else {}
     if loss.residuals:
-        found = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
+        figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
     broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
-    return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
+    return {**figures, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
 
 
 def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:

@@ -81,8 +81,8 @@ class Base:
 
     def least(self, size: int) -> FloatArray | None:
         """ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        found = definite_on(self.matrix, np.ones(size, dtype=bool))
-        return None if found is None or not (found[0] > 0.0).all() else found[0]
+        factor = definite_on(self.matrix, np.ones(size, dtype=bool))
+        return None if factor is None or not (factor[0] > 0.0).all() else factor[0]
 
     def solve(self, b: FloatArray) -> FloatArray:
         """R⁻¹b."""

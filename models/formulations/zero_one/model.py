@@ -363,8 +363,12 @@ class ZeroOneSVM(BinaryMargins):
             return dict(values)
         if box is not None and self.composed is not None:  # stretching does not know of them
             w = self.composed.recounted({"w": w}, box)["w"]
-        found = cheapest(A, w, z < 0.5, lambda v, kept: self.cost.total(self.norm(v), ~kept))
-        return dict(values) if found is None else self.written.point(self, found[0], (~found[1]).astype(np.float64))
+        cheapest_point = cheapest(A, w, z < 0.5, lambda v, kept: self.cost.total(self.norm(v), ~kept))
+        return (
+            dict(values)
+            if cheapest_point is None
+            else self.written.point(self, cheapest_point[0], (~cheapest_point[1]).astype(np.float64))
+        )
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""

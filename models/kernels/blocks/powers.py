@@ -71,12 +71,12 @@ class _Tile:
 
     def strip(self, pointer: Value) -> list[Value]:
         """The vectors from there on."""
-        found = []
+        values = []
         for place in self.places(pointer):
             vector = self.b.load(place)
             vector.align = self.size
-            found.append(vector)
-        return found
+            values.append(vector)
+        return values
 
     def places(self, pointer: Value) -> list[Value]:
         """Return the addresses of a strip's vectors."""

@@ -219,11 +219,11 @@ class ExactTask(Task[InstanceAt]):
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         form = None if self.encoding is None else model.form
-        found = bool(result.values)
-        figures = linear_summary(model.X, model.y, result.values["w"]) if found else {}
+        has_point = bool(result.values)
+        figures = linear_summary(model.X, model.y, result.values["w"]) if has_point else {}
         return replace(
             answered(empty, self.solver.solver, result, figures),
-            incumbent=model.objective(result.values["w"]) if found else None,
+            incumbent=model.objective(result.values["w"]) if has_point else None,
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
             m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),

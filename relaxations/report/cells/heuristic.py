@@ -70,8 +70,8 @@ class InstanceCell(Cell):
 
 def _named_once(name: str) -> dict[str, Any]:
     """Family and parameters of the names that instances had before these were fields: ``set[n=50, sigma=0.2]``."""
-    found = re.findall(r"(?:\[|, )(sigma|tau)=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[],])", name)
-    return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in found}}
+    parameters = re.findall(r"(?:\[|, )(sigma|tau)=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[],])", name)
+    return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in parameters}}
 
 
 @dataclass(frozen=True, eq=False)

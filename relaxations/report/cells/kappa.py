@@ -205,10 +205,10 @@ class KappaTask(Task[InstanceAt]):
             for _ in range(_TURNS):
                 keep = np.ones(A.shape[0], dtype=bool)
                 keep[np.argsort(A @ at, kind="stable")[:budget]] = False
-                found = least.keeping(keep)
-                if found is None or (best is not None and found @ found >= best @ best * (1.0 - 1e-9)):
+                result = least.keeping(keep)
+                if result is None or (best is not None and result @ result >= best @ best * (1.0 - 1e-9)):
                     break
-                best = at = found
+                best = at = result
         return best
 
     def told(self, record: dict[str, Any]) -> str:

@@ -80,8 +80,8 @@ class Record:
         names = {f.name for f in fields(cls)}
         record = {**cls.added, **record} if isinstance(record, dict) else record
         if not isinstance(record, dict) or set(record) != names:
-            found = sorted(record) if isinstance(record, dict) else type(record).__name__
-            raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {found}")
+            content = sorted(record) if isinstance(record, dict) else type(record).__name__
+            raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}")
         return cls(**record)
 
 

@@ -21,8 +21,8 @@ __all__ = ["format_of", "formats"]
 def formats() -> Mapping[str, Format]:
     """Every format by its suffix."""
     modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
-    found = (module.FORMAT for module in modules if hasattr(module, "FORMAT"))
-    return {f.suffix: f for f in sorted(found, key=lambda f: f.rank)}
+    records = (module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+    return {f.suffix: f for f in sorted(records, key=lambda f: f.rank)}
 
 
 def format_of(path: str | Path) -> Format:

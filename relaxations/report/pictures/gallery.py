@@ -51,13 +51,13 @@ def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter
     for cells in groups.values():
         of = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
         families.setdefault(of, []).append([c for c in cells if c.key not in report.trivial])
-    found = {}
+    pooled = {}
     for of, members in families.items():
         values = {trait(c, parameter) for cells in members for c in cells}
         whole = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
         if len(values) > 1 and whole:
-            found[of] = [c for cells in whole for c in cells]
-    return found
+            pooled[of] = [c for cells in whole for c in cells]
+    return pooled
 
 
 def _gap_lines(
@@ -102,8 +102,8 @@ def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
     cell = next((c for c in report.relaxations_of(key) if c.relaxation == name and c.bounds_optimum), None)
     if cell is None or cell.bound is None:
         return None
-    found = gap(cell.bound, report.best[key])
-    return None if found is None else found.high
+    value = gap(cell.bound, report.best[key])
+    return None if value is None else value.high
 
 
 def _own(cell: RelaxationCell) -> float | None:
@@ -355,23 +355,23 @@ def gap_against_seconds(report: ReportData) -> str | None:
 
 def integrals(report: ReportData) -> str | None:
     """Primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
-    found: dict[str, list[float]] = {}
+    by_solver: dict[str, list[float]] = {}
     for cell in report.exacts:
         value = primal_dual_integral(cell)
         if value is not None and cell.key not in report.trivial:
-            found.setdefault(cell.variant, []).append(value)
-    if not found:
+            by_solver.setdefault(cell.variant, []).append(value)
+    if not by_solver:
         return None
-    figure = figure_of(6.8, 1.0 + 0.42 * len(found))
+    figure = figure_of(6.8, 1.0 + 0.42 * len(by_solver))
     ax = figure.subplots()
     names = []
-    for k, (name, values) in enumerate(found.items()):
+    for k, (name, values) in enumerate(by_solver.items()):
         mean = float(np.mean(values))
         ax.barh(k, mean, 0.6, color=colour_of(0), alpha=0.35)
         ax.plot(values, np.full(len(values), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
         names.append(f"{plain(name)}: {mean:.3g} s")
     ax.set_yticks(range(len(names)), names, fontsize=9)
-    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_ylim(len(by_solver) - 0.5, -0.5)
     ax.margins(x=0.04)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("primal-dual integral in seconds", fontsize=9)

@@ -11,10 +11,10 @@ __all__ = ["KAPPA_COLUMNS"]
 
 def _optimum(cell: KappaCell) -> Interval | None:
     """Least ||w||² within the budget: what the exact solve proved, else between the best bound and the best classifier."""
-    found = [v for v in (cell.recovered, cell.exact_objective) if v is not None]
-    if not found:
+    objectives = [v for v in (cell.recovered, cell.exact_objective) if v is not None]
+    if not objectives:
         return None
-    high = min(found)
+    high = min(objectives)
     if cell.proven or high <= 0.0:
         return Interval(high, high)
     bounds = [v for v in (cell.bound, cell.exact_bound) if v is not None]

@@ -53,7 +53,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     slack = np.where(unequal, np.maximum(F @ x + g, 0.0), 0.0)
     paid = _PAID / max(float(away.max(initial=0.0)), float(slack.max(initial=0.0)), 1e-300)
     rows = sp.vstack([sign @ F.T[sided], -sp.eye_array(m, format="csr")[inequalities]])
-    found = linprog(
+    solution = linprog(
         np.concatenate([paid * (slack - F[:, sided] @ (sign @ away)), -np.ones(k)]),
         A_ub=sp.hstack([rows, sp.eye_array(k)], format="csr"),
         b_ub=np.concatenate([sign @ gradient[sided], np.zeros(inequalities.size)]) / size,
@@ -63,7 +63,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
         method="highs",
         options={"maxiter": _ITERATIONS, "time_limit": seconds},
     )
-    if found.status != 0:
+    if solution.status != 0:
         return None
-    pieces = np.split(found.x[:m] * size, np.cumsum([c.rows for c in form.constraints])[:-1])
+    pieces = np.split(solution.x[:m] * size, np.cumsum([c.rows for c in form.constraints])[:-1])
     return {c.label: piece for c, piece in zip(form.constraints, pieces, strict=True)}

@@ -73,8 +73,8 @@ class Rows(ScaledRows):
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
-            found = self.by_label(z / self.scale)
-            return (found if farkas_proves(self.form, found) else self._whole(z / self.scale, found)), None
+            multipliers = self.by_label(z / self.scale)
+            return (multipliers if farkas_proves(self.form, multipliers) else self._whole(z / self.scale, multipliers)), None
         return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
 
     def ray(self) -> FloatArray | None:

@@ -91,9 +91,9 @@ class LoggedScoringProblem:
             return own
         active = [j for j, (a, b) in enumerate(zip(node.lower, node.upper, strict=True)) if a or b]
         first, positive, negative = self.cells(active)
-        found = own + Fraction(int(np.minimum(positive, negative).sum()), self.unit)
-        if found >= bound:
-            return found
+        least_cost = own + Fraction(int(np.minimum(positive, negative).sum()), self.unit)
+        if least_cost >= bound:
+            return least_cost
         low, high = (np.array([side[j] for j in active], dtype=np.int64) for side in (node.lower, node.upper))
         rows = self.rows[first][:, active]
         if (low == high).all():

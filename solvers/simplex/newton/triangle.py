@@ -85,8 +85,8 @@ class Triangle:
         return self._entries.rounding
 
     def _over(self, points: IntArray) -> Panel:
-        found = self.gram.rounded_panel(points) if self._rounded else None
-        return self.gram.panel(points) if found is None else found
+        panel = self.gram.rounded_panel(points) if self._rounded else None
+        return self.gram.panel(points) if panel is None else panel
 
     def _fill(self, blocks: list[tuple[int, int, Tile]]) -> Steps:
         """Compute the entries of these blocks."""

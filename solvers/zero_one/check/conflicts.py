@@ -204,13 +204,13 @@ def _children(
     free = [i for i in valid(number, extra).points if state[i] == FREE]
     if sorted(ordered) != sorted(free):
         raise InvalidProofError(f"node {ident} does not branch on the free points of its conflict")
-    found = []
+    children = []
     for side, i in enumerate(ordered):
         child = state.copy()
         child[ordered[:side]] = KEPT
         child[i] = DELETED
-        found.append((child, problem.less(extra, i)))
-    return found
+        children.append((child, problem.less(extra, i)))
+    return children
 
 
 def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[tuple[Any, int, float]], ident: int) -> float:

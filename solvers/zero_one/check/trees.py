@@ -61,8 +61,8 @@ class SpotChecked:
         own = {k: copy.deepcopy(given[k]) for k in drawn}  # a job may work on what it is given
         said = self._crew.all(job, given)
         for k, task in own.items():
-            if (found := job(task, None)) != said[k]:
-                raise InvalidProofError(f"a worker verified {said[k]} nodes of a part that has {found}")
+            if (outcome := job(task, None)) != said[k]:
+                raise InvalidProofError(f"a worker verified {said[k]} nodes of a part that has {outcome}")
             self.again += 1
         return said
 
@@ -86,26 +86,26 @@ def tree_of(records: list[dict[str, Any]]) -> Tree:
 
 def below(tree: Tree, record: dict[str, Any]) -> Tree:
     """Return the tree below a node."""
-    found: Tree = {}
+    records: Tree = {}
     idents = [int(record["id"])]
     while idents:
         ident, side = idents.pop(), 0
         while (ident, side) in tree or side < 2:
             key = (ident, side)
-            if key in tree and key not in found:
-                found[key] = tree[key]
+            if key in tree and key not in records:
+                records[key] = tree[key]
                 idents.append(int(tree[key]["id"]))
             side += 1
-    return found
+    return records
 
 
 def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
     """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
-    found = [(below(tree, record), [(record, state)]) for record, state in pending]
-    found.sort(key=lambda part: -len(part[0]))
+    parts = [(below(tree, record), [(record, state)]) for record, state in pending]
+    parts.sort(key=lambda part: -len(part[0]))
     most = max(len(tree) // count, 1)
     joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
-    for part, heads in found:
+    for part, heads in parts:
         if joined and len(joined[-1][0]) + len(part) <= most:
             joined[-1][0].update(part)
             joined[-1][1].extend(heads)

@@ -144,11 +144,11 @@ def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> F
         counted = np.flatnonzero(weights > 0.0)
     if estimator.support_.max(initial=-1) >= counted.size:
         raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count")
-    found = np.zeros(n)
-    found[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
-    if not np.isfinite(found).all():
+    multipliers = np.zeros(n)
+    multipliers[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
+    if not np.isfinite(multipliers).all():
         raise InputError("the machine stores multipliers that are not finite")
-    return found
+    return multipliers
 
 
 def _number(stored: Any) -> float:

@@ -69,8 +69,8 @@ def audited(machine: str, problem: str, value: Rounded, bound: Rounded, conditio
 def scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
     """K c + b with a bound of the error of every entry."""
     product, error = gram.product(coefficients), gram.product_error(coefficients)
-    found = product + b
-    return found, (error + UNIT * np.abs(found)) * (1.0 + 4.0 * UNIT)
+    values = product + b
+    return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
 
 def norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
@@ -80,8 +80,8 @@ def norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
 
 def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:
     """||w||² of a vector whose entries come with these errors."""
-    found = dot(w, w)
-    return Rounded(found.value, (found.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
+    square = dot(w, w)
+    return Rounded(square.value, (square.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
 
 
 def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatArray, squared: bool = False) -> Rounded:

@@ -148,13 +148,13 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
     try:
-        found = conflict(form)
+        conflict_found = conflict(form)
     except DataError:
         raise
     except InputError as error:
         answer(a, {"conflict": None, "message": str(error)}, str(error))
         return SOLVED
-    answer(a, asdict(found), found)
+    answer(a, asdict(conflict_found), conflict_found)
     return SOLVED
 
 

@@ -118,10 +118,10 @@ def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.state(_arrays(info, data), given)
-    found = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
+    instance = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
     if info.data is DataKind.TWO_CLASSES:
-        two_classes(found, info.name)
-    return info.state({"X": found.X, "y": found.y}, given)
+        two_classes(instance, info.name)
+    return info.state({"X": instance.X, "y": instance.y}, given)
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
@@ -137,8 +137,8 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
     if not names or not sets:
         raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")
     for name in sets:
-        found: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
-        for data in found:
+        instances: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
+        for data in instances:
             called = data.name if isinstance(data, Instance) else Path(name).stem
             yield from ((formulation, called, stated_as(formulation, data, a)) for formulation in names)
 

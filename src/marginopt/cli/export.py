@@ -76,11 +76,11 @@ def _written(record: dict[str, Any], suffixes: list[str]) -> str:
 
 def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
     """Problems by the format that they are not written in, and the reason, which many share."""
-    found: dict[tuple[str, str], list[str]] = {}
+    refusals: dict[tuple[str, str], list[str]] = {}
     for record in records:
         for suffix, reason in record["not written"].items():
-            found.setdefault((suffix, reason), []).append(record["problem"])
-    return found
+            refusals.setdefault((suffix, reason), []).append(record["problem"])
+    return refusals
 
 
 def _write(model: Model, path: Path, suffix: str) -> bool:

@@ -26,8 +26,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Usage and what is wrong."""
         self.print_usage(sys.stderr)
-        found = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
-        taken = self._option_string_actions[found[1]].metavar if found else None
+        match = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
+        taken = self._option_string_actions[match[1]].metavar if match else None
         values = f": {' '.join(taken)}" if isinstance(taken, tuple) else ""
         say(f"{self.prog}: error: {message}{values}")
         sys.exit(2)

@@ -38,9 +38,9 @@ def prove(a: argparse.Namespace) -> int:
 
     program = _program(a.file, "prove")
     start = None if a.start is None else read_solution(program, a.start).values
-    found = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
-    answer(a, {**asdict(found), "gap": found.gap}, found)
-    return SOLVED if found.gap <= _CLOSED else NOT_SOLVED
+    certificate = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
+    answer(a, {**asdict(certificate), "gap": certificate.gap}, certificate)
+    return SOLVED if certificate.gap <= _CLOSED else NOT_SOLVED
 
 
 def _program(path: str, command: str) -> StandardForm:
@@ -63,6 +63,6 @@ def check_proof(a: argparse.Namespace) -> int:
 
     if not Path(a.file).is_file():
         raise InputError(f"there is no file {a.file}; `marginopt solve {a.model} DATA --proof FILE` writes one")
-    found = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
-    answer(a, {**asdict(found), "gap": found.gap}, found)
-    return SOLVED if found.valid else NOT_SOLVED
+    report = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
+    answer(a, {**asdict(report), "gap": report.gap}, report)
+    return SOLVED if report.valid else NOT_SOLVED

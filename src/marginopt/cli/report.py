@@ -79,13 +79,13 @@ def report(a: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
-    found = _run(a, _instances(a))
-    found = replace(found, meta={**found.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
-    written = [str(path) for path in found.write_all(folder)]
+    gap_report = _run(a, _instances(a))
+    gap_report = replace(gap_report, meta={**gap_report.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
+    written = [str(path) for path in gap_report.write_all(folder)]
     if a.json:
         sys.stdout.write(json_text({"written": written}) + "\n")
         return SOLVED
-    for k, finding in enumerate(found.document.findings, 1):
+    for k, finding in enumerate(gap_report.document.findings, 1):
         say(f"{k}. {finding.text}", sys.stdout)
     say(f"wrote {_listed(written)}", sys.stdout)
     return SOLVED
@@ -145,8 +145,8 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
 
 def _sized(name: str, n: int | None, a: argparse.Namespace) -> Instance:
     """The set, with n of its points where n is given."""
-    found = named_instance(name, a)
-    return found if n is None else found.subsample(n, seed=a.seed)
+    instance = named_instance(name, a)
+    return instance if n is None else instance.subsample(n, seed=a.seed)
 
 
 def _instances(a: argparse.Namespace) -> list[Instance]:

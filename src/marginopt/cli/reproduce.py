@@ -61,7 +61,7 @@ def reproduce(a: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
-    found = run_papers(
+    outcome = run_papers(
         a.names,
         effort=effort,
         repetitions=a.repetitions,
@@ -73,10 +73,10 @@ def reproduce(a: argparse.Namespace) -> int:
         cluster=a.cluster,
         rows=a.rows,
     )
-    found = _updated(a, effort, folder) if a.update else found
-    written = [str(path) for paper in found for path in write_pages(paper, folder)]
-    written.append(str(write_index(found, folder)))
-    text = json_text({"written": written, "papers": [_counts(paper) for paper in found]}) if a.json else _told(found, folder)
+    outcome = _updated(a, effort, folder) if a.update else outcome
+    written = [str(path) for paper in outcome for path in write_pages(paper, folder)]
+    written.append(str(write_index(outcome, folder)))
+    text = json_text({"written": written, "papers": [_counts(paper) for paper in outcome]}) if a.json else _told(outcome, folder)
     sys.stdout.write(text + "\n")
     return SOLVED
 

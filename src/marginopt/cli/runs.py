@@ -63,9 +63,9 @@ def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceP
     print(profile)
     means = []
     for solver in names:
-        found = [table.results[solver] for table in tables.values() if solver in table.results]
-        seconds = f"{shifted_geometric_mean([r.solve_seconds for r in found], SECONDS):.3g}" if found else ""
-        means.append((solver, f"{sum(r.solved for r in found)} of {len(tables)}", seconds))
+        results = [table.results[solver] for table in tables.values() if solver in table.results]
+        seconds = f"{shifted_geometric_mean([r.solve_seconds for r in results], SECONDS):.3g}" if results else ""
+        means.append((solver, f"{sum(r.solved for r in results)} of {len(tables)}", seconds))
     print()
     print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS:g} s)"), means, right=(1, 2))
 

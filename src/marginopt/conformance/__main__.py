@@ -66,12 +66,12 @@ def _text(cells: list[Cell], every: bool) -> str:
 
 def _reasons(cells: list[Cell]) -> list[str]:
     """A line for each reason, with the first of its subjects."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for c in cells:
-        if c.subject not in found.setdefault(c.verdict.words, []):
-            found[c.verdict.words].append(c.subject)
-    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in found.items()}
-    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in found.items()]
+        if c.subject not in reasons.setdefault(c.verdict.words, []):
+            reasons[c.verdict.words].append(c.subject)
+    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in reasons.items()}
+    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in reasons.items()]
 
 
 if __name__ == "__main__":

@@ -58,14 +58,14 @@ def _called(solver: Solver, programs: _Programs, status: Status) -> Verdict:
     """Every program that the solver reads ends with the status, or without a claim."""
     if solver.info.views:
         return not_applicable("it reads structural views, which a program without a model does not have")
-    found = []
+    calls = []
     for form in programs.forms():
         if Feature.INTEGER in form.features and status is Status.UNBOUNDED:
             continue  # solvers of integer programs may presume bounds
         obstacle = solver.obstacle(BareForm(form))
         if obstacle is None:
-            found.append(_judged(solver, form, status))
-    return all_of(found) if found else not_applicable("it reads no linear or quadratic program")
+            calls.append(_judged(solver, form, status))
+    return all_of(calls) if calls else not_applicable("it reads no linear or quadratic program")
 
 
 def _judged(solver: Solver, form: StandardForm, status: Status) -> Verdict:

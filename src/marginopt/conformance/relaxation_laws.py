@@ -99,14 +99,14 @@ def lifted(r: Reduced) -> Verdict:
     """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
     if r.caveat:
         return not_applicable(r.caveat)
-    found = r.relaxed.lifted
-    if found is None:
+    bound = r.relaxed.lifted
+    if bound is None:
         return violated("the target's solver gives no multipliers to lift")
-    if not found.argument:
+    if not bound.argument:
         return violated("the lifted bound has no argument")
     value = r.relaxed.result.objective
-    loss = at_most("lost on the way", (value - found.value) / max(abs(value), 1.0), 10 * _TOL)
-    return all_of([_above("lifted bound", found.value, r.optimum), loss])
+    loss = at_most("lost on the way", (value - bound.value) / max(abs(value), 1.0), 10 * _TOL)
+    return all_of([_above("lifted bound", bound.value, r.optimum), loss])
 
 
 @RELAXATION_LAWS.law("lifts any multipliers")

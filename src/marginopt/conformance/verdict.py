@@ -54,9 +54,9 @@ def at_most(what: str, value: float, limit: float) -> Verdict:
 
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
-    found = list(verdicts)
-    wrong = [v.words for v in found if v.state is State.VIOLATED]
+    verdict_list = list(verdicts)
+    wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:
         return violated("; ".join(wrong))
-    good = [v for v in found if v.state is State.HOLDS]
-    return holds("; ".join(v.words for v in good)) if good else found[0]
+    good = [v for v in verdict_list if v.state is State.HOLDS]
+    return holds("; ".join(v.words for v in good)) if good else verdict_list[0]

@@ -54,8 +54,8 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
 def all_estimators() -> EstimatorTable:
     """The records of every module below this package, by class name."""
     modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(__path__, f"{__name__}.")]
-    found = [info for module in modules for info in getattr(module, "ESTIMATORS", ())]
-    return EstimatorTable({info.name: info for info in sorted(found, key=lambda info: info.name)})
+    records = [info for module in modules for info in getattr(module, "ESTIMATORS", ())]
+    return EstimatorTable({info.name: info for info in sorted(records, key=lambda info: info.name)})
 
 
 #: What stands here in words; the whole list has the estimators as well, and is made when it is asked for.

@@ -38,11 +38,11 @@ class PathClassifier(ModelClassifier):
 
     def _solve_path(self, stage: Stage, pair: Pair, values: FloatArray) -> list[Solution | None]:
         """One binary problem at every value; None where it has no solution."""
-        found: list[Solution | None] = []
+        results: list[Solution | None] = []
         for value in values:
             problem = self._stated_at(stage, pair, float(value))
-            found.append(solved(type(self)._solution, problem, self.solver, self._options(), self._expected).solution)
-        return found
+            results.append(solved(type(self)._solution, problem, self.solver, self._options(), self._expected).solution)
+        return results
 
     def _stated_at(self, stage: Stage, pair: Pair, value: float) -> Model:
         with self._no_advice():

@@ -209,8 +209,8 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
     first = models[0]
     lower, upper = first.problem.lower, first.problem.upper
     bounds = [(np.log(lower), np.log(upper))]
-    found = minimize(negative, np.log(first.problem.gamma0), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
-    gamma = float(np.clip(np.exp(found.x[0]), lower, upper))
+    minimum = minimize(negative, np.log(first.problem.gamma0), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
+    gamma = float(np.clip(np.exp(minimum.x[0]), lower, upper))
     outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
     metric = np.asarray(np.sqrt(gamma))
     return [Outcome(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]

@@ -33,15 +33,15 @@ def _modules() -> tuple[object, ...]:
 @functools.cache
 def tables() -> dict[str, PaperTable]:
     """The tables by name, paper by paper."""
-    found = [table for module in _modules() for table in getattr(module, "TABLES", ())]
-    return {table.name: table for table in sorted(found, key=_order)}
+    table_list = [table for module in _modules() for table in getattr(module, "TABLES", ())]
+    return {table.name: table for table in sorted(table_list, key=_order)}
 
 
 @functools.cache
 def figures() -> dict[str, PaperFigure]:
     """The figures by name, paper by paper."""
-    found = [figure for module in _modules() for figure in getattr(module, "FIGURES", ())]
-    return {figure.name: figure for figure in sorted(found, key=_order)}
+    figure_list = [figure for module in _modules() for figure in getattr(module, "FIGURES", ())]
+    return {figure.name: figure for figure in sorted(figure_list, key=_order)}
 
 
 def _order(one: PaperTable | PaperFigure) -> tuple[int, str]:

@@ -27,10 +27,10 @@ def data_set(name: str, part: Part | None = None) -> Instance:
     """
     absent = _absent(os.environ.get(DATA_VARIABLE, ""))
     if (name, part) not in absent:
-        found = _read(name, part)
-        if not isinstance(found, str):
-            return found
-        absent[name, part] = found
+        data = _read(name, part)
+        if not isinstance(data, str):
+            return data
+        absent[name, part] = data
     raise DataError(absent[name, part])
 
 
@@ -64,11 +64,11 @@ def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
 
 def data_identity(names: tuple[str, ...]) -> list[object]:
     """Return the content of sets for the store's key; the word "absent" for a set that is not there."""
-    found: list[object] = []
+    identity: list[object] = []
     for name in names:
         try:
             instance = data_set(name)
-            found.append([name, instance.X, instance.y])
+            identity.append([name, instance.X, instance.y])
         except DataError:
-            found.append([name, "absent"])
-    return found
+            identity.append([name, "absent"])
+    return identity

@@ -178,13 +178,13 @@ def reproduce(
     had, unknown = stored(rest, path)
     results, lacking = {**had, **results}, {**unknown, **lacking}
     head = _head(much, command)
-    found = []
+    pages = []
     for paper in PAPERS.values():
         mine = tuple(TableResult(table, _cells(table, much, results, lacking)) for table in tables if table.paper is paper)
         drawn = tuple(_drawn(figure, much, results, lacking) for figure in figures if figure.paper is paper)
         if mine or drawn:
-            found.append(Reproduction(paper, mine, drawn, much, head))
-    return found
+            pages.append(Reproduction(paper, mine, drawn, much, head))
+    return pages
 
 
 def _runs(
@@ -205,8 +205,8 @@ def _runs(
 
 def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:
     """The cells; one that is neither published nor measured says nothing and is left out."""
-    found = (compare_cell(entry, results, lacking) for entry in table.entries(effort))
-    return tuple(cell for cell in found if cell.says_something)
+    cells = (compare_cell(entry, results, lacking) for entry in table.entries(effort))
+    return tuple(cell for cell in cells if cell.says_something)
 
 
 def _drawn(figure: PaperFigure, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> FigureResult:

@@ -69,10 +69,10 @@ class Rows(ABC):
 
     def __matmul__(self, w: FloatArray) -> FloatArray:
         """Xw."""
-        found = np.empty(self.shape[0])
+        product = np.empty(self.shape[0])
         for start, stop, block in self.blocks():
-            found[start:stop] = block @ w
-        return found
+            product[start:stop] = block @ w
+        return product
 
     @property
     def T(self) -> Transposed:
@@ -81,10 +81,10 @@ class Rows(ABC):
 
     def pulled(self, v: FloatArray) -> FloatArray:
         """X'v, added up block by block."""
-        found = np.zeros(self.shape[1])
+        product = np.zeros(self.shape[1])
         for start, stop, block in self.blocks():
-            found += block.T @ v[start:stop]
-        return found
+            product += block.T @ v[start:stop]
+        return product
 
     def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
         """(start, stop) of pieces of one length with ``count`` rows, spread over all; nothing depends on chance."""

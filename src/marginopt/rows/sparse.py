@@ -45,31 +45,31 @@ class StoredBlock(SparseBlock):
 
     def __matmul__(self, w: FloatArray) -> FloatArray:
         """Xw."""
-        found = np.empty(self.ends.size - 1)
-        loops.times(self.data, self.indices, self.ends, w[self.ones :], found)
-        return found + w[0] if self.ones else found
+        product = np.empty(self.ends.size - 1)
+        loops.times(self.data, self.indices, self.ends, w[self.ones :], product)
+        return product + w[0] if self.ones else product
 
     def pulled(self, v: FloatArray) -> FloatArray:
         """X'v."""
-        found = np.zeros(self.columns + self.ones)
-        loops.pulled(self.data, self.indices, self.ends, v, found[self.ones :])
+        product = np.zeros(self.columns + self.ones)
+        loops.pulled(self.data, self.indices, self.ends, v, product[self.ones :])
         if self.ones:
-            found[0] = v.sum()
-        return found
+            product[0] = v.sum()
+        return product
 
     def row_squares(self) -> FloatArray:
         """||x_i||²."""
-        found = np.empty(self.ends.size - 1)
-        loops.row_squares(self.data, self.ends, found)
-        return found + 1.0 if self.ones else found
+        squares = np.empty(self.ends.size - 1)
+        loops.row_squares(self.data, self.ends, squares)
+        return squares + 1.0 if self.ones else squares
 
     def column_squares(self, d: FloatArray) -> FloatArray:
         """Σ d_i x_ij²."""
-        found = np.zeros(self.columns + self.ones)
-        loops.column_squares(self.data, self.indices, self.ends, d, found[self.ones :])
+        squares = np.zeros(self.columns + self.ones)
+        loops.column_squares(self.data, self.indices, self.ends, d, squares[self.ones :])
         if self.ones:
-            found[0] = d.sum()
-        return found
+            squares[0] = d.sum()
+        return squares
 
     def arrays(self) -> CSR:
         """Copies, the ones among them."""

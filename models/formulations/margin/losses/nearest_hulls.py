@@ -85,11 +85,11 @@ class NearestHulls(Loss):
 
     def values(self, argument: FloatArray) -> FloatArray:
         """½(t - m_i)_+² less a point's share of its class's level t, for costs of 1 each."""
-        found = np.empty(argument.size)
+        losses = np.empty(argument.size)
         for chosen in self._classes():
             t = _level(np.ones(int(chosen.sum())), argument[chosen])
-            found[chosen] = 0.5 * np.maximum(t - argument[chosen], 0.0) ** 2 - t / int(chosen.sum())
-        return found
+            losses[chosen] = 0.5 * np.maximum(t - argument[chosen], 0.0) ** 2 - t / int(chosen.sum())
+        return losses
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
         """At the best levels."""

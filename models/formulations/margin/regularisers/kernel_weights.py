@@ -49,13 +49,15 @@ class KernelWeightsL1(Regulariser):
 
     def value(self, w: FloatArray) -> float:
         """μ||α||_1 of the best combination; infinite where w is none of the points."""
-        found = self._combination(w)
-        return float("inf") if found is None else float(self.mu * found.sum())
+        weights = self._combination(w)
+        return float("inf") if weights is None else float(self.mu * weights.sum())
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """The best combination; nothing where w is none of the points."""
-        found = self._combination(w)
-        return {} if found is None else {"alpha plus": found[: found.size // 2], "alpha minus": found[found.size // 2 :]}
+        weights = self._combination(w)
+        return (
+            {} if weights is None else {"alpha plus": weights[: weights.size // 2], "alpha minus": weights[weights.size // 2 :]}
+        )
 
     def _combination(self, w: FloatArray) -> FloatArray | None:
         """Positive and negative parts of the best α, by a linear program."""
@@ -63,8 +65,8 @@ class KernelWeightsL1(Regulariser):
 
         self._check_width(w.size)
         m = self.points.shape[0]
-        found = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
-        return np.asarray(found.x) if found.status == 0 else None
+        solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
+        return np.asarray(solution.x) if solution.status == 0 else None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
         """The points for atoms; None where they do not span all coefficients."""

@@ -80,11 +80,11 @@ def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
         Indices out of range, a mask of another length, or nothing at all.
     """
     given = np.asarray(points)
-    found = np.flatnonzero(given)
+    indices = np.flatnonzero(given)
     if given.dtype != bool:
-        found = np.unique(np.array(as_wholes(np.atleast_1d(given), what), dtype=np.int64))
+        indices = np.unique(np.array(as_wholes(np.atleast_1d(given), what), dtype=np.int64))
     if given.dtype == bool and given.shape != (n,):
         raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {given.size}")
-    if not found.size or found.min() < 0 or found.max() >= n:
+    if not indices.size or indices.min() < 0 or indices.max() >= n:
         raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}")
-    return found
+    return indices

@@ -131,19 +131,19 @@ class NonparallelSVC(HyperplaneClassifier):
             gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
             offset=self.intercept,
         )  # fmt: skip
-        found = []
+        results = []
         line = StatusLine()
         for model in models:
-            found.append(self._solved(model))
+            results.append(self._solved(model))
             for name in ("program", "all_rows"):  # its matrices, of the order of all points: one class's at a time
                 vars(model).pop(name, None)
             if self.verbose:
-                _, objective, gap = found[-1]
+                _, objective, gap = results[-1]
                 line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
         self.problems_ = models
         self.classes_ = np.asarray([model.target for model in models])
-        self.U_ = np.column_stack([u for u, _, _ in found])
-        self.objectives_, self.gaps_ = (np.array([one[k] for one in found]) for k in (1, 2))
+        self.U_ = np.column_stack([u for u, _, _ in results])
+        self.objectives_, self.gaps_ = (np.array([one[k] for one in results]) for k in (1, 2))
         norms = np.linalg.norm(self.U_, axis=0)
         if (norms == 0.0).any():
             flat = ", ".join(map(str, self.classes_[norms == 0.0]))

@@ -43,8 +43,14 @@ def _distribution(results: Results) -> Picture | None:
     panels = np.ravel(figure.subplots(2, 2, sharex=True, squeeze=False))
     for ax, n in zip(panels, sizes, strict=False):
         for k, method in enumerate(_METHODS):
-            found = errors[n, method]
-            ax.hist(found, bins=np.linspace(0.0, 100.0, 41), color=colour_of(k), alpha=0.6, label=f"{method}, {len(found)} draws")
+            errors_of_method = errors[n, method]
+            ax.hist(
+                errors_of_method,
+                bins=np.linspace(0.0, 100.0, 41),
+                color=colour_of(k),
+                alpha=0.6,
+                label=f"{method}, {len(errors_of_method)} draws",
+            )
         ax.set_title(f"n = {n}", fontsize=10)
         ax.set_yscale("log")
         ax.legend(fontsize=8)

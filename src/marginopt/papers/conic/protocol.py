@@ -83,8 +83,8 @@ def _synthetic(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sample(population: GaussianClusters | FlippedLabels, n: int, rng: np.random.Generator) -> Sample:
-    found = population.sample(n, rng)
-    return np.asarray(found.X), np.asarray(found.y)
+    instance = population.sample(n, rng)
+    return np.asarray(instance.X), np.asarray(instance.y)
 
 
 def _flipped(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ __all__ = ["TABLES"]
 
 def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
     """For 100 problems."""
-    found = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
-    return Value(float(found.mean()), float(found.std(ddof=1)) if found.size > 1 else None, found.size)
+    seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
+    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:

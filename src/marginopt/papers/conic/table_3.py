@@ -77,7 +77,7 @@ def _notes(name: str, method: str) -> tuple[str, ...]:
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = effort.rows((*_SETS, "Average"), _QUICK)
-    found = []
+    entries = []
     for r in published("conic_table3_real"):
         name, method, tau = r["dataset"], r["method"], r["tau"]
         if name not in rows:
@@ -86,14 +86,14 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         if not average and tau == _TAUS[0]:
             every = tuple(run for each in _TAUS for run in _runs(effort, (name,), method, each))
             seconds = Published.of(r["cv_seconds"], r["cv_seconds_std"])
-            found.append(Entry((name, method, "seconds"), seconds, every, _seconds, compared=False))
+            entries.append(Entry((name, method, "seconds"), seconds, every, _seconds, compared=False))
         runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
         summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
         there = Published.of(r["misclassification_pct"], r["std_pct"])
         judged = name in _COMMON
         notes = (_BREAST,) if average else _notes(name, method)
-        found.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, compared=judged))
-    return [*found, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
+        entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, compared=judged))
+    return [*entries, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
 
 
 def _four(effort: ProtocolSize, method: str, tau: str) -> Entry:
@@ -105,8 +105,8 @@ def _four(effort: ProtocolSize, method: str, tau: str) -> Entry:
 
 def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
     """For 100 problems."""
-    found = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
-    return Value(float(found.mean()), float(found.std(ddof=1)) if found.size > 1 else None, found.size)
+    seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
+    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
 TABLES = (

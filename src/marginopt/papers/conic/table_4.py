@@ -33,7 +33,7 @@ _LEAST = "The least error of all parameters on the test points themselves: no se
 
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
-    found = []
+    entries = []
     for choice, (field, share) in _CHOICES.items():
         for r in published("conic_table4_label_noise"):
             if r["tau"] not in effort.rows(("0.1", "0.2", "0.3"), ("0.1",)):
@@ -46,8 +46,8 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             labels = (choice, r["method"], f"τ = {r['tau']}")
             judged = choice == "validation points"
             note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
-            found.append(Entry(labels, there, runs, mean_of(field, 100.0), (note,), compared=judged))
-    return found
+            entries.append(Entry(labels, there, runs, mean_of(field, 100.0), (note,), compared=judged))
+    return entries
 
 
 TABLES = (

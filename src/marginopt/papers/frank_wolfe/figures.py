@@ -40,14 +40,14 @@ def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[ProtocolSize]
 
 def _means(results: Results, sets: Sequence[str]) -> Means:
     """Of the runs with a Gaussian kernel and C by validation."""
-    found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    means: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for run, record in results.items():
         at = run.parameters
         if run.experiment is TRAINING and at["kernel"] == "rbf" and at["C"] is None and at["dataset"] in sets:
             accuracy = np.nan if record["accuracy"] is None else 100.0 * record["accuracy"]
-            found[str(at["dataset"]), str(at["algorithm"])].append((accuracy, record["seconds"]))
+            means[str(at["dataset"]), str(at["algorithm"])].append((accuracy, record["seconds"]))
     return {
-        key: (float(np.mean([v[0] for v in values])), float(np.mean([v[1] for v in values]))) for key, values in found.items()
+        key: (float(np.mean([v[0] for v in values])), float(np.mean([v[1] for v in values]))) for key, values in means.items()
     }
 
 

@@ -58,8 +58,8 @@ class OneVersusOne:
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Decision values of the problems, points × pairs."""
-        found = [model.decision_function(value, X) for model, value in zip(self.models, self.values, strict=True)]
-        return np.column_stack(found)
+        decisions = [model.decision_function(value, X) for model, value in zip(self.models, self.values, strict=True)]
+        return np.column_stack(decisions)
 
     def voted(self, scores: FloatArray) -> np.ndarray:
         """One vote for each pair."""

@@ -43,27 +43,27 @@ def training_runs(
 
 def _training(run: Mapping[str, Any]) -> dict[str, Any]:
     """Choose σ² and C, train all binary problems, test by votes and by DDAG where there is a test part."""
-    found = parts(run["dataset"])
+    data_parts = parts(run["dataset"])
     picked = (
         ChosenParameters(None, run["C"])
         if run["C"] is not None
         else choose_parameters(run["dataset"], run["kernel"], run["thin"])
     )
-    kernel = kernel_of(run["kernel"], found.X, picked.gamma)
+    kernel = kernel_of(run["kernel"], data_parts.X, picked.gamma)
     solver = ALGORITHMS[run["algorithm"]][0]
     _compiled(run["algorithm"])
-    trained = OneVersusOne(found.X, found.y, kernel, picked.C)
+    trained = OneVersusOne(data_parts.X, data_parts.y, kernel, picked.C)
     trained.train(solver, paper_options(run["algorithm"], kernel, run["seed"], run["steps"]))
     return {
-        **_tested(trained, found),
+        **_tested(trained, data_parts),
         "seconds": trained.seconds,
         "iterations": trained.iterations,
         "cut": trained.cut,
         "problems": len(trained.pairs),
         "C": picked.C,
         "gamma": picked.gamma,
-        "tested": len(found.y_test),
-        "how": found.how,
+        "tested": len(data_parts.y_test),
+        "how": data_parts.how,
     }
 
 

@@ -65,17 +65,17 @@ def cross_validated(name: str) -> bool:
 @lru_cache(maxsize=64)
 def choose_parameters(name: str, kind: str, thin: bool) -> ChosenParameters:
     """Return the choice on the training part of a set; of equals the first: the smallest C, then the widest kernel."""
-    found = parts(name)
-    order = np.random.default_rng(0).permutation(len(found.y))
+    data_parts = parts(name)
+    order = np.random.default_rng(0).permutation(len(data_parts.y))
     if cross_validated(name) and kind == "rbf":
         widths = _NEAR[name] if thin else _SIGMA2
-        return _cross_validated(found, order[: _FOLDED[int(thin)] or len(order)], widths, _GRID_C[int(thin)])
+        return _cross_validated(data_parts, order[: _FOLDED[int(thin)] or len(order)], widths, _GRID_C[int(thin)])
     held, kept = np.split(order, [int(0.3 * len(order))])
-    most = _A_CLASS[int(thin)] * np.unique(found.y).size
+    most = _A_CLASS[int(thin)] * np.unique(data_parts.y).size
     kept, held = (kept[:most], held[:most]) if most else (kept, held)
-    kernel = kernel_of(kind, found.X)
+    kernel = kernel_of(kind, data_parts.X)
     costs = [2.0**power for power in _POWERS[int(thin)]]
-    return ChosenParameters(None, costs[int(np.argmax([_right(found, kernel, C, kept, held) for C in costs]))])
+    return ChosenParameters(None, costs[int(np.argmax([_right(data_parts, kernel, C, kept, held) for C in costs]))])
 
 
 def _cross_validated(found: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:

@@ -39,8 +39,8 @@ def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
 
 def _points(name: str) -> tuple[FloatArray, np.ndarray, int | None]:
     """Training points, their classes, and the size of the published test part where it is at hand."""
-    found = parts(name)
-    return found.X, found.y, None if found.how else len(found.y_test)
+    data_parts = parts(name)
+    return data_parts.X, data_parts.y, None if data_parts.how else len(data_parts.y_test)
 
 
 def _count(column: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]:

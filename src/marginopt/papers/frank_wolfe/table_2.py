@@ -61,27 +61,27 @@ def _rows(effort: ProtocolSize) -> Iterator[tuple[Mapping[str, str], str, str, t
 
 
 def _accuracies(effort: ProtocolSize) -> Sequence[Entry]:
-    found = []
+    accuracies = []
     for r, name, algorithm, runs in _rows(effort):
         judged = published_test(name)
         notes = (_note(name),) if judged else (REST,)
         there = Published.of(r["test_accuracy_pct"], r["accuracy_std"])
-        found.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), judged))
+        accuracies.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), judged))
         if name in _MULTI:
-            found.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
-    return found
+            accuracies.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
+    return accuracies
 
 
 def _seconds(effort: ProtocolSize) -> Sequence[Entry]:
-    found = []
+    seconds = []
     for r, name, algorithm, runs in _rows(effort):
         there = Published.of(r["train_seconds"], r["seconds_std"])
-        found += [
+        seconds += [
             Entry((name, algorithm), there, runs, mean_of("seconds"), compared=False),
             Entry((name, f"{algorithm}, steps"), None, runs, mean_of("iterations")),
             Entry((name, f"{algorithm}, at the limit"), None, runs, mean_of("cut")),
         ]
-    return found
+    return seconds
 
 
 _PROTOCOL = (

@@ -48,20 +48,20 @@ _ACCURACY = {
 
 def _tests(columns: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, float]:
     """Statistic and p of every test of Tables 5 and 6, and Holm's adjusted two-sided p; ``columns``: measure, algorithm, sets."""
-    found: dict[str, float] = {}
+    tests: dict[str, float] = {}
     for measure, by in columns.items():
         pairs = [pair for m, pair in _ALTERNATIVES if m == measure]
         both = []
         for pair in pairs:
             first, second = pair.split(" vs. ")
             test = signed_ranks(by[first], by[second], _ALTERNATIVES[measure, pair])
-            found |= {f"{measure}, {pair}, statistic": test.statistic, f"{measure}, {pair}, p": test.p}
+            tests |= {f"{measure}, {pair}, statistic": test.statistic, f"{measure}, {pair}, p": test.p}
             both.append(signed_ranks(by[first], by[second]).p)
         for pair, p in zip(pairs, holm(np.array(both)), strict=True):
-            found[f"{measure}, {pair}, Holm"] = float(p)
+            tests[f"{measure}, {pair}, Holm"] = float(p)
         multiple = friedman(np.column_stack([by[name] for name in ("FW", "MFW", "CVM")]))
-        found |= {f"{measure}, {_MULTIPLE}, statistic": multiple.F, f"{measure}, {_MULTIPLE}, p": multiple.p}
-    return found
+        tests |= {f"{measure}, {_MULTIPLE}, statistic": multiple.F, f"{measure}, {_MULTIPLE}, p": multiple.p}
+    return tests
 
 
 def _from_print(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,10 +71,10 @@ def _from_print(run: Mapping[str, Any]) -> dict[str, Any]:
         measure: {name: np.array([float(r[field]) for r in rows if r["algorithm"] == name]) for name in ALGORITHMS}
         for measure, (field, _) in _FIELDS.items()
     }
-    found = _tests(columns)
+    tests = _tests(columns)
     doubles = signed_ranks(columns["Accuracy"]["MFW"], columns["Accuracy"]["CVM"], "less", decimal=False)
-    found["Accuracy, MFW vs. CVM, p of doubles"] = doubles.p
-    return {**found, **{f"{name}, rejected": float(p < 0.01) for name, p in _p_values(found)}}
+    tests["Accuracy, MFW vs. CVM, p of doubles"] = doubles.p
+    return {**tests, **{f"{name}, rejected": float(p < 0.01) for name, p in _p_values(tests)}}
 
 
 def _p_values(found: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -107,7 +107,7 @@ def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], 
 def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
     """Statistics or p values: recomputed, beside the printed ones; and from our own runs, not judged."""
     runs = [run for name in SOURCES for algorithm in ALGORITHMS for run in training_runs(effort, name, algorithm)]
-    found = []
+    rows = []
     for r in published("frank_wolfe_tables5_6_tests"):
         key = f"{r['measure']}, {r['test']}, {what}"
         there = Published.of(r[what])
@@ -118,16 +118,16 @@ def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
         measured = mean_of(f"{key} of doubles" if why is _NOISE else key, 2.0 if doubled else 1.0)
         printed, labels = (Run.of(PRINTED),), (r["measure"], "the 26 printed sets", r["test"])
         told = why is not _UNTOLD
-        found.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, compared=told))
+        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, compared=told))
         if doubled:
-            found.append(Entry((r["measure"], "the 26 printed sets, P(F ≥ f)", r["test"]), None, printed, mean_of(key)))
+            rows.append(Entry((r["measure"], "the 26 printed sets, P(F ≥ f)", r["test"]), None, printed, mean_of(key)))
         if not effort.one_row:
             labels = (r["measure"], "the sets measured here", r["test"])
-            found.append(Entry(labels, None, tuple(runs), _measured(key)))
+            rows.append(Entry(labels, None, tuple(runs), _measured(key)))
         if what == "p" and r["test"] != _MULTIPLE:
             adjusted = mean_of(f"{r['measure']}, {r['test']}, Holm")
-            found.append(Entry((r["measure"], "the 26 printed sets, two-sided, Holm", r["test"]), None, printed, adjusted))
-    return found
+            rows.append(Entry((r["measure"], "the 26 printed sets, two-sided, Holm", r["test"]), None, printed, adjusted))
+    return rows
 
 
 def _conclusions(effort: ProtocolSize) -> Sequence[Entry]:

@@ -21,7 +21,7 @@ _MAJORITY = "97% of the points are in one class: accuracies near 97 are the majo
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     rows = effort.rows(tuple(r["dataset"] for r in published("frank_wolfe_table8_polynomial")), ("Web w1a",))
-    found = []
+    entries = []
     for r in published("frank_wolfe_table8_polynomial"):
         if r["dataset"] not in rows:
             continue
@@ -33,11 +33,11 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             Published.of(r["test_accuracy_pct"], r["accuracy_std"]),
             Published.of(r["train_seconds"], r["seconds_std"]),
         )
-        found += [
+        entries += [
             Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), judged),
             Entry((name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), compared=False),
         ]
-    return found
+    return entries
 
 
 TABLES = (

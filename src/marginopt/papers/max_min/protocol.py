@@ -75,7 +75,7 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
         return {"gamma": released.gamma, "C": 1.0, "models": released.models_trained, "accuracy": float(right.mean())}
     begin = time.process_time()
     chosen = select(X, y, SELECTORS[method], seed=run["seed"])
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "gamma": chosen.gamma,
         "C": chosen.C,
         "models": chosen.models_trained,
@@ -83,12 +83,12 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     }
     if isinstance(SELECTORS[method], MaxMinSelector):
         accuracy = hulls_accuracy(X, y, X_test, y_test, chosen.gamma, chosen.C)
-        found["slopes"] = [float(np.linalg.norm(step["derivative"])) for step in chosen.steps]
-        found["ratios"] = [float(step["ratio"]) for step in chosen.steps]
-        found["by hinge"] = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, 1.0)
-        return {**found, "accuracy": accuracy}
+        record["slopes"] = [float(np.linalg.norm(step["derivative"])) for step in chosen.steps]
+        record["ratios"] = [float(step["ratio"]) for step in chosen.steps]
+        record["by hinge"] = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, 1.0)
+        return {**record, "accuracy": accuracy}
     accuracy = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, chosen.C)
-    return {**found, "accuracy": accuracy, "unsolved": chosen.unsolved}
+    return {**record, "accuracy": accuracy, "unsolved": chosen.unsolved}
 
 
 def hulls_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray, gamma: float, C: float) -> float:

@@ -71,7 +71,7 @@ def _keys(effort: ProtocolSize) -> Sequence[str]:
 
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
-    found = [
+    entries = [
         Entry(
             (r["dataset"], r["method"]),
             Published.of(r["test_accuracy_pct"], r["std"]),
@@ -82,7 +82,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         for r in published("maxmin_table3_accuracy")
         if r["dataset"] in _keys(effort)
     ]
-    found += [
+    entries += [
         Entry(
             (r["dataset"], variant),
             Published.of(r["test_accuracy_pct"], r["std"]),
@@ -94,7 +94,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         for r in published("maxmin_table3_accuracy")
         if r["dataset"] in _keys(effort) and r["method"] == "MaxMin-SVC"
     ]
-    return found
+    return entries
 
 
 def _printed(run: Mapping[str, Any]) -> dict[str, float]:

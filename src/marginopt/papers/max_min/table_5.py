@@ -36,7 +36,7 @@ def _at(run: Mapping[str, Any]) -> dict[str, Any]:
     """One split: hinge SVC and two-hulls classifier at γ, and max-min started there by both rates."""
     X, X_test, y, y_test = parts(run["dataset"], run["seed"])
     gamma = float(np.clip(run["gamma"], 2.0**-15, 2.0**3))
-    found = {
+    record = {
         "by hinge": hinge_accuracy(X, y, X_test, y_test, gamma, 1.0),
         "by max-min": hulls_accuracy(X, y, X_test, y_test, gamma, 1.0),
     }
@@ -46,8 +46,8 @@ def _at(run: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name, selector in starts.items():
         end = select(X, y, selector, seed=run["seed"]).gamma
-        found |= {name: hulls_accuracy(X, y, X_test, y_test, end, 1.0), f"{name}, γ": end}
-    return found
+        record |= {name: hulls_accuracy(X, y, X_test, y_test, end, 1.0), f"{name}, γ": end}
+    return record
 
 
 AT = Experiment("max-min at a given gamma", _at, lambda run: (run["dataset"],))
@@ -67,7 +67,7 @@ def _judged_by(there: Published | None, method: str) -> Published | None:
 
 
 def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
-    found = []
+    entries = []
     for r in published("maxmin_tables5_6_parkinsons"):
         method = r["selector"]
         if method == "MaxMin-SVC":
@@ -76,7 +76,7 @@ def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
         chosen = accuracy_runs(effort, "PAR", method)
         at = _runs(effort, r["selected_gamma"])
         gamma = Published.of(r["selected_gamma"])
-        found.append(Entry((method, "median γ"), gamma, chosen, _median, (_BATS,) if bats else ()))
+        entries.append(Entry((method, "median γ"), gamma, chosen, _median, (_BATS,) if bats else ()))
         own = {
             "Test_acc": ("test_acc_pct", "by hinge", method, (_ONE_SPLIT,)),
             "Test_acc1, with that γ": ("maxmin_acc_with_that_gamma_pct", "by max-min", "MaxMin-SVC", (_ONE_SPLIT,)),
@@ -85,9 +85,9 @@ def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
             ),
         }  # fmt: skip
         for column, (theirs, ours, judge, notes) in own.items():
-            found.append(Entry((method, column), _judged_by(Published.of(r[theirs]), judge), at, mean_of(ours, 100.0), notes))
-        found.append(Entry((method, "Test_acc2, secant rate"), None, at, mean_of("started there", 100.0)))
-    return found
+            entries.append(Entry((method, column), _judged_by(Published.of(r[theirs]), judge), at, mean_of(ours, 100.0), notes))
+        entries.append(Entry((method, "Test_acc2, secant rate"), None, at, mean_of("started there", 100.0)))
+    return entries
 
 
 def _table_6(effort: ProtocolSize) -> Sequence[Entry]:

@@ -119,10 +119,10 @@ class _Evolution:
 
     def picture(self, results: Results) -> Picture | None:
         """Of the first set on which all that it shows was measured."""
-        found = self._found(results)
-        if found is None:
+        records = self._found(results)
+        if records is None:
             return None
-        dataset, histories = found
+        dataset, histories = records
         figure = figure_of(*self.size)
         self.draw(figure, histories)
         return Picture(svg_of(figure), self.name, self.title, self.caption.format(dataset=dataset))

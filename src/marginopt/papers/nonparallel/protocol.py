@@ -120,10 +120,10 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ConvergenceWarning: what is left is in the record
         model = maker(run["method"])(X[train]).fit(X[train], y[train])
-    found = {"accuracy": float(model.score(X[test], y[test])), "points": len(y)}
+    record = {"accuracy": float(model.score(X[test], y[test])), "points": len(y)}
     if isinstance(model, KernelNPSVC):
-        found |= {"iterations": int(model.n_iter_), "pareto": float(model.pareto_)}
-    return found
+        record |= {"iterations": int(model.n_iter_), "pareto": float(model.pareto_)}
+    return record
 
 
 ACCURACY = Experiment("npsvc accuracy", _accuracy, lambda run: (run["dataset"],), layout=2)

@@ -110,14 +110,14 @@ def _partly(effort: ProtocolSize, name: str, method: str) -> bool:
 
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
-    found = []
+    entries = []
     for r in published("npsvcpp_table2_accuracy"):
         name, method = r["dataset"], r["method"]
         if name not in _rows(effort):
             continue
         there = Published.of(r["accuracy_pct"], r["std"])
         asked = (method, PRINTED) if method == _OURS else (method,)
-        found += [
+        entries += [
             Entry(
                 (name, one), there, accuracy_runs(effort, name, one, _whole(effort, name, one)),
                 mean_of("accuracy", 100.0), _notes(effort, name, method, one),
@@ -125,7 +125,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             )
             for one in asked
         ]  # fmt: skip
-    return found
+    return entries
 
 
 def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:

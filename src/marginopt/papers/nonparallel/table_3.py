@@ -108,15 +108,15 @@ def _runs(effort: ProtocolSize, name: str, criterion: str) -> tuple[Run, ...]:
 
 
 def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, compared: bool) -> Sequence[Entry]:
-    found = []
+    entries = []
     for r in published(facts):
         criterion = r["criterion"]
         notes = (_MARGIN,) if "ArcFace" in criterion else (_FEATURES,) if criterion in _KERNEL else ()
         for name in effort.rows(_PRINTED_ORDER, ("digits",)):
             there = Published.of(r[name]) if name in r else None
             runs = _runs(effort, name, criterion)
-            found.append(Entry((criterion, name), there, runs, mean_of(field, scale), notes, compared=compared))
-    return found
+            entries.append(Entry((criterion, name), there, runs, mean_of(field, scale), notes, compared=compared))
+    return entries
 
 
 _PROTOCOL = (
