@@ -107,8 +107,8 @@ class Model(Displayed, ExportMethods, ABC):
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
-        found = lagrangian(self.form, x, multipliers)
-        return Bound(found.value, found.argument, found.error, found.condition, found.derived)
+        bound = lagrangian(self.form, x, multipliers)
+        return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""

@@ -48,10 +48,10 @@ class PaddedGram(GramOperator):
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of Q, and zeros."""
-        found = np.zeros((self.n, len(indices)))
+        columns = np.zeros((self.n, len(indices)))
         inside = np.flatnonzero(np.asarray(indices) < self._inner.n)
-        found[: self._inner.n, inside] = self._inner.columns(np.asarray(indices)[inside])
-        return found
+        columns[: self._inner.n, inside] = self._inner.columns(np.asarray(indices)[inside])
+        return columns
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a, and zeros."""

@@ -80,12 +80,12 @@ class FormData:
     @cached_property
     def features(self) -> frozenset[Feature]:
         """The features that a reader must understand beyond linear rows and bounds."""
-        found = {c.cone.feature for c in self.constraints if c.rows} - {None}
+        features = {c.cone.feature for c in self.constraints if c.rows} - {None}
         if self.quadratic is not None:
-            found.add(Feature.QUADRATIC)
+            features.add(Feature.QUADRATIC)
         if self.integer.any():
-            found.add(Feature.INTEGER)
-        return frozenset(f for f in found if f is not None)
+            features.add(Feature.INTEGER)
+        return frozenset(f for f in features if f is not None)
 
     @property
     def bytes(self) -> int:

@@ -104,10 +104,10 @@ class Constraint:
     def largest(self) -> FloatArray:
         """max_j |F_ij| of every row; zero where nothing is stored."""
         filled = self.F.indptr[1:] > self.F.indptr[:-1]
-        found = np.zeros(self.F.shape[0])
+        largest = np.zeros(self.F.shape[0])
         if self.F.data.size:
-            found[filled] = np.maximum.reduceat(np.abs(self.F.data), self.F.indptr[:-1][filled])
-        return frozen(found)
+            largest[filled] = np.maximum.reduceat(np.abs(self.F.data), self.F.indptr[:-1][filled])
+        return frozen(largest)
 
     def value(self, x: FloatArray) -> FloatArray:
         """``F x + g``."""

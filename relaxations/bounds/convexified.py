@@ -119,8 +119,8 @@ class ConvexifiedLosses(Model):
         """Closed-form dual value; see `certify`."""
         if multipliers is None or any(label not in multipliers for label in self.proving):
             return Bound(-np.inf, "no multipliers")
-        found = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
-        return Bound(found.value, found.argument)
+        bound = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
+        return Bound(bound.value, bound.argument)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points and Σz."""

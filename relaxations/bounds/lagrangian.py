@@ -99,8 +99,8 @@ class LagrangianRelaxation(Model):
         """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
         priced objective was rounded.
         """
-        found = lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
-        return Bound(found.value, found.argument, found.error, found.condition)
+        bound = lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
+        return Bound(bound.value, bound.argument, bound.error, bound.condition)
 
     @property
     def statement(self) -> Statement:

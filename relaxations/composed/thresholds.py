@@ -170,12 +170,12 @@ class _Steps:
     def squares(self) -> FloatArray:
         """Of the coefficients of (S + 1) v, not more than τ/(1-τ) d_j and the norm give, times 1 - τ; 0 for a free intercept."""
         view, tau = self.view, self.tau
-        found = tau * view.curvature
+        squares = tau * view.curvature
         if view.atoms.any():
             longest = float(np.sqrt((view.atoms**2).sum(axis=1).max())) * _ABOVE
             share = (1.0 - tau) / math.log(1.0 / tau) / longest  # (1-τ)/ln(1/τ)·1/X
-            found = found + view.atoms.any(axis=0) * share**2 / self.highest
-        return np.asarray(found / self.longer**2 * _BELOW)
+            squares = squares + view.atoms.any(axis=0) * share**2 / self.highest
+        return np.asarray(squares / self.longer**2 * _BELOW)
 
     @property
     def highest(self) -> float:
@@ -204,10 +204,10 @@ class _Steps:
     @property
     def constant(self) -> float:
         """The cost of the squares of a free intercept and of s beyond that, rounded up."""
-        found = (self.unit * _UNIT) ** 2 if self._second else 0.0
+        constant = (self.unit * _UNIT) ** 2 if self._second else 0.0
         if self.view.intercept:
-            found += 2.0 * (float(self.scales[0]) * self.longer * max(1.0, self.deep)) ** 2
-        return found * _ABOVE
+            constant += 2.0 * (float(self.scales[0]) * self.longer * max(1.0, self.deep)) ** 2
+        return constant * _ABOVE
 
     def model(self) -> ZeroOneSVM:
         """The problem."""

@@ -38,10 +38,10 @@ def findings(report: ReportData) -> tuple[Finding, ...]:
 
     None begins with a name: names keep their case.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for say in _SENTENCES:
-        found += say(report)
-    return tuple(found[:6])
+        findings += say(report)
+    return tuple(findings[:6])
 
 
 def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:

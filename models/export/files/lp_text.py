@@ -143,10 +143,10 @@ class Words:
 
     def sign(self) -> float | None:
         """The product of the signs that come, None where there is none."""
-        found = None
+        sign = None
         while self.ahead().text in ("+", "-"):
-            found = (1.0 if found is None else found) * (1.0 if self.take().text == "+" else -1.0)
-        return found
+            sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
+        return sign
 
     def factor(self) -> bool:
         """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
@@ -160,9 +160,9 @@ class Words:
         """The name before a colon, "" where there is none."""
         if self.ahead(1).text != ":":
             return ""
-        found = self.take().text
+        label = self.take().text
         self.take()
-        return found
+        return label
 
     def side_before(self) -> Side | None:
         """A number and the sense behind it, as it reads from the other side; None, and nothing taken, where none comes."""

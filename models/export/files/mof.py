@@ -74,13 +74,13 @@ class Read:
         left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (2, 3))
         A, b, equal, names = one_sided(A, left, right, [name for name, *_ in self.rows])
         assert names is not None
-        found = []
+        constraints = []
         for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
             rows = np.flatnonzero(mask)
             if rows.size:
                 own = tuple(names[i] for i in rows)
-                found.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), own))
-        return (*found, *self.pieces)
+                constraints.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), own))
+        return (*constraints, *self.pieces)
 
 
 def read_program(document: dict[str, Any]) -> Read:

@@ -137,10 +137,10 @@ class BinaryMargins(Model):
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
-        found = super().bound(x, multipliers)
-        if not self.stated_constants or found.value <= self.cutoff:
-            return found
-        return replace(found, value=self.cutoff, argument=f"{found.argument}; up to the level of the given M")
+        bound = super().bound(x, multipliers)
+        if not self.stated_constants or bound.value <= self.cutoff:
+            return bound
+        return replace(bound, value=self.cutoff, argument=f"{bound.argument}; up to the level of the given M")
 
     @property
     def unrestricted(self) -> tuple[int, ...]:

@@ -126,12 +126,12 @@ class Matrix:
     @cached_property
     def idle(self) -> dict[str, str]:
         """Columns without a run on any instance, with the reason: the page says it once, and leaves them out until asked."""
-        found = {}
+        idle = {}
         for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
             for name, column in zip(names, zip(*cells, strict=True), strict=False):
                 if all(cell.text == NOT_RUN for cell in column):
-                    found[name] = column[0].note
-        return found
+                    idle[name] = column[0].note
+        return idle
 
     @property
     def filters(self) -> dict[str, tuple[str, ...]]:

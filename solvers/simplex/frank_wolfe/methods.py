@@ -54,9 +54,9 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
-        found = super().obstacle(model)
-        view = None if found else self.view_of(model)
-        return found if view is None else one_simplex(view)
+        obstacle = super().obstacle(model)
+        view = None if obstacle else self.view_of(model)
+        return obstacle if view is None else one_simplex(view)
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""

@@ -110,10 +110,10 @@ class LoggedZeroOneProblem:
     @property
     def digest(self) -> str:
         """SHA-256 of the shape, the rows, the costs and which weights are penalised."""
-        found = hashlib.sha256(f"{self.A.shape} {self.budget}".encode())
+        digest = hashlib.sha256(f"{self.A.shape} {self.budget}".encode())
         for part in (self.A + 0.0, self.weights, self.penalised.astype(np.float64)):  # + 0.0: -0.0 is 0.0
-            found.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
-        return found.hexdigest()
+            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     def __str__(self) -> str:
         intercept = "" if self.penalised.all() else ", free intercept"

@@ -118,11 +118,11 @@ class PiecewiseLinear(Loss):
         low, high = (np.where(jumps[:, [j]], sign * at.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
         lines = slopes[:, None] * at.argument + intercepts[:, None]
         chosen = np.where((low <= at.argument) & (at.argument <= high), lines, np.inf).argmin(axis=0)
-        found = {}
+        blocks = {}
         for k in range(slopes.size):
-            found[f"segment {k}"] = (chosen == k).astype(np.float64)
-            found[f"margin {k}"] = np.where(chosen == k, at.argument, 0.0)
-        return found
+            blocks[f"segment {k}"] = (chosen == k).astype(np.float64)
+            blocks[f"margin {k}"] = np.where(chosen == k, at.argument, 0.0)
+        return blocks
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """An epigraph, or a choice of segments."""
