@@ -129,9 +129,9 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
     if present.size == 1:
         raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed")
     names = _class_labels(present, labels)
-    kept = codes if len(names) == 2 else codes.astype(np.int64)
-    kept.flags.writeable = False
-    return kept, names
+    frozen_codes = codes if len(names) == 2 else codes.astype(np.int64)
+    frozen_codes.flags.writeable = False
+    return frozen_codes, names
 
 
 def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:

@@ -67,7 +67,7 @@ def catalogue() -> list[CatalogueEntry]:
 
     Those that other packages and the session add come last; one that cannot be used says why in its note.
     """
-    own = [
+    entries = [
         CatalogueEntry(
             e.name, e.n, e.p, e.classes, e.origin, "; else ".join(_ways(e)), _offline(e),
             ("train", "test") if e.parts else (), e.note,
@@ -79,7 +79,7 @@ def catalogue() -> list[CatalogueEntry]:
         for d in EXTENSIONS.usable().values()
     ]
     failed = [CatalogueEntry(name, 0, 0, 0, "", "", False, (), reason) for name, reason in EXTENSIONS.failures().items()]
-    return [*own, *added, *failed]
+    return [*entries, *added, *failed]
 
 
 def load(name: str, part: Part | None = None) -> Instance:

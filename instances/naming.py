@@ -82,8 +82,8 @@ class Naming:
 
     def of_kind(self, kind: str, parameters: Mapping[str, float]) -> Naming:
         """The naming of what is made of the instance with further parameters: a model of it, say."""
-        family, said = f"{self.of}, {kind}", self.said
-        name = composed(f"{self.name}, {kind}", parameters) if said is None else composed(family, {**said, **parameters})
+        family, facts = f"{self.of}, {kind}", self.said
+        name = composed(f"{self.name}, {kind}", parameters) if facts is None else composed(family, {**facts, **parameters})
         return Naming(name, family, {**self.parameters, **parameters}, self.sizes)
 
     def changed(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
@@ -91,6 +91,6 @@ class Naming:
 
         A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
         """
-        said, new = None if set(parameters) & set(self.parameters) else self.said, {**sizes, **parameters}
-        name = composed(self.name, new) if said is None else composed(self.of, {**said, **new})
+        facts, new = None if set(parameters) & set(self.parameters) else self.said, {**sizes, **parameters}
+        name = composed(self.name, new) if facts is None else composed(self.of, {**facts, **new})
         return {"name": name, "family": self.of, "parameters": {**self.parameters, **parameters}}

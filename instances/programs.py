@@ -144,10 +144,10 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     """
     if program.collection in ("maros-meszaros", "sdplib"):
         raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it")
-    held = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}
-    bounds = np.squeeze(held.pop("bounds"))
-    given = {name: sp.csr_array(value) if name in ("A_ub", "A_eq") else value for name, value in held.items()}
-    return {**given, "bounds": (0, None) if not bounds.size else [tuple(pair) for pair in np.atleast_2d(bounds).tolist()]}
+    arrays = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}
+    bounds = np.squeeze(arrays.pop("bounds"))
+    arguments = {name: sp.csr_array(value) if name in ("A_ub", "A_eq") else value for name, value in arrays.items()}
+    return {**arguments, "bounds": (0, None) if not bounds.size else [tuple(pair) for pair in np.atleast_2d(bounds).tolist()]}
 
 
 class _PlainUnpickler(pickle.Unpickler):

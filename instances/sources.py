@@ -96,13 +96,13 @@ def from_scikit_learn(expected: Expected) -> Raw:
 
 def from_file(expected: Expected, part: Part) -> Raw:
     """Read a data set, or one of its parts, from the directory of MARGINOPT_DATA."""
-    wanted: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
+    part_names: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
     if not expected.parts:
-        wanted = ("train",)
-    paths = [data_file(expected.name, which) for which in wanted]
+        part_names = ("train",)
+    paths = [data_file(expected.name, which) for which in part_names]
     candidates = [path for path in paths if path is not None]
-    if len(candidates) < len(wanted):
-        base = [f"{expected.name}{'.t' if which == 'test' else ''}.libsvm.bz2" for which in wanted]
+    if len(candidates) < len(part_names):
+        base = [f"{expected.name}{'.t' if which == 'test' else ''}.libsvm.bz2" for which in part_names]
         state = "is not set" if data_directory() is None else "does not hold it"
         raise UnavailableError(f"the file {' and '.join(base)} in the directory of {DATA_VARIABLE}, which {state}")
     pieces = [read_libsvm(path, n_features=expected.p) for path in candidates]

@@ -219,10 +219,10 @@ def _as_float(value: object, need: str) -> FloatArray:
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"its entries are of type {given.dtype}")
-        return np.asarray(given, dtype=np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its entries are of type {array.dtype}")
+        return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{need}; it cannot be read as numbers: {error}") from error
 

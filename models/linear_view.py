@@ -78,10 +78,10 @@ class LinearProblem:
             primal += self._loss(1.0 - y * (block @ w), costs, gamma(w.size + 2) * norms * length)
             height, blocks = max(height, stop - start), blocks + 1
             if alpha is not None:
-                own = np.clip(alpha[part], 0.0, costs if self.power == 1 else np.inf)
-                dual += self._conjugate(own, costs)
-                pulled += block.T @ (own * y)
-                weighed += float(norms @ own)
+                clipped = np.clip(alpha[part], 0.0, costs if self.power == 1 else np.inf)
+                dual += self._conjugate(clipped, costs)
+                pulled += block.T @ (clipped * y)
+                weighed += float(norms @ clipped)
         worst = max(primal.error, 0.0)
         if alpha is None:
             return Appraisal(primal.value, 0.0, {"margin": 0.0}, argument="no multipliers", error=worst)

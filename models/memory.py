@@ -19,13 +19,13 @@ def materialise_limit() -> int:
     InputError
         The variable does not hold a number.
     """
-    given = os.environ.get("MARGINOPT_MAX_BYTES")
-    if given is None:
+    value = os.environ.get("MARGINOPT_MAX_BYTES")
+    if value is None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     try:
-        return int(float(given))
+        return int(float(value))
     except ValueError as error:
-        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {given!r}") from error
+        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}") from error
 
 
 def check_bytes(need: int, what: str) -> None:

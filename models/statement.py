@@ -167,8 +167,8 @@ class Statement:
         if not standalone:
             return body
         head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
-        said = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
-        items = "".join(f"\\item {_words(text)}\n" for text in said)
+        lines = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
+        items = "".join(f"\\item {_words(text)}\n" for text in lines)
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
         return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
@@ -176,8 +176,8 @@ class Statement:
         """For a notebook: the mathematics set, and the text, which is readable without MathJax, folded below it."""
         facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
         facts += [("equivalent", text) for text in self.equivalences]
-        told = [(name, typeset(said)) for name, said in facts]
-        return Display(typeset(self.title), (*told, ("source", self.source)), latex=self.latex(), text=str(self))
+        typeset_facts = [(name, typeset(fact)) for name, fact in facts]
+        return Display(typeset(self.title), (*typeset_facts, ("source", self.source)), latex=self.latex(), text=str(self))
 
 
 def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> list[str]:

@@ -119,8 +119,8 @@ class BoxQP:
     def diagonal(self) -> FloatArray:
         """Of ZZ' + D."""
         Z = self.Z if self.coarse is None else self.coarse.Z
-        own = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
-        return np.asarray(own + self.ridge)
+        squares = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
+        return np.asarray(squares + self.ridge)
 
     def gradient(self, a: FloatArray) -> FloatArray:
         """(ZZ' + D)a + q, in float64 from the data."""

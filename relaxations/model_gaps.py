@@ -42,5 +42,5 @@ def model_gaps(
     """
     if not isinstance(model, Model | StandardForm):
         raise InputError(f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}")
-    asked = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
-    return gap_report([model], asked, exact, options=options, progress=False)
+    reductions = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
+    return gap_report([model], reductions, exact, options=options, progress=False)

@@ -262,8 +262,8 @@ def without_warnings() -> Iterator[None]:
 
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
     """The same model with some fields replaced; itself, with its compiled form, where they are what they were."""
-    held = ((getattr(model, name), value) for name, value in changes.items())
-    if all(now is then or (isinstance(then, str) and now == then) for now, then in held):
+    changes_made = ((getattr(model, name), value) for name, value in changes.items())
+    if all(now is then or (isinstance(then, str) and now == then) for now, then in changes_made):
         return model
     with without_warnings():
         return replace(model, **changes)

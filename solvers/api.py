@@ -85,14 +85,14 @@ def compare(
     InputError
         No solvers were named, a name does not exist, or an option is none of the common ones.
     """
-    asked = resolve_all(solvers)  # a misspelt name is an error of the call, not a row
+    specs = resolve_all(solvers)  # a misspelt name is an error of the call, not a row
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
     stated = as_model(model)
     with choose_executor(jobs, cluster) as team:
-        rows = team.all(_row, [(stated, item, chosen) for item in asked])
+        rows = team.all(_row, [(stated, item, chosen) for item in specs])
     return Comparison(stated.name, tuple(rows))
 
 

@@ -129,8 +129,8 @@ class SolutionPath(Displayed, Tabular):
 
     def save(self, path: str | Path) -> Path:
         """Write every result to one npz file; `SolutionPath.load` reads it back."""
-        said = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds}
-        return save_results(path, "path", said, self.results)
+        facts = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds}
+        return save_results(path, "path", facts, self.results)
 
     @classmethod
     def load(cls, path: str | Path, model: Model | None = None) -> SolutionPath:
@@ -235,13 +235,13 @@ def path(
         with choose_executor(jobs, cluster) as team:
             return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
-    kept = Kept()
+    kept_model = Kept()
     results: list[Result] = []
     solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
-    asked = resolve(solver)
-    common = asked.over(Options.of(options, **overrides))
-    chosen = asked.solver
+    spec = resolve(solver)
+    common = spec.over(Options.of(options, **overrides))
+    chosen = spec.solver
     order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
@@ -253,12 +253,12 @@ def path(
                 # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
                 result = solve_problem(stated, "auto", dataclasses.replace(common, start=None, native={}))
             else:
-                result = solve_problem(stated, chosen or "auto", again, kept)
+                result = solve_problem(stated, chosen or "auto", again, kept_model)
             update_made = result.update or (BUILT if not results else _NO_MODEL)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
-                kept.close()
-                result = solve_problem(stated, chosen or "auto", again, kept)
+                kept_model.close()
+                result = solve_problem(stated, chosen or "auto", again, kept_model)
                 update_made = _NOT_ACCURATE
             shown_values.append(shown)
             results.append(result.noting(update_made, **{parameter: shown}))
@@ -266,7 +266,7 @@ def path(
                 solved.append((stated, result))
             chosen = get_solver(result.solver) if chosen is None else chosen
     finally:
-        kept.close()
+        kept_model.close()
     rank = np.argsort(np.asarray(order), kind="stable").tolist()
     return SolutionPath(
         parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
@@ -290,11 +290,11 @@ def _apart(
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
-    stated, asked, options, away = task
+    stated, spec, options, away = task
     if away:  # whoever can solves this value
-        common = dataclasses.replace(asked.over(options), start=None, native={})
+        common = dataclasses.replace(spec.over(options), start=None, native={})
         return solve_problem(stated, "auto", common.sharing(threads))
-    return solve_problem(stated, asked, options.sharing(threads))
+    return solve_problem(stated, spec, options.sharing(threads))
 
 
 def _out_of_reach(

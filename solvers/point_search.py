@@ -165,15 +165,15 @@ def _remark(answer: Answer, certificate: Certificate | None, found: Certificate)
 def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None) -> Iterator[FloatArray]:
     """Points of the form, whole or completed by the model; few of them need be feasible."""
     zero = np.zeros(form.n)
-    own = None if answer.values is None else _joined(model, form, answer.values)
+    claimed_point = None if answer.values is None else _joined(model, form, answer.values)
     relaxed = _relaxation(form, seconds)
     label = form.blocks[0].label
-    whole = [point for point in (own, relaxed) if point is not None]
+    whole = [point for point in (claimed_point, relaxed) if point is not None]
     if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
         for direction in (zero, *whole):
             for factor in _FACTORS if direction.any() else (1.0,):
                 yield np.clip(factor * direction, form.lower, form.upper)
-        yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if own is None else own, 1.0))
+        yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if claimed_point is None else claimed_point, 1.0))
         return
     yield from whole
     for leading in _leading(form, [zero, *whole]):

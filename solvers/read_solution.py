@@ -103,6 +103,6 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
 def _claimed(point: FilePoint) -> Status:
     if not point.says:
         return Status.INTERRUPTED
-    said = point.says.lower()
-    statuses = [status for word, status in _WORDS if word in said]
+    words = point.says.lower()
+    statuses = [status for word, status in _WORDS if word in words]
     return statuses[0] if statuses else (Status.FAILED if point.x is None else Status.INTERRUPTED)

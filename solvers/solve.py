@@ -96,14 +96,14 @@ def solve_problem(
     begin = time.perf_counter()
     model = as_model(given)
     picked = ""
-    asked = resolve(solver)
-    options = asked.over(options)
-    chosen = asked.solver
+    spec = resolve(solver)
+    options = spec.over(options)
+    chosen = spec.solver
     if chosen is None:
         name, picked = choose(model, options)
         chosen = get_solver(name)
     result = _solved_by(chosen, model, options, begin, picked, kept)
-    if asked.solver is None and kept is None and result.status in _UNMET and not options.native and _retry_fits(model):
+    if spec.solver is None and kept is None and result.status in _UNMET and not options.native and _retry_fits(model):
         return _retried(model, options, begin, result, chosen.info.name)
     return result
 
@@ -211,7 +211,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     """Recompute the certificate of an answer and say what it supports."""
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
-    given, raw = raw, validate_answer(raw, form)
+    original_answer, raw = raw, validate_answer(raw, form)
     if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
         raw = replace(raw, proved=False)
     tol = options.tolerance(solver.info.tolerance)
@@ -230,11 +230,11 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
             polished_by = SHARPENED
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
-    claim = CompletedClaim(raw, Ray()) if form is None else complete_claim(form, raw, _ray(form, raw, given))
+    claim = CompletedClaim(raw, Ray()) if form is None else complete_claim(form, raw, _ray(form, raw, original_answer))
     verdict_on_claim = _concluded(verdict(raw, certificate, tol), claim, certificate, settled, tol, solver.reads_form)
     refutation = None
     # the gap of a solver's own point and multipliers says how far it is from the optimum: no other point is looked for
-    gap_is_own = given.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
+    gap_is_own = original_answer.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
     if form is not None and (raw.model is None or raw.same_problem) and not claim.ray.proved and not gap_is_own:
         refutation = refuted(settled, form, raw, certificate, tol, seconds)
     if refutation is not None:
@@ -425,12 +425,12 @@ def _constant(model: Model, solver: Solver) -> Answer | None:
     """
     if not solver.reads_form or model.form.n:
         return None
-    form, said = model.form, f"no variables; decided before {solver.info.name} was called"
+    form, remark = model.form, f"no variables; decided before {solver.info.name} was called"
     sizes = {c.label: 1.0 + float(np.abs(c.g).max(initial=0.0)) for c in form.constraints}
     if all(c.cone.violation(c.g) <= _EXACT * sizes[c.label] for c in form.constraints if c.rows):
         zeros = {c.label: np.zeros(c.rows) for c in form.constraints}
-        return Answer(Status.OPTIMAL, said, values={}, multipliers=zeros, reduced=np.zeros(0), objective=form.r)
-    return Answer(Status.INFEASIBLE, said, farkas={c.label: c.cone.project_dual(-c.g) for c in form.constraints})
+        return Answer(Status.OPTIMAL, remark, values={}, multipliers=zeros, reduced=np.zeros(0), objective=form.r)
+    return Answer(Status.INFEASIBLE, remark, farkas={c.label: c.cone.project_dual(-c.g) for c in form.constraints})
 
 
 def _crossing(model: Model, solver: Solver) -> Answer | None:
@@ -460,11 +460,11 @@ def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:
     What was given and is no ray at all (NaN, another shape) speaks against the claim.
     """
     ray: FloatArray | Mapping[str, FloatArray] | None = answer.farkas
-    told: object = given.farkas
+    farkas: object = given.farkas
     if answer.status is Status.UNBOUNDED:
-        ray, told = None if answer.ray is None else form.join(answer.ray), given.ray
+        ray, farkas = None if answer.ray is None else form.join(answer.ray), given.ray
     elif ray is None and (form.lower > form.upper).any():
         ray = {}
     if ray is None:
-        return Ray() if told is None else Ray(float("inf"))
+        return Ray() if farkas is None else Ray(float("inf"))
     return Ray.of(form, answer.status, ray)

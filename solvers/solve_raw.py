@@ -24,14 +24,14 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     SolverError
         It ended without a point.
     """
-    asked = resolve(solver)
-    if asked.solver is None:
-        raise InputError(f"a step is taken by a solver that is named, not by {asked.label!r}: boxqp, smo, stiefel-bb, ...")
-    require(asked.solver)
-    obstacle = asked.solver.obstacle(model)
+    spec = resolve(solver)
+    if spec.solver is None:
+        raise InputError(f"a step is taken by a solver that is named, not by {spec.label!r}: boxqp, smo, stiefel-bb, ...")
+    require(spec.solver)
+    obstacle = spec.solver.obstacle(model)
     if obstacle is not None:
-        raise InputError(f"{asked.label} cannot take the step {model.name}: {obstacle}")
-    answer = asked.solver.run(model, asked.over(options))
+        raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}")
+    answer = spec.solver.run(model, spec.over(options))
     if answer.values is None:
-        raise SolverError(f"{asked.label} ended the step {model.name} without a point: {answer.native_status}")
+        raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}")
     return answer

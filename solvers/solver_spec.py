@@ -102,16 +102,16 @@ def resolve(given: SolverLike | SolverSpec) -> SolverSpec:
     """
     if isinstance(given, SolverSpec):
         return given
-    own: Mapping[str, Any] = {}
+    own_options: Mapping[str, Any] = {}
     if isinstance(given, tuple):
         if len(given) != 2 or not isinstance(given[1], Mapping):
             raise InputError(f"a solver with options is a pair such as ('smo', {{'tol': 1e-9}}); got {given!r}")
-        given, own = given
-        Options.of(**own)  # a value out of range is an error of the call
+        given, own_options = given
+        Options.of(**own_options)  # a value out of range is an error of the call
     if isinstance(given, str) and given.lower() == "auto":
-        return SolverSpec(_label("auto", own), None, own)
+        return SolverSpec(_label("auto", own_options), None, own_options)
     solver = given if isinstance(given, Solver) else get_solver(given)
-    return SolverSpec(_label(solver.info.name, {**_parameters(solver), **own}), solver, own)
+    return SolverSpec(_label(solver.info.name, {**_parameters(solver), **own_options}), solver, own_options)
 
 
 def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
@@ -124,12 +124,12 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     """
     if isinstance(given, (str, Solver)) or not given:
         raise InputError(f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {given!r}")
-    asked = [resolve(item) for item in given]
-    often, seen = Counter(item.label for item in asked), Counter[str]()
+    specs = [resolve(item) for item in given]
+    often, label_counts = Counter(item.label for item in specs), Counter[str]()
     distinct = []
-    for item in asked:
-        seen[item.label] += 1
-        label = f"{item.label} #{seen[item.label]}" if often[item.label] > 1 else item.label
+    for item in specs:
+        label_counts[item.label] += 1
+        label = f"{item.label} #{label_counts[item.label]}" if often[item.label] > 1 else item.label
         distinct.append(SolverSpec(label, item.solver, item.own))
     return tuple(distinct)
 

@@ -484,12 +484,12 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
     """The table's instance, whose source says what was tidied."""
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
-    said = f"without the names of rows in {index[0]}" if index else ""
+    note = f"without the names of rows in {index[0]}" if index else ""
     if tidying.asked:
         table, label, done = tidying.applied(table, label)
-        said = "; ".join(filter(None, (said, done)))
+        note = "; ".join(filter(None, (note, done)))
     instance = table_instance(table, label, name)
-    return replace(instance, source=f"{instance.source}: {said}") if said else instance
+    return replace(instance, source=f"{instance.source}: {note}") if note else instance
 
 
 def read_parquet(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:

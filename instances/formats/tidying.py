@@ -76,7 +76,7 @@ class Tidying:
         if target in out:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}")
         features = feature_columns(table, target, out)
-        said = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
+        notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines = table.rows, table.lines
         if self.missing == "drop":
             whole = [all(row[j] is not None for j in (*features, target)) for row in rows]
@@ -84,27 +84,27 @@ class Tidying:
             lines = [line for line, good in zip(lines, whole, strict=True) if good]
             if not rows:
                 raise DataError(f"{table.where}: every row has a missing value; missing='median' keeps them")
-            said += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
+            notes += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
         columns: list[tuple[str, _Cells]] = []
         kinds: dict[int, Kind] = {}
         for j in features:
             if table.kinds.get(j) == "string" and self.categories == "refuse":
                 kinds[len(columns)] = "string"
-            columns += self._column(table, j, [row[j] for row in rows], said)
+            columns += self._column(table, j, [row[j] for row in rows], notes)
         cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
-        return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(said)
+        return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _Cells, said: list[str]) -> list[tuple[str, _Cells]]:
         """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
-        name, held = _name(table, j), [cell for cell in cells if cell is not None]
-        if not held:
+        name, present = _name(table, j), [cell for cell in cells if cell is not None]
+        if not present:
             raise DataError(f"{table.where}: column {name!r} has no value; leave it out (leave_out)")
-        if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in held):
-            return self._indicators(table, name, cells, held, said) if self.categories == "indicators" else [(name, cells)]
-        if self.missing == "median" and len(held) < len(cells):
-            middle = f"{float(np.median([float(cell) for cell in held])):.17g}"
-            said.append(f"{len(cells) - len(held)} missing {name} at the median {float(middle):g}")
+        if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
+            return self._indicators(table, name, cells, present, said) if self.categories == "indicators" else [(name, cells)]
+        if self.missing == "median" and len(present) < len(cells):
+            middle = f"{float(np.median([float(cell) for cell in present])):.17g}"
+            said.append(f"{len(cells) - len(present)} missing {name} at the median {float(middle):g}")
             cells = [middle if cell is None else cell for cell in cells]
         return [(name, cells)]
 

@@ -57,8 +57,8 @@ class SparseReader:
         if found == NO_ENDS:
             raise self._no_ends(start, stop)
         if found == NO_COLUMN:
-            own = indices[ends[row] - first : ends[row + 1] - first]
-            wrong = own[(own < 0) | (own >= columns)][0]
+            row_indices = indices[ends[row] - first : ends[row + 1] - first]
+            wrong = row_indices[(row_indices < 0) | (row_indices >= columns)][0]
             raise DataError(f"{self._stored[1].path}: column {wrong} in row {start + row}; there are {columns}")
         if found == UNSORTED:
             ordered = sp.csr_array((data.astype(np.float64), indices, ends - first), shape=(stop - start, columns), copy=True)

@@ -45,9 +45,9 @@ class ArrayFolder:
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given
-        own = tempfile.mkdtemp(prefix="marginopt-rows-")
-        weakref.finalize(self, shutil.rmtree, own, ignore_errors=True)
-        return Path(own)
+        folder = tempfile.mkdtemp(prefix="marginopt-rows-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
 
 @dataclass

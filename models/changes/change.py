@@ -95,14 +95,14 @@ def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
 def shared_places(over: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
     """Places of the variables of ``over`` that a form has too, ascending, and where it has them."""
     theirs = {b.label: (b, form.slices[b.label]) for b in form.blocks}
-    kept, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for block in over:
         if block.label in theirs and theirs[block.label][0] == block:
-            kept.append(np.arange(start, start + block.size))
+            labels.append(np.arange(start, start + block.size))
             s = theirs[block.label][1]
             places.append(np.arange(s.start, s.stop))
         start += block.size
-    return np.concatenate(kept), np.concatenate(places)
+    return np.concatenate(labels), np.concatenate(places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,19 +136,21 @@ class FixedVariables(Change):
         """
         if not isinstance(given, Mapping):
             raise InputError('fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(given))
-        asked = np.full(form.n, np.nan)
+        fixed_values = np.full(form.n, np.nan)
         for label, value in given.items():
-            asked[form.slices[form.block(label).label]] = _packed(form.block(label), value)
-        places = np.flatnonzero(~np.isnan(asked))
-        near = np.clip(asked, form.lower, form.upper)  # a solver's own point may miss a bound, or an integer, by its tolerance
+            fixed_values[form.slices[form.block(label).label]] = _packed(form.block(label), value)
+        places = np.flatnonzero(~np.isnan(fixed_values))
+        near = np.clip(
+            fixed_values, form.lower, form.upper
+        )  # a solver's own point may miss a bound, or an integer, by its tolerance
         near = np.where(form.integer, np.round(near), near)[places]
         with np.errstate(invalid="ignore"):
-            wrong = np.flatnonzero(~(np.abs(asked[places] - near) <= _NEAR * (1.0 + np.abs(near))))
+            wrong = np.flatnonzero(~(np.abs(fixed_values[places] - near) <= _NEAR * (1.0 + np.abs(near))))
         if wrong.size:
             j = int(places[wrong[0]])
             kind = "an integer " if form.integer[j] else ""
             raise InputError(
-                f"{form.names()[j]} cannot be fixed at {asked[j]:g}, which is outside its bounds: "
+                f"{form.names()[j]} cannot be fixed at {fixed_values[j]:g}, which is outside its bounds: "
                 f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]"
             )
         return cls(form.blocks, places, near)
@@ -162,10 +164,10 @@ class FixedVariables(Change):
 
     def carried(self, form: StandardForm) -> StandardForm:
         """Bounds of the variables that the form has."""
-        kept, places = shared_places(self.over, form)
+        labels, places = shared_places(self.over, form)
         lower, upper = form.lower.copy(), form.upper.copy()
-        mine = np.isin(self.places, kept)
-        at = places[np.searchsorted(kept, self.places[mine])]
+        mine = np.isin(self.places, labels)
+        at = places[np.searchsorted(labels, self.places[mine])]
         lower[at] = upper[at] = self.values[mine]
         return form.with_bounds(lower, upper)
 

@@ -182,9 +182,9 @@ class AddedParts(Change):
 
     def carried(self, form: StandardForm) -> StandardForm:
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
-        kept, places = shared_places(self.over, form)
+        labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
-        known = np.concatenate([kept, np.arange(old, old + extra)])
+        known = np.concatenate([labels, np.arange(old, old + extra)])
         there = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra
         moved = sp.csr_array((np.ones(known.size), (known, there)), shape=(old + extra, total))
@@ -237,12 +237,12 @@ def _cost(cost: State | None, v: BlockVariables) -> Any:
 
 def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], own: set[int]) -> None:
     """New variables and rows have names that nothing else has."""
-    taken = {b.label for b in form.blocks} | {c.label for c in form.constraints}
+    names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
     new = [variable.name() for variable in problem.variables() if variable.id not in own]
     for name in [*new, *(row.label for row in rows)]:
-        if name in taken:
+        if name in names_in_use:
             raise InputError(f"the name {name!r} is taken; choose another for what is added")
-        taken.add(name)
+        names_in_use.add(name)
 
 
 def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
@@ -427,8 +427,8 @@ class ChangedModel(Model):
             found = replace(found, value=self.cutoff, argument=f"{found.argument}; up to the level of its constants")
         if not self.change.restricts:
             return found
-        own = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
-        stands = replace(own, argument=f"{own.argument}, of the model before the change, which restricts it")
+        base_bound = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
+        stands = replace(base_bound, argument=f"{base_bound.argument}, of the model before the change, which restricts it")
         return max(stands, found, key=lambda bound: (not bound.condition, bound.value))
 
     @property
@@ -442,8 +442,8 @@ class ChangedModel(Model):
         """The model's, within the bounds that the change leaves; the point itself where the change does more than restrict."""
         if not self.change.restricts or "w" not in values:
             return dict(values)
-        own = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
-        lower, upper = own if box is None else (np.maximum(box[0], next(own)), np.minimum(box[1], next(own)))
+        ends_of_w = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
+        lower, upper = ends_of_w if box is None else (np.maximum(box[0], next(ends_of_w)), np.minimum(box[1], next(ends_of_w)))
         return dict(values) | self.base.recounted(self._before(values), (lower, upper))
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:

@@ -334,8 +334,8 @@ class MaxMinSVM(Model):
         allowed = self._moved_kernel.parameters[self._plain]
         usual = (_LOWER, _UPPER) if self._plain == "gamma" else (allowed.lower, allowed.upper)
         for name, default in zip(("lower", "upper"), usual, strict=True):
-            given = getattr(self, name)
-            object.__setattr__(self, name, float(default) if given is None else as_positive(given, name, zero=True))
+            value = getattr(self, name)
+            object.__setattr__(self, name, float(default) if value is None else as_positive(value, name, zero=True))
         start = self._moved_kernel.parameter_value(self._plain) if self.gamma0 is None else self.gamma0
         object.__setattr__(self, "gamma0", as_positive(start, "gamma0", zero=True))
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
@@ -356,8 +356,8 @@ class MaxMinSVM(Model):
         size = self.X.shape[1] if self.parameter == "per-feature" else 1
         gamma0 = np.full(size, self.gamma0)
         if self._gaussian:
-            given = (to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
-            return GaussianMaxMin(*given, sample_weight=self.sample_weight)
+            arguments = (to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
+            return GaussianMaxMin(*arguments, sample_weight=self.sample_weight)
         range_ = (gamma0, self.lower, self.upper, self.parameter)
         return KernelMaxMin(self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight)
 

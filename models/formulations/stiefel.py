@@ -51,13 +51,13 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     InputError
         Another shape, entries that are not finite, columns that are not orthonormal.
     """
-    given = as_array(P, name)
-    if given.shape != shape or not np.isfinite(given).all():
-        raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {given.shape}")
-    off = float(np.abs(given.T @ given - np.eye(shape[1])).max())
+    matrix = as_array(P, name)
+    if matrix.shape != shape or not np.isfinite(matrix).all():
+        raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}")
+    off = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
     if off > 1e-8:
         raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}")
-    return given
+    return matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)

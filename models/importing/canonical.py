@@ -61,15 +61,15 @@ def reader(bounded: bool = True) -> Any:
     from cvxpy.constraints.zero import Zero as ZeroConstraint
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 
-    taken: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD]
+    cones: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD]
 
     class StandardFormReader(CLARABEL):
         """A reader of everything that a standard form holds."""
 
         MIP_CAPABLE = True
         BOUNDED_VARIABLES = bounded
-        SUPPORTED_CONSTRAINTS = taken
-        MI_SUPPORTED_CONSTRAINTS = taken
+        SUPPORTED_CONSTRAINTS = cones
+        MI_SUPPORTED_CONSTRAINTS = cones
 
         def name(self) -> str:
             return "MARGINOPT"

@@ -65,7 +65,7 @@ class CVXPYSource(Source, Recipient):
             self._canonical = _constant(problem)
             return
         stated = _evaluated(problem)
-        self._ids = {own.id: theirs.id for own, theirs in zip(stated.constraints, problem.constraints, strict=True)}
+        self._ids = {constraint.id: theirs.id for constraint, theirs in zip(stated.constraints, problem.constraints, strict=True)}
         try:
             with without_values(problem.variables()):
                 data, self._chain, self._inverse = with_stated_bounds(stated).get_problem_data(
@@ -156,7 +156,9 @@ class CVXPYSource(Source, Recipient):
             objective = float("nan") if value is None else sign * float(np.real(np.ravel(value)[0]))
             read = _row if self.form.n else _violated
             rows = [read(name, c) for name, c in zip(self._canonical.labels, problem.constraints, strict=True)]
-            outside = max((_violation(own) for v in problem.variables() for own in v.domain), default=0.0)
+            outside = max(
+                (_violation(domain_constraint) for v in problem.variables() for domain_constraint in v.domain), default=0.0
+            )
         return Evaluated(objective, 0.0, rows, outside)
 
     def point(self) -> FloatArray | None:
@@ -325,12 +327,12 @@ def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
 def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray, IntArray]:
     """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
     blocks, order, own = [], [], [np.zeros(0, dtype=np.intp)]
-    taken: set[str] = set()
+    names_in_use: set[str] = set()
     start = 0
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
-        blocks.append(Block(unique(names.get(variable.id, f"{stem} variable {k}"), taken), shape))
+        blocks.append(Block(unique(names.get(variable.id, f"{stem} variable {k}"), names_in_use), shape))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
         if variable.id in names:
@@ -357,8 +359,8 @@ def _symmetric(P: sp.csc_array) -> sp.csc_array:
 
 def _own_labels(problem: Any, stated: Sequence[str]) -> list[str]:
     """The user's labels; ``constraint k`` where there is none. Each is there once."""
-    taken: set[str] = set()
-    return [unique(label or f"constraint {k}", taken) for k, label in enumerate(stated)]
+    labels_in_use: set[str] = set()
+    return [unique(label or f"constraint {k}", labels_in_use) for k, label in enumerate(stated)]
 
 
 def _final_ids(problem: Any, inverse: Any) -> list[int]:

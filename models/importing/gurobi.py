@@ -115,19 +115,19 @@ class GurobiSource(RowSource, Recipient):
 def _program(model: Any) -> RowProgram:
     import gurobipy
 
-    held = [what for count, what in _REFUSED.items() if model.getAttr(count)]
+    refused = [what for count, what in _REFUSED.items() if model.getAttr(count)]
     general = model.getGenConstrs()
     others = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
-    held += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
+    refused += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
     variables, rows = model.getVars(), model.getConstrs()
     kinds = {v.VType for v in variables} - {"C", "B", "I"}
-    held += ["semi-continuous variables"] if kinds else []
+    refused += ["semi-continuous variables"] if kinds else []
     if model.NumObj > 1:
-        held.append("several objectives")
+        refused.append("several objectives")
     if model.NumScenarios:
-        held.append("several scenarios")
-    if held:
-        raise UnsupportedModelError(f"the Gurobi model holds {', '.join(held)}, which have no place in a standard form")
+        refused.append("several scenarios")
+    if refused:
+        raise UnsupportedModelError(f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form")
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
     objective = model.getObjective()
     quadratic = isinstance(objective, gurobipy.QuadExpr)

@@ -101,10 +101,10 @@ class PyomoSource(RowSource, Recipient):
             return
         prices, costs = self._taken.row_prices(answer.multipliers), self._taken.reduced_costs(answer.reduced)
         for suffix, keys, numbers in (("dual", self._rows, prices), ("rc", self._variables, costs)):
-            held = self._model.component(suffix)
-            if held is not None and held.import_enabled():
-                held.clear()
-                held.update(zip(keys, numbers.tolist(), strict=True))
+            component = self._model.component(suffix)
+            if component is not None and component.import_enabled():
+                component.clear()
+                component.update(zip(keys, numbers.tolist(), strict=True))
 
 
 def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
@@ -193,9 +193,9 @@ def _refuse_unread(model: Any) -> None:
     passive = {pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck}  # they restrict nothing, though Pyomo calls them active
     _, strange = categorize_valid_components(model, active=True, valid=read | passive)
     if strange:
-        held = "; ".join(f"{kind.__name__} {', '.join(c.name for c in found[:3])}" for kind, found in strange.items())
+        names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in some[:3])}" for kind, some in strange.items())
         raise UnsupportedModelError(
-            f"the Pyomo model holds {held}, which have no place in a standard form; a transformation of Pyomo's may state them "
+            f"the Pyomo model holds {names}, which have no place in a standard form; a transformation of Pyomo's may state them "
             "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)"
         )
 

@@ -277,7 +277,7 @@ def unique(label: str, taken: set[str]) -> str:
 def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
     """One block for each run of names ``w[0], w[1], ...``; a block of its own for every other name."""
     blocks: list[Block] = []
-    taken: set[str] = set()
+    names_in_use: set[str] = set()
     k = 0
     while k < len(names):
         stem = _stem(names[k])
@@ -285,9 +285,9 @@ def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
         while stop < len(names) and names[stop] == f"{stem}[{stop - k}]":
             stop += 1
         if stop > k:
-            blocks.append(Block(unique(stem, taken), (stop - k,)))
+            blocks.append(Block(unique(stem, names_in_use), (stop - k,)))
         else:
-            blocks.append(Block(unique(names[k], taken), ()))
+            blocks.append(Block(unique(names[k], names_in_use), ()))
             stop = k + 1
         k = stop
     return tuple(blocks)
@@ -380,8 +380,8 @@ def _factor(Q: FloatArray) -> FloatArray | None:
     largest = max(float(values.max(initial=0.0)), 0.0)
     if values.min(initial=0.0) < -_ZERO * largest:
         return None
-    kept = values > _ZERO * largest
-    return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+    large = values > _ZERO * largest
+    return np.asarray(np.sqrt(values[large])[:, None] * vectors[:, large].T)
 
 
 def _spread(R: FloatArray, used: IntArray, n: int) -> sp.csr_array:

@@ -177,16 +177,16 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     stated = model.at_solution(result.optimised_parameters)
     form = _form(stated)
     x = None if form is None else form.join(result.values)
-    said = stated.explain_points(result.values, result.multipliers)
+    points = stated.explain_points(result.values, result.multipliers)
     title = f"{model.name}: what the solution says"
     if form is None or x is None:
         appraisal = stated.appraise(result.values, result.multipliers)
         violations = {} if appraisal is None else appraisal.violations
-        return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), said)
+        return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), points)
     rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
     if form.has_bounds:
         rows.append(_bounds(form, x, result.reduced, model.meaning("bounds")))
-    return Explanation(title, tuple(rows), said)
+    return Explanation(title, tuple(rows), points)
 
 
 def _form(model: Explainable) -> StandardForm | None:

@@ -136,8 +136,8 @@ def _condition(form: FormData) -> Condition | None:
     F, _ = form.rows_matrix()
     if max(F.shape) <= _DENSE:
         singular = np.linalg.svd(F.toarray(), compute_uv=False)
-        kept = singular[singular > singular.max(initial=0.0) * max(F.shape) * np.finfo(float).eps]
-        return Condition(float(kept.max() / kept.min()), True) if kept.size else None
+        nonzero = singular[singular > singular.max(initial=0.0) * max(F.shape) * np.finfo(float).eps]
+        return Condition(float(nonzero.max() / nonzero.min()), True) if nonzero.size else None
     norms = np.sqrt(np.asarray(F.multiply(F).sum(axis=0)).ravel())
     norms = norms[norms > 0]
     return Condition(float(norms.max() / norms.min()), False) if norms.size else None

@@ -47,10 +47,16 @@ def _below(ax: Any) -> Any:
 
 
 def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: FormData) -> None:
-    kept = matrix.data != 0
+    nonzero = matrix.data != 0
     size = min(max(260.0 / max(form.n, matrix.shape[0], 1), 0.4), 6.0)
     ax.plot(
-        matrix.col[kept], matrix.row[kept], "s", color=colour, markersize=size, markeredgewidth=0, rasterized=kept.sum() > 20_000
+        matrix.col[nonzero],
+        matrix.row[nonzero],
+        "s",
+        color=colour,
+        markersize=size,
+        markeredgewidth=0,
+        rasterized=nonzero.sum() > 20_000,
     )
     for s in list(form.slices.values())[1:]:
         ax.axvline(s.start - 0.5, color=GREY, lw=0.6)

@@ -59,8 +59,8 @@ class KernelCoordinates:
                 f"the kernel matrix is not positive semidefinite: its smallest eigenvalue is {values[0]:.3g}, its largest "
                 f"{top:.3g}; a norm needs a Mercer kernel"
             )
-        kept = values > _ZERO * top
-        return values[kept][::-1], vectors[:, kept][:, ::-1]
+        large = values > _ZERO * top
+        return values[large][::-1], vectors[:, large][:, ::-1]
 
     @cached_property
     def rows(self) -> FloatArray:

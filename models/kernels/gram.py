@@ -134,8 +134,8 @@ class KernelGram(GramOperator):
     def _depth(self, support: int) -> int:
         """Roundings that a term of a sum in `product` goes through at most."""
         if isinstance(self.kernel, (Linear, Precomputed)):
-            own = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
-            return own + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
+            size = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
+            return size + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
         if (self._radial is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
             return support + 16
         return min(support, BLOCK) + support // BLOCK + 16

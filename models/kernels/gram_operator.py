@@ -46,9 +46,9 @@ def in_pieces(A: Points, x: FloatArray) -> FloatArray:
 
 def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
     """X'·weights; where most points have no weight, they are not read."""
-    held = np.flatnonzero(weights)
-    few = not sp.issparse(X) and 4 * held.size < weights.size
-    return in_pieces(X[held].T, weights[held]) if few else in_pieces(X.T, weights)
+    support = np.flatnonzero(weights)
+    few = not sp.issparse(X) and 4 * support.size < weights.size
+    return in_pieces(X[support].T, weights[support]) if few else in_pieces(X.T, weights)
 
 
 class GramOperator(ABC):

@@ -99,8 +99,8 @@ class EpigraphBridge(Bridge):
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """Drop the cone's multipliers and the reduced cost of τ."""
-        kept = {label: z for label, z in dual.multipliers.items() if label != "quadratic"}
-        return DualPoint(kept, dual.reduced[:-1])
+        multipliers = {label: z for label, z in dual.multipliers.items() if label != "quadratic"}
+        return DualPoint(multipliers, dual.reduced[:-1])
 
 
 class RotatedBridge(Bridge):
@@ -175,12 +175,12 @@ class BoundsToRows(Bridge):
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """ζ from the rows' multipliers."""
         reduced = dual.reduced.copy()
-        kept = dict(dual.multipliers)
+        multipliers = dict(dual.multipliers)
         if self._low.size:
-            reduced[self._low] += kept.pop("lower bounds")
+            reduced[self._low] += multipliers.pop("lower bounds")
         if self._high.size:
-            reduced[self._high] -= kept.pop("upper bounds")
-        return DualPoint(kept, reduced)
+            reduced[self._high] -= multipliers.pop("upper bounds")
+        return DualPoint(multipliers, reduced)
 
 
 #: What was made of a constraint or a quadratic part, as long as that lives.

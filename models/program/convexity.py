@@ -111,13 +111,13 @@ def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
     evidence = _two_by_two(P, diagonal, sums)
     if evidence is not None:
         return evidence
-    kept = np.flatnonzero(sums + np.abs(diagonal))
-    if kept.size > VERIFY_UP_TO:
-        return Convexity(Evidence.UNKNOWN, f"P has order {kept.size}; up to {VERIFY_UP_TO} it is factored to find out")
-    block = P[kept][:, kept]
+    nonzero = np.flatnonzero(sums + np.abs(diagonal))
+    if nonzero.size > VERIFY_UP_TO:
+        return Convexity(Evidence.UNKNOWN, f"P has order {nonzero.size}; up to {VERIFY_UP_TO} it is factored to find out")
+    block = P[nonzero][:, nonzero]
     dense = to_dense(block).astype(np.float64)
-    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[kept])))
-    return _decide(dense * scale * scale[:, None], scale, kept, n)
+    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[nonzero])))
+    return _decide(dense * scale * scale[:, None], scale, nonzero, n)
 
 
 def on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
@@ -145,26 +145,26 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
     n = int(P.shape[0])
     diagonal = np.asarray(P.diagonal(), dtype=np.float64)
     sums = _sums(P) - np.abs(diagonal)
-    kept = np.flatnonzero(sums + np.abs(diagonal))
-    inside = chosen[kept]
-    if not inside.any() or (diagonal[kept] <= _LEAST_SCALED).any() or kept.size > VERIFY_UP_TO:
-        return None if kept.size == 0 or not (diagonal >= sums).all() else _dominant(diagonal, sums, chosen, rounding)
-    if not sums[kept].any():
+    nonzero = np.flatnonzero(sums + np.abs(diagonal))
+    inside = chosen[nonzero]
+    if not inside.any() or (diagonal[nonzero] <= _LEAST_SCALED).any() or nonzero.size > VERIFY_UP_TO:
+        return None if nonzero.size == 0 or not (diagonal >= sums).all() else _dominant(diagonal, sums, chosen, rounding)
+    if not sums[nonzero].any():
         return _dominant(diagonal, sums, chosen, rounding)
-    block = P[kept][:, kept]
+    block = P[nonzero][:, nonzero]
     dense = to_dense(block).astype(np.float64)
-    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[kept])))
+    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[nonzero])))
     H = dense * scale * scale[:, None]
-    shift = 2.0 * gamma(kept.size + 2) * float(np.trace(H)) + 2.0 * rounding
+    shift = 2.0 * gamma(nonzero.size + 2) * float(np.trace(H)) + 2.0 * rounding
     for mu in _SHARES:
         if mu <= 4.0 * shift:
             break
         moved = H.copy()
-        moved[np.diag_indices(kept.size)] += np.where(inside, -mu - shift, shift)
+        moved[np.diag_indices(nonzero.size)] += np.where(inside, -mu - shift, shift)
         if _factors(moved, 0.0):
             least, deficit = np.zeros(n), np.zeros(n)
-            least[kept] = np.where(inside, 0.999 * mu / scale**2, 0.0)
-            deficit[kept] = np.where(inside, 0.0, 3.0 * shift / scale**2)
+            least[nonzero] = np.where(inside, 0.999 * mu / scale**2, 0.0)
+            deficit[nonzero] = np.where(inside, 0.0, 3.0 * shift / scale**2)
             return least, deficit
     return None
 

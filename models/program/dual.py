@@ -91,10 +91,10 @@ class _Parts:
 
 def _image(quadratic: Quadratic, parts: _Parts, form: StandardForm) -> sp.csc_array | FloatArray:
     """The block of s (or x̂), first of all; returns its quadratic objective."""
-    taken = {b.label for b in form.blocks} | {c.label for c in form.constraints}
+    names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
     factored = quadratic.factor is not None
     label = "image" if factored else "point"
-    while label in taken:
+    while label in names_in_use:
         label += "'"
     if factored:
         R = sp.csr_array(quadratic.factor)
@@ -116,9 +116,9 @@ def _assembled(form: StandardForm, parts: _Parts, image: sp.csc_array | FloatArr
     ]
     identity = sp.eye_array(n, format="csr")
     for label, k in parts.cones:
-        own = form.constraint(label)
+        constraint = form.constraint(label)
         rows = sp.csr_array(identity[starts[k] : starts[k + 1]])
-        constraints.append(Constraint(f"cone of {label}", rows, np.zeros(own.rows), own.cone))
+        constraints.append(Constraint(f"cone of {label}", rows, np.zeros(constraint.rows), constraint.cone))
     quadratic = None
     if image is not None:
         size = image.shape[0]

@@ -102,8 +102,8 @@ class StandardForm(Displayed, FormData, ExportMethods):
 
         Indicator constraints go: their closed convex hull says no more than the bounds 0 ≤ a ≤ 1.
         """
-        kept = tuple(c for c in self.constraints if c.cone.convex)
-        return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=kept)
+        convex = tuple(c for c in self.constraints if c.cone.convex)
+        return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=convex)
 
     def with_integers(self, x: FloatArray) -> StandardForm:
         """The continuous form with the integer variables fixed at the nearest integers of x; indicators become rows or go."""

@@ -154,11 +154,11 @@ class FormData:
         """Evidence that the objective is convex where the equalities hold."""
         if self.quadratic is None:
             return Convexity(Evidence.CONSTRUCTION, "the objective is linear")
-        own = self.quadratic.convexity
+        of_quadratic = self.quadratic.convexity
         rows = [c.F for c in self.constraints if isinstance(c.cone, Zero) and c.rows]
-        if own.known or not rows or self.n > VERIFY_UP_TO:
-            return own
-        return on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or own
+        if of_quadratic.known or not rows or self.n > VERIFY_UP_TO:
+            return of_quadratic
+        return on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or of_quadratic
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """P x + q."""

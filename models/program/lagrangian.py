@@ -359,8 +359,8 @@ def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float
     lost = 0.0
     if convexity.deficit is not None:
         far = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
-        own = convexity.deficit > 0.0
-        lost += 0.5 * float(convexity.deficit[own] @ far[own] ** 2)
+        stated = convexity.deficit > 0.0
+        lost += 0.5 * float(convexity.deficit[stated] @ far[stated] ** 2)
     if convexity.penalty > 0.0:
         rows = [c for c in form.constraints if isinstance(c.cone, Zero) and c.rows]
         off = sum(

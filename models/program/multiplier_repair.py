@@ -85,10 +85,10 @@ class Multipliers:
         """The given multipliers moved into their dual cones; None where they are not finite or have the wrong number."""
         pieces = []
         for c in form.constraints:
-            given = np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64))
-            if given.shape != (c.rows,) or not np.isfinite(given).all():
+            values = np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64))
+            if values.shape != (c.rows,) or not np.isfinite(values).all():
                 return None
-            pieces.append(c.cone.inside_dual(given))
+            pieces.append(c.cone.inside_dual(values))
         return cls(form, _Rows.of(form), np.concatenate(pieces) if pieces else np.zeros(0))
 
     @property

@@ -90,8 +90,8 @@ class CombinedRelaxation(ConvexifiedLosses):
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """γ (the ``hull`` multipliers) moved into Γ and V = v + δ, the losses' subgradients: D(γ, V) of `combined_bound`."""
-        given = all(label in multipliers for label in ("split", "big_m"))
-        slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if given else None
+        has_multipliers = all(label in multipliers for label in ("split", "big_m"))
+        slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None
         return dual_with_rows(self, self.big_m, np.asarray(multipliers["hull"]), slope, w=w)
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:

@@ -135,8 +135,8 @@ def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> floa
     except np.linalg.LinAlgError:
         return -np.inf
     penalty = losses.conjugate(V)
-    told = (penalty != 0.0) | (losses.s * (1.0 - 1e-12) <= V)
-    size = np.where(told, losses.M * np.abs(V) + losses.weights + losses.gamma * losses.M**2 + losses.c * losses.s, 0.0)
+    determined = (penalty != 0.0) | (losses.s * (1.0 - 1e-12) <= V)
+    size = np.where(determined, losses.M * np.abs(V) + losses.weights + losses.gamma * losses.M**2 + losses.c * losses.s, 0.0)
     return proved_sum(rows, factor, gamma, V, penalty, size + penalty, 0.0)[0]
 
 

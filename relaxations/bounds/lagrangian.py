@@ -156,8 +156,8 @@ class Lagrangian(Reduction[Any]):
             prices = as_vector(self.prices, np.size(self.prices), "prices")
             if self.rows == _BUDGET and not (prices.size == 1 and prices[0] > 0.0):
                 raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}")
-            given = tuple(prices.tolist())
-            object.__setattr__(self, "prices", given[0] if np.ndim(self.prices) == 0 else given)
+            price_tuple = tuple(prices.tolist())
+            object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
         if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:
             raise InputError(f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}")
 
@@ -242,10 +242,10 @@ class Lagrangian(Reduction[Any]):
             return super().recover(model, values)
         w = np.asarray(values["w"], dtype=np.float64)
         u = np.sort(model.y * np.asarray(model.X @ w))[::-1]
-        kept = u.size - model.budget
-        if kept <= 0:
+        kept_count = u.size - model.budget
+        if kept_count <= 0:
             return model.point(np.zeros_like(w))
-        return model.point(w * (1.0 / float(u[kept - 1]) * (1.0 + 4e-16))) if u[kept - 1] > 0.0 else None
+        return model.point(w * (1.0 / float(u[kept_count - 1]) * (1.0 + 4e-16))) if u[kept_count - 1] > 0.0 else None
 
     def _row_prices(self, form: StandardForm) -> FloatArray:
         """The given prices, or those of the relaxation without integers, in the dual cone."""

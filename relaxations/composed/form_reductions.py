@@ -319,9 +319,9 @@ def _root(form: StandardForm) -> FloatArray | None:
     P = to_dense(form.quadratic.materialised)
     used = np.flatnonzero(P.any(axis=0))
     values, vectors = np.linalg.eigh(P[np.ix_(used, used)])
-    kept = values > 1e-14 * max(float(values.max(initial=0.0)), 0.0)
-    R = np.zeros((int(kept.sum()), form.n))
-    R[:, used] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    large = values > 1e-14 * max(float(values.max(initial=0.0)), 0.0)
+    R = np.zeros((int(large.sum()), form.n))
+    R[:, used] = np.sqrt(values[large])[:, None] * vectors[:, large].T
     return R
 
 
@@ -376,8 +376,8 @@ class FormReduction(ComposedReduction):
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
         # a lifted target has all entries in one block x, whatever a block x of the form holds
-        own = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
-        point = values if own else model.form.split(np.asarray(values["x"]))
+        has_blocks = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
+        point = values if has_blocks else model.form.split(np.asarray(values["x"]))
         point = {label: value for label, value in point.items() if label in shapes}
         candidates = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
         return min(candidates, key=lambda end: model.form.objective(model.form.join(end)), default=None)

@@ -80,12 +80,12 @@ def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, F
 
     Blocks that ``values`` does not hold stay free, integers of them too.
     """
-    given = np.full(form.n, np.nan)
+    fixed_values = np.full(form.n, np.nan)
     for block in form.blocks:
         if block.label in values:
-            given[form.slices[block.label]] = block.pack(values[block.label])
-    fixed = form.integer & ~np.isnan(given)
-    for whole in (np.round(given), np.ceil(given - _FEASIBLE), np.floor(given + _FEASIBLE)):
+            fixed_values[form.slices[block.label]] = block.pack(values[block.label])
+    fixed = form.integer & ~np.isnan(fixed_values)
+    for whole in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
         point = with_values(form, fixed, np.clip(whole, form.lower, form.upper))
         if point is not None:
             return point

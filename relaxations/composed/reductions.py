@@ -76,10 +76,10 @@ class PartsReduction(Reduction[T]):
         """
         composed = _composed(model)
         assert composed is not None
-        own = model.composed is not None
+        is_composed = model.composed is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
-        multiple = best_allowed_multiple(composed, model if own else composed, w)
-        if own and multiple is not None:
+        multiple = best_allowed_multiple(composed, model if is_composed else composed, w)
+        if is_composed and multiple is not None:
             return model.complete({"w": multiple})
         return _with_its_integers(model, composed, w if multiple is None else multiple)
 

@@ -101,8 +101,8 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
             return composed.margin_problem.obstacle
         if np.unique(composed.y[view.costs > 0.0]).size < 2:
             return "it needs points of both classes that cost something"
-        held = (view.curvature > 0.0) | view.atoms.any(axis=0)
-        if not held[1 if view.intercept else 0 :].all():
+        in_norm = (view.curvature > 0.0) | view.atoms.any(axis=0)
+        if not in_norm[1 if view.intercept else 0 :].all():
             return "it needs a norm or squares of every coefficient but the intercept"
         return ""
 

@@ -48,12 +48,12 @@ def split_instances_and_models(
     """Instances, and models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
-    given: list[tuple[str, Problem]] = (
+    named_problems: list[tuple[str, Problem]] = (
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )
     instances: list[InstanceData] = []
     models: list[ModelSubject] = []
-    for name, problem in given:
+    for name, problem in named_problems:
         if isinstance(problem, Model | StandardForm):
             model = as_model(problem)
             models.append(ModelSubject.of(str(name) or model.name, model))
@@ -85,12 +85,12 @@ def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec
 def parse_exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
     """The exact solvers; seeds and starts are the report's."""
     listed = [] if given is None else as_list(given)
-    asked = resolve_all(listed) if listed else ()
-    for item in asked:
+    specs = resolve_all(listed) if listed else ()
+    for item in specs:
         for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
             if option in item.own:
                 raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
-    return asked
+    return specs
 
 
 def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options:

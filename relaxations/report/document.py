@@ -131,8 +131,8 @@ def _solvers(report: ReportData) -> list[Finding]:
         text += f", not by {' and '.join(others)}" if parts and others else ""
     else:
         between = "; " if any("," in name for name in shown) else ", "
-        said = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
-        text = f"Of {_count(count, 'problem')}, {between.join(said)}"
+        phrases = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
+        text = f"Of {_count(count, 'problem')}, {between.join(phrases)}"
     return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 

@@ -160,10 +160,10 @@ class Plan:
             No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
         """
         instances, models = split_instances_and_models(problems)
-        given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
-        asked = None if relaxations is None else parse_relaxations(relaxations)
-        chosen = list(default_relaxations() if asked is None else asked)
-        chosen += [m for m in given if m not in chosen]  # the sweep over M
+        constants_list = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
+        relaxation_list = None if relaxations is None else parse_relaxations(relaxations)
+        chosen = list(default_relaxations() if relaxation_list is None else relaxation_list)
+        chosen += [m for m in constants_list if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
             raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
         return cls(
@@ -171,11 +171,11 @@ class Plan:
             models=models,
             lams=parse_lams(lam),
             relaxations=tuple(chosen),
-            asked=asked,
+            asked=relaxation_list,
             exact=parse_exact(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
             encodings=parse_encodings(encodings),
-            constants=given or (BigM("incumbent"),),
+            constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
             seeds=parse_seeds(seeds, options),
             solver=resolve(solver),
@@ -227,8 +227,8 @@ class Plan:
     def after_stated(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
-        asked = bounding(model) if self.asked is None else self.asked
-        relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in asked]
+        relaxation_list = bounding(model) if self.asked is None else self.asked
+        relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in relaxation_list]
         exact = [
             StatedExactTask(subject, replace(self.options, seed=seed), w, solver)
             for solver in self._solvers(model)
@@ -248,10 +248,10 @@ class Plan:
 
     def _solvers(self, model: Model) -> list[SolverSpec]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
-        asked = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
+        specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.beside:
-            asked.append(resolve(GENERIC))
-        return list({item.label: item for item in asked}.values())
+            specs.append(resolve(GENERIC))
+        return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:
         """The store of the report.
@@ -379,10 +379,10 @@ def gap_report(
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
-    begin, told = time.perf_counter(), Progress(progress, options.time_limit)
+    begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
     with choose_executor(jobs, cluster) as team:
-        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
-    told.end()
+        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
+    progress_lines.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
     exacts = tuple(ExactCell.from_record(r) for r in of["exact"])

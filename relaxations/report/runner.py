@@ -75,14 +75,14 @@ class Runner:
     def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Index, record, whether it was stored, seconds: as tasks are done."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
-        asked: list[tuple[int, str]] = []  # index and key of what the team was given
+        requested: list[tuple[int, str]] = []  # index and key of what the team was given
 
         def missing() -> Iterator[Work]:
             for index, task in enumerate(tasks):
                 key = "" if self.store is None else digest({"kind": task.kind, **task.parts})
                 record = None if self.store is None else self.store.get(key)
                 if record is None:
-                    asked.append((index, key))
+                    requested.append((index, key))
                     yield task
                 else:
                     stored.append((index, record, True, 0.0))
@@ -90,7 +90,7 @@ class Runner:
         for number, (record, keep, seconds) in self.team.run(_perform, missing()):
             while stored:
                 yield stored.popleft()
-            index, key = asked[number]
+            index, key = requested[number]
             if keep and self.store is not None:
                 record = self.store.put(key, tasks[index].kind, record)
             yield index, record, False, seconds

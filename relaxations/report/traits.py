@@ -34,11 +34,11 @@ def titled(instance: InstanceCell) -> str:
 
 def _words(instance: InstanceCell, *left_out: str) -> str:
     naming = _naming(instance)
-    said = naming.said
-    if said is None:
+    facts = naming.said
+    if facts is None:
         return instance.instance
     equals = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-    shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in said.items() if name not in left_out]
+    shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
     return ", ".join([naming.of, *shown])
 
 

@@ -54,8 +54,8 @@ def heuristic(
     require(model, "heuristic()", COST_FORM)
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
-    given = [_classifier(model, w) for w in starts]
-    w = good_classifier(problem, np.random.default_rng(seed), rounds, given)
+    start_points = [_classifier(model, w) for w in starts]
+    w = good_classifier(problem, np.random.default_rng(seed), rounds, start_points)
     return w, model.objective(w)
 
 
@@ -79,7 +79,7 @@ def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     ------
     InputError
     """
-    given, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
-    if given.shape != (p,) or not np.isfinite(given).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {given.shape}")
-    return given
+    coefficients, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
+    if coefficients.shape != (p,) or not np.isfinite(coefficients).all():
+        raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}")
+    return coefficients

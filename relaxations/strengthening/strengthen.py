@@ -87,5 +87,5 @@ def strengthen(
 
 
 def _gamma(model: ZeroOneSVM, gamma: FloatArray) -> FloatArray:
-    kept = np.where(gamma > _NEGLIGIBLE * gamma.max(initial=0.0), gamma, 0.0)
-    return repair_gamma(dense_signed_rows(model.X, model.y), kept, margin=1e-8)
+    rounded_gamma = np.where(gamma > _NEGLIGIBLE * gamma.max(initial=0.0), gamma, 0.0)
+    return repair_gamma(dense_signed_rows(model.X, model.y), rounded_gamma, margin=1e-8)

@@ -95,8 +95,8 @@ def _step(
     step descends.
     """
     d = np.zeros(view.n)
-    held = ~free & (diagonal > 0)
-    d[held] = -g[held] / diagonal[held]
+    bound_variables = ~free & (diagonal > 0)
+    d[bound_variables] = -g[bound_variables] / diagonal[bound_variables]
     d[free] = -solve(g[free])
     f = view.objective(a, g)
     length = 1.0

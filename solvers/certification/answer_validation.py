@@ -39,9 +39,9 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
     refused: list[str] = []
     changes: dict[str, Any] = {}
     for part, shapes in (("values", blocks), ("ray", blocks), ("multipliers", rows), ("farkas", rows)):
-        given = getattr(answer, part)
-        if given is not None:
-            changes[part] = _arrays(given, shapes, part, refused)
+        part_value = getattr(answer, part)
+        if part_value is not None:
+            changes[part] = _arrays(part_value, shapes, part, refused)
     if changes.get("ray") is not None and blocks is not None and not blocks.keys() <= changes["ray"].keys():
         refused.append("ray: blocks are missing")
         changes["ray"] = None

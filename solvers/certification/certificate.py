@@ -55,8 +55,8 @@ def natural_units(form: StandardForm) -> FloatArray:
     of their row do not count: a 1e-17 would make a unit of 1e17, which excuses any bound.
     """
     unit = _from_constants(form)
-    asked = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
-    if not asked.any():
+    needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
+    if not needed.any():
         return unit
     F, g = form.rows_matrix()
     counted = _counted(F, np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)]))
@@ -65,7 +65,7 @@ def natural_units(form: StandardForm) -> FloatArray:
     if not unit.any():
         unit = _from_prices(form, weights)
     for _ in range(_HANDS):
-        if not unit.any() or not (asked & (unit == 0.0)).any():
+        if not unit.any() or not (needed & (unit == 0.0)).any():
             break
         unit = _handed_on(weights, g == 0.0, unit)
     return unit
@@ -86,16 +86,16 @@ def _from_constants(form: StandardForm) -> FloatArray:
         if not c.g.any():
             continue
         side = np.repeat(c.g, np.diff(c.F.indptr))
-        kept = (side != 0.0) & _counted(c.F, c.largest)
-        squares += np.bincount(c.F.indices, kept * c.F.data**2, form.n)
-        sides += np.bincount(c.F.indices, kept * side**2, form.n)
+        counted_rows = (side != 0.0) & _counted(c.F, c.largest)
+        squares += np.bincount(c.F.indices, counted_rows * c.F.data**2, form.n)
+        sides += np.bincount(c.F.indices, counted_rows * side**2, form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
     curved = _curvature(form)
-    told = (curved > 0.0) & (form.q != 0.0)
-    own = np.divide(np.abs(form.q), curved, out=np.zeros(form.n), where=told)
-    return np.where(told & ((unit == 0.0) | (own < unit)), own, unit)
+    determined = (curved > 0.0) & (form.q != 0.0)
+    units = np.divide(np.abs(form.q), curved, out=np.zeros(form.n), where=determined)
+    return np.where(determined & ((unit == 0.0) | (units < unit)), units, unit)
 
 
 def _from_prices(form: StandardForm, weights: sp.csr_array) -> FloatArray:
@@ -321,8 +321,8 @@ def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: 
     """Return whether there is one finite number for each row, and for each variable."""
     if reduced is not None and not (np.shape(reduced) == (form.n,) and np.isfinite(reduced).all()):
         return False
-    given = ((c, multipliers[c.label]) for c in form.constraints if c.label in multipliers)
-    return all(np.size(z) == c.rows and np.isfinite(z).all() for c, z in given)
+    pairs = ((c, multipliers[c.label]) for c in form.constraints if c.label in multipliers)
+    return all(np.size(z) == c.rows and np.isfinite(z).all() for c, z in pairs)
 
 
 def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]:
@@ -344,8 +344,8 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
         # a narrow box is measured by its width, wherever it is: 1e-6 outside of one that is 1e-6 wide is not a rounding error
         narrow = np.isfinite(form.lower) & np.isfinite(form.upper) & (form.lower < form.upper)
         low, high = np.where(narrow, form.lower, 0.0), np.where(narrow, form.upper, 0.0)
-        own = high - low + _NARROW * np.maximum(np.abs(low), np.abs(high))
-        size = np.where(narrow & (own < 1.0), own, 1.0 + np.abs(x))
+        widths = high - low + _NARROW * np.maximum(np.abs(low), np.abs(high))
+        size = np.where(narrow & (widths < 1.0), widths, 1.0 + np.abs(x))
         worst = max(worst, float((outside / size).max()))
     return violations, worst
 

@@ -58,13 +58,15 @@ def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedCla
     empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
     if answer.status is Status.INFEASIBLE:
         if x is not None and not integer and _feasible(form, x):
-            said = f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
-            return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, said)
+            remark = (
+                f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
+            )
+            return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, remark)
         better = z is not None and not _false(ray) and (empty.proved or ray.residual is None)
         return CompletedClaim(replace(answer, farkas=z), empty) if better else CompletedClaim(answer, ray)
     if empty.proved:
-        said = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
-        return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, said)
+        remark = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
+        return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, remark)
     return _descent(form, rows, answer, ray)
 
 
@@ -90,8 +92,8 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     bound = lagrangian(form, bounding[2], bounding[0])
     if bound.condition or not np.isfinite(bound.value):
         return CompletedClaim(answer, ray)
-    said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {bound.value:.6g}"
-    return CompletedClaim(answer, ray, said)
+    remark = f"the solver says unbounded, and multipliers bound the objective (minimised) by {bound.value:.6g}"
+    return CompletedClaim(answer, ray, remark)
 
 
 def unbounded_integer_ray(form: StandardForm) -> str:
@@ -140,15 +142,15 @@ def with_multipliers(
     if rows is None and inner is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
-    told = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
+    is_decided = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
     met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
-    spoils, best = told or met, (answer, certificate)
-    for own in _own(form, answer, rows, inner, x):
-        better = judge(own)
+    spoils, best = is_decided or met, (answer, certificate)
+    for candidate in _own(form, answer, rows, inner, x):
+        better = judge(candidate)
         if _close(better, tol):
-            return own, better
+            return candidate, better
         if better.bound > best[1].bound and not spoils:
-            best = own, better
+            best = candidate, better
     return best
 
 
@@ -158,12 +160,12 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
         yield from _moved(form, answer, answer.multipliers, inner)
     multipliers = None if rows is None else rows.multipliers(x)
     if multipliers is not None:
-        own = replace(
+        completed = replace(
             answer, multipliers=multipliers[0], reduced=multipliers[1], details={**answer.details, "multipliers": _NOTE}
         )
-        yield own
+        yield completed
         if inner is not None:
-            yield from _moved(form, own, multipliers[0], inner)
+            yield from _moved(form, completed, multipliers[0], inner)
     any_that_bound = None if rows is None else rows.bounding()
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound

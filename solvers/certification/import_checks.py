@@ -83,10 +83,10 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     total = size = 0.0
     if not model.unmodified.imports:
         base = model.unmodified.form
-        own = certify(base, base.split(y[: base.n]))
-        if not own.feasible(_FEASIBLE):
+        certificate = certify(base, base.split(y[: base.n]))
+        if not certificate.feasible(_FEASIBLE):
             return None
-        total, size = own.objective, own.scale
+        total, size = certificate.objective, certificate.scale
     for record in model.imports:
         part = y if record.places is None else y[record.places]
         part = part[: record.source.form.n]

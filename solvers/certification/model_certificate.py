@@ -23,17 +23,17 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
     TooLargeError
         The model knows no way to appraise a point without its form.
     """
-    own = model.appraise(values, multipliers)
-    if own is None:
+    appraisal = model.appraise(values, multipliers)
+    if appraisal is None:
         raise TooLargeError(f"{model.name} is too large for its standard form, and no certificate is known without it")
     return Certificate(
-        objective=own.objective,
-        primal_residual=own.primal_residual,
-        violations=own.violations,
-        dual_residual=own.stationarity,
-        bound=own.bound,
-        argument=own.argument,
-        error=own.error,
-        bound_error=own.bound_error,
-        condition=own.condition,
+        objective=appraisal.objective,
+        primal_residual=appraisal.primal_residual,
+        violations=appraisal.violations,
+        dual_residual=appraisal.stationarity,
+        bound=appraisal.bound,
+        argument=appraisal.argument,
+        error=appraisal.error,
+        bound_error=appraisal.bound_error,
+        condition=appraisal.condition,
     )

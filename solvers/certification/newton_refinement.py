@@ -75,8 +75,8 @@ def refine_by_newton(
     y, w, zeta = newton_polish(form, x, z, reduced, seconds, _LARGEST)
     if y is x:
         return None
-    own = replace(answer, multipliers=w, reduced=zeta)
-    for point, prices in ((y, own), (y, answer), (x, own)):
+    refined_answer = replace(answer, multipliers=w, reduced=zeta)
+    for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
         at = form.split(point)
         refined = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol, seconds)
         moved = abs(refined[1].objective - certificate.objective)

@@ -79,8 +79,8 @@ def load_results(
         raise DataError(f"{path}: {error}") from error
     except READ_ERRORS as error:
         raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}") from error
-    said = dict(meta["said"])
-    return said, [None if r is None else _judged(r, path, model(said, k)) for k, r in enumerate(results)]
+    remarks = dict(meta["said"])
+    return remarks, [None if r is None else _judged(r, path, model(remarks, k)) for k, r in enumerate(results)]
 
 
 def _npz(path: str | Path) -> Path:
@@ -91,17 +91,17 @@ def _npz(path: str | Path) -> Path:
 
 
 def _given(path: str | Path) -> Path:
-    given = Path(path)
-    return given if given.exists() or not given.name else _npz(given)  # the name that it was saved under
+    file = Path(path)
+    return file if file.exists() or not file.name else _npz(file)  # the name that it was saved under
 
 
 def _arrays(result: Result) -> dict[str, Any]:
     """Everything that is stored of a result."""
     answer = result.answer
     parts = {part: getattr(result, part) for part in _JUDGED} | {part: getattr(answer, part) for part in _SAID}
-    held = {part: content for part, content in parts.items() if content is not None}
+    stored_parts = {part: content for part, content in parts.items() if content is not None}
     arrays: dict[str, Any] = {
-        f"{part}/{label}": np.asarray(value) for part, content in held.items() for label, value in content.items()
+        f"{part}/{label}": np.asarray(value) for part, content in stored_parts.items() for label, value in content.items()
     }
     arrays |= {f"trace/{name}": answer.trace.column(name) for name in _TRACE}
     meta = {
@@ -121,7 +121,7 @@ def _arrays(result: Result) -> dict[str, Any]:
             "details": _plain(answer.details),
         },
         "steps": [row.step for row in answer.trace],
-        "parts": list(held),
+        "parts": list(stored_parts),
         "digest": result.digest,
         "tol": result.tol,
         "about": dict(result.about),
@@ -172,18 +172,20 @@ def _result(arrays: dict[str, Any]) -> Result:
     if meta.get("format_version") != RESULT_VERSION:
         raise DataError(f"it has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
     parts = {part: _part(arrays, part) for part in meta["parts"]}
-    said, certificate = _SINCE | meta["answer"], meta["certificate"]
-    fields: dict[str, Any] = {name: said[name] for name in _SAID_PLAIN} | {part: parts[part] for part in _SAID if part in parts}
-    _check_kinds(meta, said)
+    answer_fields, certificate = _SINCE | meta["answer"], meta["certificate"]
+    fields: dict[str, Any] = {name: answer_fields[name] for name in _SAID_PLAIN} | {
+        part: parts[part] for part in _SAID if part in parts
+    }
+    _check_kinds(meta, answer_fields)
     answer = Answer(
-        **{**fields, "bridges": tuple(str(bridge) for bridge in said["bridges"])},
-        status=Status[said["status"]],
+        **{**fields, "bridges": tuple(str(bridge) for bridge in answer_fields["bridges"])},
+        status=Status[answer_fields["status"]],
         values=parts.get("values") or None,
         trace=_trace(arrays, meta["steps"]),
-        update=None if said["update"] is None else Update.read(said["update"]),
-        history=list(said["history"]),
-        optimised_parameters=dict(said["moved"]),
-        details=dict(said["details"]),
+        update=None if answer_fields["update"] is None else Update.read(answer_fields["update"]),
+        history=list(answer_fields["history"]),
+        optimised_parameters=dict(answer_fields["moved"]),
+        details=dict(answer_fields["details"]),
     )
     return Result(
         **{name: meta[name] for name in _PLAIN},

@@ -126,8 +126,8 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
     if objective <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
     known = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
-    whose, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
-    return f"the form's big-M constants, {whose}, are known to hold for {known}, and may cut off the optimum: {remedy}"
+    source, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
+    return f"the form's big-M constants, {source}, are known to hold for {known}, and may cut off the optimum: {remedy}"
 
 
 def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
@@ -281,10 +281,10 @@ def _perhaps_zero(certificate: Certificate, tol: float) -> str:
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
     """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
-    own, stated = certificate.dual_residual, answer.stationarity
-    if certificate.inner or own is None or own <= 10.0 * max(tol, 0.0 if stated is None else stated, 1e-9):
+    dual_residual, stated = certificate.dual_residual, answer.stationarity
+    if certificate.inner or dual_residual is None or dual_residual <= 10.0 * max(tol, 0.0 if stated is None else stated, 1e-9):
         return Verdict(Status.STATIONARY)
-    return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {own:.1e}",))
+    return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {dual_residual:.1e}",))
 
 
 def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:

@@ -55,9 +55,9 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int =
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
     able = "highs" if linear else "scip" if form.integer.any() else "clarabel"
     search = _Search(form, resolve(able if solver is None else solver), most)
-    kept, done = search.run()
-    proof = _exact(form, kept) if linear and not form.integer.any() else None
-    names = {element: _name(form, element) for element in kept}
+    elements, done = search.run()
+    proof = _exact(form, elements) if linear and not form.integer.any() else None
+    names = {element: _name(form, element) for element in elements}
     weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
     if proof is not None:
         argument = "proved in rational arithmetic, and irreducible"
@@ -66,12 +66,12 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int =
     else:
         argument = "Farkas multipliers checked in floating point" + (", each row needed" if done else ", perhaps reducible")
     rows: dict[str, tuple[int, ...]] = {}
-    for label, i in kept:
+    for label, i in elements:
         rows[label] = (*rows.get(label, ()), i)
     return Conflict(
         form.name,
-        tuple(names[element] for element in kept),
-        {names[element]: weights[element] for element in kept if element in weights},
+        tuple(names[element] for element in elements),
+        {names[element]: weights[element] for element in elements if element in weights},
         proof is not None,
         proof is not None,
         argument,
@@ -92,19 +92,19 @@ class _Search:
 
     def run(self) -> tuple[list[Element], bool]:
         """The elements that are left, and whether each was found needed."""
-        kept = self._reduced(_elements(self.form))
-        if kept is None:
+        remaining = self._reduced(_elements(self.form))
+        if remaining is None:
             raise InputError(f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}")
         needed: list[Element] = []
-        while rest := [element for element in kept if element not in needed]:
+        while rest := [element for element in remaining if element not in needed]:
             if self.left <= 0:
-                return kept, False
-            smaller = self._reduced([element for element in kept if element != rest[0]])
+                return remaining, False
+            smaller = self._reduced([element for element in remaining if element != rest[0]])
             if smaller is None:
                 needed.append(rest[0])
             else:
-                kept = smaller
-        return kept, True
+                remaining = smaller
+        return remaining, True
 
     def _reduced(self, elements: list[Element]) -> list[Element] | None:
         """The elements that a certificate of their infeasibility uses; None where no certificate was found."""
@@ -178,9 +178,9 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
     for c in restricted.constraints:
         z = np.asarray(result.farkas.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         pulled -= c.F.T @ z
-        own = sorted(k for label, k in elements if label == c.label)
+        indices = sorted(k for label, k in elements if label == c.label)
         sizes = np.abs(z).reshape(-1, c.cone.block).max(axis=1)
-        weights.update({(c.label, k): float(size) for k, size in zip(own, sizes, strict=True)})
+        weights.update({(c.label, k): float(size) for k, size in zip(indices, sizes, strict=True)})
     weights.update({("lower", j): float(max(pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
     weights.update({("upper", j): float(max(-pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
     largest = max(weights.values(), default=0.0)

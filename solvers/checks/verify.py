@@ -105,10 +105,10 @@ class _NamedSolver(Solver):
 
     def __init__(self, name: str) -> None:
         try:
-            own = get_solver(name).info.tolerance
+            tolerance = get_solver(name).info.tolerance
         except MarginoptError:
-            own = SolverInfo.tolerance
-        self.info = SolverInfo(name=name, summary="from a result", tolerance=own)  # type: ignore[misc]  # one for each result
+            tolerance = SolverInfo.tolerance
+        self.info = SolverInfo(name=name, summary="from a result", tolerance=tolerance)  # type: ignore[misc]  # one for each result
 
     def obstacle(self, model: Model) -> str | None:
         """It is not run."""
@@ -128,8 +128,8 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         The result is of other data or parameters, or its arrays do not fit the model.
     """
     of = as_model(model)
-    own = fingerprint(of)
-    if result.digest and own and result.digest != own:
+    digest = fingerprint(of)
+    if result.digest and digest and result.digest != digest:
         ours, theirs = describe(of), dict(result.about)
         names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
         differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)

@@ -238,8 +238,8 @@ class Backend(Solver):
     def _left(self, left: CallTimeout, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""
         caveat = self.info.time_limit_caveat
-        said = f"{self.info.name} was left beyond the time limit ({caveat}): it gives no point before it returns"
-        return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": said})
+        remark = f"{self.info.name} was left beyond the time limit ({caveat}): it gives no point before it returns"
+        return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": remark})
 
 
 def _brought(model: Model, labels: tuple[str, ...]) -> str:
@@ -249,5 +249,5 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
     by: dict[str, list[str]] = {}
     for label in labels:
         by.setdefault(model.origin(label), []).append(label)
-    said = [f"{', '.join(brought)} of {part}" for part, brought in by.items() if part]
-    return f" ({'; '.join(said)})" if said else ""
+    phrases = [f"{', '.join(brought)} of {part}" for part, brought in by.items() if part]
+    return f" ({'; '.join(phrases)})" if phrases else ""

@@ -58,6 +58,6 @@ def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
     if not native:
         return algorithm
     names = [f.name for f in fields(algorithm)]  # type: ignore[arg-type]
-    own = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
-    check_native(own, native, names)
+    name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
+    check_native(name, native, names)
     return replace(algorithm, **native)  # type: ignore[type-var]

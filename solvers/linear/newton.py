@@ -560,14 +560,14 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     if limit is None:
         return np.inf
     try:
-        held = most_held()
+        memory_in_use = most_held()
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error
-    need = held + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
+    need = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
     if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(
-            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {held:,} of which the "
-            f"process has had already; memory_limit is {limit:,.0f}"
+            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of which "
+            f"the process has had already; memory_limit is {limit:,.0f}"
         )
     return limit - need

@@ -103,8 +103,8 @@ def domain_cost_bound(view: MarginProblem) -> float:
         largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), view.loss.farthest + 1.0 + others)
     norm = 0.0
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
-        held = view.atoms.any(axis=0)
-        norm = float(np.abs(np.linalg.pinv(view.atoms[:, held].T)).sum(axis=0) @ largest[held])
+        in_norm = view.atoms.any(axis=0)
+        norm = float(np.abs(np.linalg.pinv(view.atoms[:, in_norm].T)).sum(axis=0) @ largest[in_norm])
     losses = view.costs @ (view.loss.height + view.loss.tail * (np.abs(view.A) @ largest + abs(view.loss.farthest)))
     return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
 
@@ -272,15 +272,15 @@ def rotate(problem: MarginProblem) -> RotatedCoordinates:
     """Return the problem in coordinates in which boxes exclude pairs; in its own if squares differ, or anything restricts it."""
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
-    held = np.arange(p) >= problem.intercept
-    if not problem.free or not held.any() or np.ptp(problem.curvature[held]) > 0.0:
+    in_norm = np.arange(p) >= problem.intercept
+    if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
         return unrotated(problem)
     labels = A[:, 0] if problem.intercept else None
-    V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
+    V[np.ix_(in_norm, in_norm)] = turned(A[:, in_norm], rotation(A[:, in_norm], True), labels)
     turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
     candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
     skew = 2.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))
-    skew[:, held] += 2.0 * turn * np.linalg.norm(A[:, held], axis=1)[:, None]
+    skew[:, in_norm] += 2.0 * turn * np.linalg.norm(A[:, in_norm], axis=1)[:, None]
     return RotatedCoordinates(candidate, V, skew, 2.0 * turn)
 
 

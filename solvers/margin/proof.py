@@ -178,8 +178,8 @@ def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:
         return []
     from scipy.optimize import linprog  # imported here: the import is slow, and few logs need it
 
-    held = atoms.any(axis=0)
-    signed_atoms = np.hstack([atoms[:, held].T, -atoms[:, held].T])
-    solution = linprog(np.ones(signed_atoms.shape[1]), A_eq=signed_atoms, b_eq=w[held], bounds=(0.0, None), method="highs")
+    in_norm = atoms.any(axis=0)
+    signed_atoms = np.hstack([atoms[:, in_norm].T, -atoms[:, in_norm].T])
+    solution = linprog(np.ones(signed_atoms.shape[1]), A_eq=signed_atoms, b_eq=w[in_norm], bounds=(0.0, None), method="highs")
     plus, minus = np.split(solution.x, 2)
     return np.asarray(plus - minus).tolist()

@@ -42,8 +42,8 @@ class Placement:
             return None
 
         def load(worker: str) -> tuple[float, int]:
-            held = self._arrays[worker]
-            return self._tasks[worker] / self._threads[worker], sum(key not in held for key in keys)
+            arrays_of_worker = self._arrays[worker]
+            return self._tasks[worker] / self._threads[worker], sum(key not in arrays_of_worker for key in keys)
 
         chosen = min(self._threads, key=load)
         self._tasks[chosen] += 1

@@ -21,9 +21,9 @@ def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
         A name that NumPy's scalars use already, such as ``size``: reading it would give theirs.
     """
     names = [*integers.split(), *floats.split()]
-    taken = set(dir(np.void)).intersection(names)
-    if taken:
-        raise ValueError(f"NumPy's scalars have attributes of these names: {', '.join(sorted(taken))}")
+    reserved = set(dir(np.void)).intersection(names)
+    if reserved:
+        raise ValueError(f"NumPy's scalars have attributes of these names: {', '.join(sorted(reserved))}")
     scalar = type("NamedScalars", (np.void,), {name: _field(name) for name in names})
     fields = [(name, np.int64) for name in integers.split()] + [(name, np.float64) for name in floats.split()]
     return np.dtype((scalar, fields))

@@ -77,24 +77,24 @@ class Violated:
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
         lacking = self._lacking(box, columns, use, scores, wrong, a, b)
-        seen, found = set(map(tuple, known.tolist())), []
+        known_pairs, found = set(map(tuple, known.tolist())), []
         for lack in lacking:
-            taken: dict[tuple[int, int], int] = {}
+            counts: dict[tuple[int, int], int] = {}
             violated = np.flatnonzero(lack > _NEAR)
             order = violated[np.argsort(-lack.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
             here = 0
             for i, k in zip(*(at.tolist() for at in np.unravel_index(order, lack.shape)), strict=True):
                 if here == _PAIRS:
                     break
-                if max(taken.get((0, i), 0), taken.get((1, k), 0)) >= _OF_ONE:
+                if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
                     continue
                 pair = self._nearest(box, plus.members(i), minus.members(k))
-                if pair in seen:
+                if pair in known_pairs:
                     continue
-                seen.add(pair)
+                known_pairs.add(pair)
                 found.append(pair)
                 here += 1
-                taken[0, i], taken[1, k] = taken.get((0, i), 0) + 1, taken.get((1, k), 0) + 1
+                counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
     def _cells(self, c: int, columns: IntArray, scores: FloatArray, wrong: FloatArray) -> _Cells:

@@ -25,8 +25,8 @@ def cache_bytes(given: int | None, options: Options, least: float = 0.0) -> int:
 
     Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
     """
-    own = max(CACHE_BYTES, min(least, materialise_limit())) if given is None else given
-    return int(own if options.memory_limit is None else min(own, options.memory_limit))
+    default = max(CACHE_BYTES, min(least, materialise_limit())) if given is None else given
+    return int(default if options.memory_limit is None else min(default, options.memory_limit))
 
 
 class ColumnCache:
@@ -74,15 +74,15 @@ class ColumnCache:
     def _take(self, count: int) -> npt.NDArray[np.int64]:
         """Slots for new columns: free ones, then those least recently used."""
         free = min(count, self.slots - self.used)
-        taken = np.arange(self.used, self.used + free)
+        slots = np.arange(self.used, self.used + free)
         self.used += free
         if free < count:
             rest = count - free
             candidates = self.stamp[: self.used].copy()
-            candidates[taken] = np.iinfo(np.int64).max
+            candidates[slots] = np.iinfo(np.int64).max
             oldest = np.argpartition(candidates, rest - 1)[:rest]
-            taken = np.concatenate([taken, oldest])
-        return taken
+            slots = np.concatenate([slots, oldest])
+        return slots
 
     def _load_apart(self, indices: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> None:
         """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
@@ -94,17 +94,17 @@ class ColumnCache:
 
     def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
         """Compute columns that are not cached; ``clock`` stamps them as just used."""
-        taken = self._take(indices.size)
-        evicted = self.owner[taken]
+        slots = self._take(indices.size)
+        evicted = self.owner[slots]
         self.slot[evicted[evicted >= 0]] = -1
-        first, count = int(taken[0]), int(indices.size)
+        first, count = int(slots[0]), int(indices.size)
         if not self.single:
-            self.columns[taken] = self.gram.columns(indices).T
-        elif taken[-1] - first == count - 1 and bool((np.diff(taken) == 1).all()):
+            self.columns[slots] = self.gram.columns(indices).T
+        elif slots[-1] - first == count - 1 and bool((np.diff(slots) == 1).all()):
             self.gram.single_columns(indices, self.columns[first : first + count])
         else:
-            self._load_apart(indices, taken)
-        self.owner[taken] = indices
-        self.slot[indices] = taken
-        self.stamp[taken] = clock
+            self._load_apart(indices, slots)
+        self.owner[slots] = indices
+        self.slot[indices] = slots
+        self.stamp[slots] = clock
         self.computed += int(indices.size)

@@ -265,6 +265,6 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tupl
     if deficient.size:
         factor = float(((1.0 + 2.0 * slack[deficient]) / margins[deficient]).max()) * (1.0 + 4.0 * _EPS)
         w = w * factor
-    kept = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
-    value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept].sum())
+    kept_points = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
+    value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept_points].sum())
     return value, w

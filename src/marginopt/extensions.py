@@ -173,13 +173,13 @@ class PluginRegistry(Generic[T]):
             self._failed[name] = f"{origin}: the name is taken by marginopt's own"
             return
         try:
-            given = promises[0].load()
-            thing = self.accept(given)
+            loaded = promises[0].load()
+            thing = self.accept(loaded)
         except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises must not take the rest with it
             self._failed[name] = f"{origin}: {type(error).__name__}: {error}"
             return
         if thing is None:
-            self._failed[name] = f"{origin}: {self.what} was promised, and {_shown(given)} is none"
+            self._failed[name] = f"{origin}: {self.what} was promised, and {_shown(loaded)} is none"
         elif self.name_of(thing) != name:
             self._failed[name] = f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(thing)}"
         else:

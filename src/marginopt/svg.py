@@ -53,10 +53,10 @@ def _markers(svg: str) -> str:
     def define(path: re.Match[str]) -> str:
         if path[1] not in shared:
             return path[0]
-        own = path[3] or ""
-        said = {part.partition(":")[0] for part in own.split(";")}
-        more = [part for part in shared[path[1]].split(";") if part.partition(":")[0] not in said]
-        return f'<path id="{path[1]}"{path[2]} style="{";".join(filter(None, [own, *more]))}"/>'
+        style = path[3] or ""
+        properties = {part.partition(":")[0] for part in style.split(";")}
+        more = [part for part in shared[path[1]].split(";") if part.partition(":")[0] not in properties]
+        return f'<path id="{path[1]}"{path[2]} style="{";".join(filter(None, [style, *more]))}"/>'
 
     def use(tag: re.Match[str]) -> str:
         return re.sub(r' style="[^"]*"', "", tag[0]) if tag[1] in shared else tag[0]

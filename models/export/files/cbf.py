@@ -99,10 +99,10 @@ def _domain(low: float, high: float) -> str:
 
 
 def _bound_rows(form: StandardForm, domains: list[str]) -> Constraint | None:
-    said = np.array([domain in ("L+", "L=") for domain in domains], dtype=bool)
-    low = np.flatnonzero(np.isfinite(form.lower) & ~said)
-    said = np.array([domain in ("L-", "L=") for domain in domains], dtype=bool)
-    high = np.flatnonzero(np.isfinite(form.upper) & ~said)
+    in_domain = np.array([domain in ("L+", "L=") for domain in domains], dtype=bool)
+    low = np.flatnonzero(np.isfinite(form.lower) & ~in_domain)
+    in_domain = np.array([domain in ("L-", "L=") for domain in domains], dtype=bool)
+    high = np.flatnonzero(np.isfinite(form.upper) & ~in_domain)
     m = low.size + high.size
     if not m:
         return None

@@ -58,10 +58,10 @@ class _Interval:
 
     def cut(self, *sides: Side | None) -> None:
         """Take the sides that a line gives."""
-        given = [side for side in sides if side is not None]
-        if len(given) == 2 and {side.sense for side in given} != {"<=", ">="}:
+        stated_sides = [side for side in sides if side is not None]
+        if len(stated_sides) == 2 and {side.sense for side in stated_sides} != {"<=", ">="}:
             raise DataError("two sides that do not go together")
-        for sense, value in given:
+        for sense, value in stated_sides:
             if sense != "<=":
                 self.low = value
             if sense != ">=":

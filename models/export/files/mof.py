@@ -78,8 +78,8 @@ class Read:
         for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
             rows = np.flatnonzero(mask)
             if rows.size:
-                own = tuple(names[i] for i in rows)
-                constraints.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), own))
+                row_names = tuple(names[i] for i in rows)
+                constraints.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), row_names))
         return (*constraints, *self.pieces)
 
 
@@ -320,12 +320,12 @@ def _regrouped(pieces: tuple[Constraint, ...], layout: Layout) -> tuple[Constrai
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     found, start = [], 0
-    for label, cone, own in layout.constraints:
+    for label, cone, row_names in layout.constraints:
         rows = np.arange(start, start + cone.rows)
         start += cone.rows
         if F is None or start > g.size:
             raise DataError("the layout in the file's description does not fit its constraints")
-        found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
+        found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
     if start != g.size:
         raise DataError("the layout in the file's description does not fit its constraints")
     return tuple(found)

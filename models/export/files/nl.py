@@ -237,8 +237,8 @@ class _Reader:
         if len(self.sides) != self.m or len(self.bounds) != self.n:
             raise DataError("the segments r and b must give the sides of every row and the bounds of every variable")
         left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
-        kept = [(i, j, v) for i, j, v in self.entries if v]
-        rows, columns, data = ([e[k] for e in kept] for k in range(3))
+        nonzeros = [(i, j, v) for i, j, v in self.entries if v]
+        rows, columns, data = ([e[k] for e in nonzeros] for k in range(3))
         A = sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64)
         lower, upper = np.array(self.bounds).reshape(-1, 2).T + 0.0
         called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None

@@ -43,8 +43,8 @@ class _Npz(FileFormat):
         data = read_arrays(source.path, "a form in npz")
         layout = Layout.from_record(json.loads(bytes(_array("layout", data, "u")).decode()))
         constraints = tuple(
-            Constraint(label, sp.csr_array(_unpack(f"F{k}", data)), _array(f"g{k}", data, "f"), cone, own)
-            for k, (label, cone, own) in enumerate(layout.constraints)
+            Constraint(label, sp.csr_array(_unpack(f"F{k}", data)), _array(f"g{k}", data, "f"), cone, row_names)
+            for k, (label, cone, row_names) in enumerate(layout.constraints)
         )
         return StandardForm(
             name=layout.name,

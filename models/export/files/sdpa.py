@@ -275,10 +275,10 @@ def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
     narrowed = []
     fixed: list[tuple[float, float]] = []
     for c in pieces:
-        own = np.flatnonzero(c.F[:, [c.F.shape[1] - 1]].toarray().ravel())
-        fixed += [(float(c.F[i, c.F.shape[1] - 1]), float(c.g[i])) for i in own.tolist()]
-        rest = np.setdiff1d(np.arange(c.rows), own)
-        F, cone = sp.csr_array(c.F[rest][:, :-1]), c.cone if not own.size else Nonnegative(rest.size)
+        own_rows = np.flatnonzero(c.F[:, [c.F.shape[1] - 1]].toarray().ravel())
+        fixed += [(float(c.F[i, c.F.shape[1] - 1]), float(c.g[i])) for i in own_rows.tolist()]
+        rest = np.setdiff1d(np.arange(c.rows), own_rows)
+        F, cone = sp.csr_array(c.F[rest][:, :-1]), c.cone if not own_rows.size else Nonnegative(rest.size)
         narrowed.append(Constraint(c.label, F, c.g[rest], cone))
     if sorted(fixed) != [(-1.0, 1.0), (1.0, -1.0)]:
         raise DataError("the sidecar's layout does not fit the file: its last variable is not fixed at 1")

@@ -88,8 +88,8 @@ class Layout:
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
         """The layout of a form."""
         constraints = tuple(Rows(c.label, c.cone, c.own) for c in form.constraints)
-        kept = None if order is None else tuple(order.tolist())
-        return cls(form.name, form.blocks, constraints, form.maximise, form.r, kept)
+        order_tuple = None if order is None else tuple(order.tolist())
+        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
 
     @property
     def names(self) -> list[str]:

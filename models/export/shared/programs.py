@@ -129,9 +129,9 @@ class FlatProgram:
         bounding = ~self.equal & (self.b > -self.infinite)
         for label, mask, cone in (("equal", self.equal, Zero), ("greater", bounding, Nonnegative)):
             rows = np.flatnonzero(mask)
-            own = None if self.rows is None else tuple(self.rows[i] for i in rows)
+            row_names = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
-                constraints.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), own))
+                constraints.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), row_names))
         if self.indicators:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
@@ -144,15 +144,15 @@ class FlatProgram:
         if (total, 2 * pairs) != (self.b.size, g.size) or sum(b.size for b in layout.blocks) != self.q.size:
             raise DataError("the sidecar's layout does not fit the file: other sizes")
         stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
-        found, taken = [], {False: 0, True: 0}
-        for label, cone, own in layout.constraints:
+        found, used = [], {False: 0, True: 0}
+        for label, cone, row_names in layout.constraints:
             kind = isinstance(cone, Indicator)
-            rows = np.arange(taken[kind], taken[kind] + cone.rows)
-            taken[kind] += cone.rows
+            rows = np.arange(used[kind], used[kind] + cone.rows)
+            used[kind] += cone.rows
             if not kind and not (np.all(self.equal[rows] == isinstance(cone, Zero)) and isinstance(cone, (Zero, Nonnegative))):
                 raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
             matrix, constants = stacks[kind]
-            found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, own))
+            found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, row_names))
         return tuple(found)
 
 
@@ -224,17 +224,17 @@ class ConicProgram:
         if sum(b.size for b in layout.blocks) != self.q.size:
             raise DataError("the sidecar's layout does not fit the file: other numbers of variables")
         stacks = {kind: self._stack(kind) for kind in (False, True)}
-        taken = {False: 0, True: 0}
+        used = {False: 0, True: 0}
         constraints = []
-        for label, cone, own in layout.constraints:
+        for label, cone, row_names in layout.constraints:
             kind = isinstance(cone, PSD)
-            rows = np.arange(taken[kind], taken[kind] + cone.rows)
-            taken[kind] += cone.rows
+            rows = np.arange(used[kind], used[kind] + cone.rows)
+            used[kind] += cone.rows
             F, g = stacks[kind]
-            if taken[kind] > g.size:
+            if used[kind] > g.size:
                 raise DataError("the sidecar's layout does not fit the file: it has more rows")
-            constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
-        lower, upper = self._surplus(*(part[taken[False] :] for part in stacks[False]))
+            constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
+        lower, upper = self._surplus(*(part[used[False] :] for part in stacks[False]))
         return self._form(tuple(constraints), lower, upper, layout)
 
     def _stack(self, semidefinite: bool) -> tuple[sp.csr_array, FloatArray]:

@@ -25,7 +25,7 @@ def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], boun
     split = plus - minus + u - 1.0
     cone = RotatedSecondOrder(3, u.size)
     violated = np.column_stack([0.5 * s, z, plus]).ravel()
-    kept = np.column_stack([0.5 * t, 1.0 - z, minus]).ravel()
+    epigraph_rows = np.column_stack([0.5 * t, 1.0 - z, minus]).ravel()
     lowest = float(np.linalg.eigvalsh(np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]]))[0])
     outside = np.concatenate([-z, z - 1.0, -plus, -minus])
     pairs = {
@@ -33,7 +33,7 @@ def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], boun
         "hull": _worst(np.maximum(-hull, 0.0), np.maximum(np.abs(quadratic - 2.0 * u - s - t), 1.0)),
         "split": _worst(np.abs(split), np.abs(plus - minus + u)),
         "violated": (cone.violation(violated), cone.relative_violation(violated, np.abs(violated))),
-        "kept": (cone.violation(kept), cone.relative_violation(kept, np.abs(kept))),
+        "kept": (cone.violation(epigraph_rows), cone.relative_violation(epigraph_rows, np.abs(epigraph_rows))),
         "bounds": _worst(np.maximum(outside, 0.0), np.abs(outside)),
     }
     objective = float(np.sum(W * problem.metric)) if problem.metric is not None else float(np.trace(W))

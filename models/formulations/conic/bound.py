@@ -273,7 +273,7 @@ def certified_bound(
     n = space.rows.shape[0]
     gamma = _checked(gamma, n)
     start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
-    given = None if v is None else _checked(v, n, "v")
+    stated_v = None if v is None else _checked(v, n, "v")
     if problem.kappa is not None and mu is None:
         mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
     cost, constant = cost_and_constant(problem, mu)
@@ -285,9 +285,9 @@ def certified_bound(
             continue
         previous = trial
         factor = slack_factor(space.rows, trial)
-        if given is not None:
+        if stated_v is not None:
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
-            candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
+            candidate = np.clip(scale * stated_v, 0.0, 2.0 * np.sqrt(cost * trial))
             proved = proved_value(space.rows, factor, trial, candidate, cost, constant)
             best = _better(best, proved, trial, candidate, cost)
         if best.value >= target:

@@ -139,8 +139,8 @@ class Composition(Model):
         found, view = super().bound(x, multipliers), self.view(LinearProblem)
         if view is None or x is None or multipliers is None or "margin" not in multipliers:
             return found
-        own = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
-        return found if found.value >= own.bound else Bound(own.bound, own.argument, own.bound_error)
+        appraisal = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
+        return found if found.value >= appraisal.bound else Bound(appraisal.bound, appraisal.argument, appraisal.bound_error)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.
@@ -224,10 +224,10 @@ class Composition(Model):
     @property
     def labelled(self) -> tuple[tuple[str, Restriction], ...]:
         """Restrictions, each with what its labels begin with: its name, and a number where that is taken."""
-        taken: dict[str, int] = {}
+        counts: dict[str, int] = {}
         pairs = []
         for restriction in self.subject_to:
-            count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
+            count = counts[restriction.name] = counts.get(restriction.name, 0) + 1
             pairs.append((restriction.name if count == 1 else f"{restriction.name} {count}", restriction))
         return tuple(pairs)
 

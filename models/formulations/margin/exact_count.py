@@ -313,10 +313,10 @@ class _Grid:
     def of(cls, E: FloatArray, e: FloatArray, v: FloatArray, free: IntArray) -> _Grid | None:
         """The equations Ew = e for the free coefficients; None where they contradict each other."""
         columns = free.tolist()
-        held = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
+        fixed_point = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
         echelon: list[tuple[int, Vector, Fraction]] = []
         for row, side in zip(E.tolist(), e.tolist(), strict=True):
-            left, right = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, held)
+            left, right = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, fixed_point)
             for k, other, constant in echelon:
                 factor = left[k]
                 left, right = [a - factor * b for a, b in zip(left, other, strict=True)], right - factor * constant

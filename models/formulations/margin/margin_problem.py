@@ -91,10 +91,10 @@ def _problem(
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
         raise UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
-    held = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
-    held[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
-    if not held.all():
-        raise UnreadError(f"nothing bounds w_{int(np.argmin(held))}: give domain=Box(lower, upper)")
+    bounded = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
+    bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
+    if not bounded.all():
+        raise UnreadError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
     most = min([p, *limits.most, *([] if sparsity.most is None else [sparsity.most])])
     return MarginProblem(
         A=np.zeros((0, p)),

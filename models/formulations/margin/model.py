@@ -117,8 +117,8 @@ class ActivityBounds:
         """Of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
         if self.cutoff is not None:
-            own = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
-            span[self.penalised] = np.minimum(span[self.penalised], own)
+            axis_reach = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
+            span[self.penalised] = np.minimum(span[self.penalised], axis_reach)
         with np.errstate(invalid="ignore"):
             by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
         if self.cutoff is None:
@@ -156,11 +156,13 @@ def checked_parts(
     if not isinstance(subject_to, Restriction | Iterable):
         raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}")
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
-    for given in restrictions:
-        if not isinstance(given, Restriction):
-            raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}{_meant(given)}")
-        if given.of_margins and not loss.labels:
-            raise InputError(f"{type(given).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
+    for restriction in restrictions:
+        if not isinstance(restriction, Restriction):
+            raise InputError(
+                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}"
+            )
+        if restriction.of_margins and not loss.labels:
+            raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
     return loss, regulariser, domain, tuple(restrictions)
 
 

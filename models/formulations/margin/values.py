@@ -63,7 +63,7 @@ def as_wholes(value: object, name: str) -> tuple[int, ...]:
     InputError
         No sequence of whole numbers.
     """
-    given = as_numbers(value, name)
-    if given.ndim != 1 or not (np.abs(given) < 2.0**53).all() or (given != np.rint(given)).any():
+    numbers = as_numbers(value, name)
+    if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}")
-    return tuple(map(int, given))
+    return tuple(map(int, numbers))

@@ -357,8 +357,8 @@ class MulticlassSVM(Model):
         """m = F vec(W), K - 1 rows for each point."""
         K, X = self.classes.size, sp.csr_array(self.features.rows)
         point, other = np.repeat(np.arange(X.shape[0]), K - 1), self._others.ravel()
-        repeated, own = X[point], self.codes[point]
-        signs = [(own == c).astype(np.float64) - (other == c) for c in range(K)]
+        repeated, class_codes = X[point], self.codes[point]
+        signs = [(class_codes == c).astype(np.float64) - (other == c) for c in range(K)]
         return sp.csr_array(sp.hstack([sp.diags_array(s) @ repeated for s in signs], format="csr"))
 
     @property
@@ -442,7 +442,7 @@ class MulticlassSVM(Model):
         """Points by their own class's score and its lead over the best other class."""
         W = values["W"]
         lead = self.margins(W).min(axis=1)
-        own = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
+        own_scores = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
         z = None if multipliers is None else multipliers.get("margin")
         alpha = None if z is None else np.reshape(z, (lead.size, -1)).sum(axis=1)
         kinds = np.select([lead < 0, lead < 1 - 1e-6], ["misclassified", "inside the margin"], "beyond the margin")
@@ -450,7 +450,7 @@ class MulticlassSVM(Model):
             PointRow(
                 index=i,
                 label=str(self.y[i]),
-                score=float(own[i]),
+                score=float(own_scores[i]),
                 margin=float(lead[i]),
                 weight=None if alpha is None else float(alpha[i]),
                 kind=str(kinds[i]),

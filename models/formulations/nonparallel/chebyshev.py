@@ -382,8 +382,8 @@ class ChebyshevNPSVC(Model):
 
     def meaning(self, label: str) -> str:
         """Each class has constraints of its own, ``margin_0``, ``margin_1``, ..., with one meaning."""
-        own = {f"{stem}_{k}": sentence for stem, sentence in self.meanings.items() for k in range(self.K)}
-        return {**self.meanings, **own}.get(label, "")
+        sentences = {f"{stem}_{k}": sentence for stem, sentence in self.meanings.items() for k in range(self.K)}
+        return {**self.meanings, **sentences}.get(label, "")
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""

@@ -19,17 +19,17 @@ def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]
         Wrong length; fewer than two classes; a class of one point.
     """
     try:
-        given = np.asarray(labels)
-        np.unique(given)
+        label_array = np.asarray(labels)
+        np.unique(label_array)
     except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
         raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}") from error
-    if given.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {given.shape}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
+    if label_array.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}")
+    if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
         raise InputError(f"{name} must be finite")
-    classes, counts = np.unique(given, return_counts=True)
+    classes, counts = np.unique(label_array, return_counts=True)
     if classes.size < 2:
         raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
     if counts.min() < 2:
         raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
-    return given
+    return label_array

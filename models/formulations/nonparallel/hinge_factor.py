@@ -153,9 +153,9 @@ class FormParts:
         """Put together."""
         m, p = G.shape
         rows = Entries.beside([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
-        own = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
-        ends = np.concatenate([own.indptr, np.full(m, own.indptr[-1])])
-        return cls(Quadratic(matrix=sp.csc_array((own.data, own.indices, ends), shape=(p + m, p + m))), rows.csr)
+        entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
+        ends = np.concatenate([entries.indptr, np.full(m, entries.indptr[-1])])
+        return cls(Quadratic(matrix=sp.csc_array((entries.data, entries.indices, ends), shape=(p + m, p + m))), rows.csr)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +215,8 @@ class HingeFactor:
         m, p = self.shape
         if not _COARSE <= p < m or "Z" in vars(self):
             return None
-        own = np.diagonal(self.cholesky)
-        if own.max() > _SPREAD * own.min():
+        diagonal = np.diagonal(self.cholesky)
+        if diagonal.max() > _SPREAD * diagonal.min():
             return None
         with np.errstate(over="ignore"):  # single precision may overflow where double does not
             L, rows = self.cholesky.astype(np.float32), self.G.T.astype(np.float32)
@@ -339,10 +339,10 @@ class LoweredFactor:
     @property
     def least(self) -> FloatArray | None:
         """ℓ of H less κ||P||²; None where that is not positive."""
-        own = self.base.least
-        if own is None:
+        base_least = self.base.least
+        if base_least is None:
             return None
-        lowered = own * (1.0 - 1e-12) - self.kappa * float(np.linalg.norm(self.P, 2)) ** 2 * (1.0 + 1e-12)
+        lowered = base_least * (1.0 - 1e-12) - self.kappa * float(np.linalg.norm(self.P, 2)) ** 2 * (1.0 + 1e-12)
         return lowered if (lowered > 0.0).all() else None
 
     @property

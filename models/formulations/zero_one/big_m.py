@@ -109,8 +109,8 @@ class BigMConstants:
         if self.free:
             margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
         affordable = self.cost.spent <= value
-        given = as_vector(self.given, self.X.shape[0], "M")
-        return bool((given >= margin * (1.0 - _LEVEL))[affordable].all())
+        stated_constants = as_vector(self.given, self.X.shape[0], "M")
+        return bool((stated_constants >= margin * (1.0 - _LEVEL))[affordable].all())
 
     @property
     def m_source(self) -> str:

@@ -201,8 +201,8 @@ class Strengthened(MarginEncoding):
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the cones come to."""
         p = program.X.shape[1]
         points = np.flatnonzero(z < 0.5).tolist()
-        n, kept = len(points), sp.csr_array(program.signed[points])
-        rows = (Constraint("margin", kept, -np.ones(n), Nonnegative(n), points=tuple(points)),) if n else ()
+        n, kept_rows = len(points), sp.csr_array(program.signed[points])
+        rows = (Constraint("margin", kept_rows, -np.ones(n), Nonnegative(n), points=tuple(points)),) if n else ()
         return StandardForm(
             name=f"{program.name}, z fixed",
             blocks=(Block("w", (p,)),),
@@ -228,13 +228,13 @@ class Strengthened(MarginEncoding):
 
     def notes(self, program: Program) -> tuple[str, ...]:
         """Return notes on kept points, on the validity of M, and on λ in the κ form."""
-        kept = (
+        note = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
             f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
         )
         argument = (program.reach.argument,) if self.has_rows else ()
         free = ("lam = 0 in the objective: the budget stands for it",) if program.cost.lines else ()
-        return (kept, *argument, *free)
+        return (note, *argument, *free)
 
     def bytes(self, n: int, p: int) -> int:
         """S and the cones."""

@@ -265,12 +265,12 @@ def _root(solver: Solver, result: Result) -> float | None:
     Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
     final bound, whatever number stands there.
     """
-    told = as_number(result.root_bound)
-    if told is None and solver.reads_form:
+    root_bound = as_number(result.root_bound)
+    if root_bound is None and solver.reads_form:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
-        told = root[-1] if root else None
+        root_bound = root[-1] if root else None
     final = as_number(result.best_bound[0])
-    return told if told is None or final is None else min(told, final)
+    return root_bound if root_bound is None or final is None else min(root_bound, final)
 
 
 def _thinned(trace: Trace) -> tuple[TracePoint, ...]:

@@ -107,8 +107,8 @@ class HeuristicTask(Task[InstanceAt]):
 
     def cell(self, record: dict[str, Any]) -> InstanceCell:
         """The cell of a record, with family and parameters of the instance: a store may be older than these."""
-        told = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
-        return InstanceCell.from_record({**record["cell"], **told})
+        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **traits})
 
     def told(self, record: dict[str, Any]) -> str:
         """Objective and seconds."""

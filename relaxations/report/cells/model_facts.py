@@ -62,8 +62,8 @@ class StatedTask(Task[ModelSubject]):
 
     def cell(self, record: dict[str, Any]) -> InstanceCell:
         """The cell of a record, with the family that the model is said to be of."""
-        told = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
-        return InstanceCell.from_record({**record["cell"], **told})
+        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **traits})
 
     def told(self, record: dict[str, Any]) -> str:
         """The objective, where there is one."""

@@ -315,13 +315,13 @@ def gap_bars(report: ReportData) -> str | None:
         return None
     figure = figure_of(6.8, 0.9 + 0.42 * len(found))
     ax = figure.subplots()
-    names, said = [], _said(found)
+    names, label = [], _said(found)
     for k, (name, (gaps, _)) in enumerate(found.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         ax.barh(k, middle, 0.6, color=colour_of(0), alpha=0.35)
         ax.errorbar(middle, k, xerr=[[middle - low], [high - middle]], color=colour_of(0), capsize=4, lw=1.5)
         ax.plot(gaps, np.full(len(gaps), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
-        names.append(f"{said[name]}: {middle:.1%}")
+        names.append(f"{label[name]}: {middle:.1%}")
     ax.set_yticks(range(len(names)), names, fontsize=9)
     ax.set_ylim(len(found) - 0.5, -0.5)
     ax.margins(x=0.04)
@@ -337,12 +337,12 @@ def gap_against_seconds(report: ReportData) -> str | None:
     if len(found) < 2:
         return None
     figure = figure_of(6.8, 4.4)
-    ax, said = figure.subplots(), _said(found)
+    ax, label = figure.subplots(), _said(found)
     for k, (name, (gaps, seconds)) in enumerate(found.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         at = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
         spread = [[middle - low], [high - middle]]
-        ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=said[name])
+        ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
     ax.set_xscale("log")
     log_ticks(ax.xaxis)
     _percent(ax.yaxis)

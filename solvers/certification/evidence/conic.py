@@ -96,8 +96,8 @@ class ConeRows(ScaledRows):
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         B = np.vstack([self.A.T, worth[None, :]])
         z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual)
-        own = z * size / self.scale
-        return self.by_label(own), self.reduced(own)
+        multipliers_in_rows = z * size / self.scale
+        return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
 
     def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).

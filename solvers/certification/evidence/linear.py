@@ -113,8 +113,8 @@ class Rows(ScaledRows):
         y = z[:count].copy()
         y[negative] -= z[count : count + extra]
         v = (z[count + extra : count + extra + P.shape[0]] - z[count + extra + P.shape[0] :]) / unit * size
-        own = _settled(y * size / self.scale)
-        return self.by_label(own), self.reduced(own), v if v.size else np.zeros(form.n)
+        settled_multipliers = _settled(y * size / self.scale)
+        return self.by_label(settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
@@ -125,8 +125,8 @@ class Rows(ScaledRows):
         z, _ = self._least(self.A.T, gradient / size, active)
         if z is None:
             return None
-        own = _settled(z * size / self.scale)
-        return self.by_label(own), self.reduced(own)
+        settled_multipliers = _settled(z * size / self.scale)
+        return self.by_label(settled_multipliers), self.reduced(settled_multipliers)
 
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""

@@ -142,9 +142,9 @@ def _active(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta
     for c in form.constraints:
         v, price = c.cone.stacked(c.value(x)), c.cone.stacked(np.asarray(z[c.label]))
         if isinstance(c.cone, (Zero, Nonnegative)):
-            kept = np.flatnonzero(np.isinf(_slack(c.cone, v)) | (price > ratio * v).ravel())
-            linear += (first + kept).tolist()
-            prices += price.ravel()[kept].tolist()
+            active_rows = np.flatnonzero(np.isinf(_slack(c.cone, v)) | (price > ratio * v).ravel())
+            linear += (first + active_rows).tolist()
+            prices += price.ravel()[active_rows].tolist()
         else:
             rotated = isinstance(c.cone, RotatedSecondOrder)
             inside, sizes = _slack(c.cone, v), np.linalg.norm(price, axis=1)

@@ -78,13 +78,13 @@ def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> Rota
         raise InvalidProofError("T must be the identity where w is not free")
     if stated.intercept and (T[0, 1:].any() or T[1:, 0].any() or T[0, 0] == 0.0):
         raise InvalidProofError("T mixes the intercept with other coefficients")
-    held = np.ones(p, dtype=np.bool_)
-    held[0] = not stated.intercept
-    squares = _squares(stated, T, held)
-    half = _reach(stated, T, squares, target, held)
+    in_norm = np.ones(p, dtype=np.bool_)
+    in_norm[0] = not stated.intercept
+    squares = _squares(stated, T, in_norm)
+    half = _reach(stated, T, squares, target, in_norm)
     g, radius = rotate(stated.A, T)
     lo, hi = np.maximum(-half, stated.lower), np.minimum(half, stated.upper)
-    reach = np.where(held, np.maximum(np.abs(lo), np.abs(hi)), 0.0)
+    reach = np.where(in_norm, np.maximum(np.abs(lo), np.abs(hi)), 0.0)
     if not np.isfinite(reach).all():
         raise InvalidProofError(f"neither squares, the norm nor ends bound coefficient {int(np.argmin(np.isfinite(reach)))}")
     if stated.intercept:

@@ -125,14 +125,14 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
 
 def _same(stated: ScoringProblem, model: Model) -> bool:
     """Return whether the log is about the model; an error where it is not."""
-    own = model.view(ScoringProblem)
-    if own is None:
+    model_problem = model.view(ScoringProblem)
+    if model_problem is None:
         raise InvalidProofError(f"{model.name} is no scoring system")
     for name in ("X", "y", "weights", "lower", "upper"):
-        if not np.array_equal(getattr(own, name), getattr(stated, name)):
+        if not np.array_equal(getattr(model_problem, name), getattr(stated, name)):
             raise InvalidProofError(f"this log is about another problem than the model: {name} differs")
     for name in ("intercept", "price", "size_price", "most", "threshold"):
-        if getattr(own, name) != getattr(stated, name):
+        if getattr(model_problem, name) != getattr(stated, name):
             raise InvalidProofError(f"this log is about another problem than the model: {name} differs")
     return True
 

@@ -85,20 +85,20 @@ class LoggedScoringProblem:
 
     def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
         """A lower bound of a node that is tightened, exact where that matters."""
-        own = self.problem.price * (len(node.used()) + node.more)
-        own += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.more)
-        if own >= bound:
-            return own
+        price = self.problem.price * (len(node.used()) + node.more)
+        price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.more)
+        if price >= bound:
+            return price
         active = [j for j, (a, b) in enumerate(zip(node.lower, node.upper, strict=True)) if a or b]
         first, positive, negative = self.cells(active)
-        least_cost = own + Fraction(int(np.minimum(positive, negative).sum()), self.unit)
+        least_cost = price + Fraction(int(np.minimum(positive, negative).sum()), self.unit)
         if least_cost >= bound:
             return least_cost
         low, high = (np.array([side[j] for j in active], dtype=np.int64) for side in (node.lower, node.upper))
         rows = self.rows[first][:, active]
         if (low == high).all():
-            return own + Fraction(self.errors(rows @ low, positive, negative), self.unit)
-        return own + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
+            return price + Fraction(self.errors(rows @ low, positive, negative), self.unit)
+        return price + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
 
     def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
         """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""

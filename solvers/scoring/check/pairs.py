@@ -74,8 +74,8 @@ class LoggedMultipliers:
             values = [Fraction(0)] if a <= 0 <= b and j not in used else []
             for side, least, largest in ((1, max(a, 1), b), (-1, max(-b, 1), -a)):
                 for size in {least, largest} if least <= largest else set():
-                    own = whole * (p.price + p.size_price * size) + nu
-                    values.append(own - helps[side < 0][j] - side * size * tilt[j])
+                    price = whole * (p.price + p.size_price * size) + nu
+                    values.append(price - helps[side < 0][j] - side * size * tilt[j])
             total += min(values)
         lacks = cover + self.margin * np.maximum(data.apart - fewest.sum(axis=1), 0)
         for costs, points in zip(data.sides, (self.plus, self.minus), strict=True):

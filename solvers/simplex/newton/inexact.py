@@ -78,14 +78,14 @@ def inexact_finish(
         if since > _PATIENCE or not guess.size:  # no guess: the point is no longer made of numbers
             break
         if not (yield from matrix.cover(guess)):
-            wanted, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)
+            landmark_count, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)
             yield from matrix.fill()
-            yield from matrix.landmark(wanted)
+            yield from matrix.landmark(landmark_count)
         share = np.setxor1d(guess, last, assume_unique=True).size / guess.size
         if share < _SETTLED and matrix.own.size > _LOOSE * (guess.size + dropped.size):
-            wanted = matrix.landmarks.size
+            landmark_count = matrix.landmarks.size
             yield from matrix.restrict(np.union1d(guess, dropped))
-            yield from matrix.landmark(wanted)
+            yield from matrix.landmark(landmark_count)
         # a guess that has just changed, or just met float64, will change again
         last, accuracy = guess, 0.1 if share > 0.01 else 0.01 if share > 0.001 or run.exact else 1e-4
         steps = yield from run.step(matrix, guess, dropped, accuracy, max(0.3 * tol * abs(run.value()), 0.05 * run.drift))

@@ -112,7 +112,7 @@ def conjugate_gradients(
     d, Qd, steps = np.zeros(r.size), np.zeros(r.size), 0
     z, r = inverse(inverse.centred(r * own))
     first = float(np.abs(r).max())
-    wanted = max(target, accuracy * first)
+    target_residual = max(target, accuracy * first)
     p, rho = -z, float(r @ z)
     while steps < CG_STEPS and rho > 0.0:
         steps += 1
@@ -127,7 +127,7 @@ def conjugate_gradients(
         largest = float(np.abs(r).max())
         if not largest <= _DIVERGED * first:
             return np.zeros(r.size), np.zeros(r.size), steps  # float32 has no curvature left here: no step
-        if largest <= wanted:
+        if largest <= target_residual:
             break
         before, rho = rho, float(r @ z)
         p = rho / before * p - z

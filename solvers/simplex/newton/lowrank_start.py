@@ -529,10 +529,10 @@ class _Run:
         """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
         view, limit = self.view, max(1.0, most * self.triangle.own.size)
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
-        wanted = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
-        if wanted.size > limit:
-            slack = self.g[wanted] - level[view.groups[wanted]]
-            wanted = np.sort(wanted[np.argpartition(slack, int(limit))[: int(limit)]])
-        if wanted.size:
-            yield from self._take(wanted)
-        return wanted.size / self.triangle.own.size
+        violated = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
+        if violated.size > limit:
+            slack = self.g[violated] - level[view.groups[violated]]
+            violated = np.sort(violated[np.argpartition(slack, int(limit))[: int(limit)]])
+        if violated.size:
+            yield from self._take(violated)
+        return violated.size / self.triangle.own.size

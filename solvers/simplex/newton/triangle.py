@@ -65,10 +65,10 @@ class Triangle:
         self.own = np.concatenate([self.own, points])
         self.place[points] = np.arange(begin, self.own.size)
         if not self._blocks:
-            wanted = 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4
-            self._rounded = 0 < self._limit < _WORTH * wanted * self._entries.kind.itemsize
+            size = 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4
+            self._rounded = 0 < self._limit < _WORTH * size * self._entries.kind.itemsize
             self._entries = self._over(self.own).entries
-            self._store = np.empty(min(self._limit // self._entries.kind.itemsize, wanted), dtype=self._entries.kind)
+            self._store = np.empty(min(self._limit // self._entries.kind.itemsize, size), dtype=self._entries.kind)
         self._panel = self._over(self.own)
         empty = []
         for first in range(begin, self.own.size, _ROWS):

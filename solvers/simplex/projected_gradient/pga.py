@@ -98,8 +98,8 @@ def _few_components(state: DenseState, k: int) -> FloatArray | None:
         return None
     half = k // 2
     low = m[np.argsort(g[m], kind="stable")[: k - half]]
-    held = m[a[m] > 0]
-    high = held[np.argsort(-g[held], kind="stable")[:half]]
+    support = m[a[m] > 0]
+    high = support[np.argsort(-g[support], kind="stable")[:half]]
     chosen = np.union1d(low, high)
     while True:
         d = np.zeros(state.view.n)

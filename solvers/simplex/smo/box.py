@@ -259,21 +259,21 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
     up, down = np.where(rising, d, np.inf), np.where(falling, -d, np.inf)
     violation = -float(down.min(initial=np.inf)) - float(up.min(initial=np.inf))
     size = min(size, n)
-    kept = state.last[: size // 2] if state.last is not None else np.zeros(0, np.int64)
-    taken = np.zeros(n, dtype=np.bool_)
+    previous = state.last[: size // 2] if state.last is not None else np.zeros(0, np.int64)
+    chosen_mask = np.zeros(n, dtype=np.bool_)
     parts = []
-    half = max((size - kept.size) // 2, 1)
-    taken[kept] = True
+    half = max((size - previous.size) // 2, 1)
+    chosen_mask[previous] = True
     for key in (up, down):
-        key[taken] = np.inf
+        key[chosen_mask] = np.inf
         first = np.argpartition(key, half - 1)[:half] if half < n else np.arange(n)
         first = first[key[first] < np.inf]
         first = first[np.argsort(key[first], kind="stable")]
-        taken[first] = True
+        chosen_mask[first] = True
         parts.append(first)
     longest = max(part.size for part in parts)
     merged = [part[k] for k in range(longest) for part in parts if k < part.size]
-    return np.concatenate([np.array(merged, dtype=np.int64), kept]), violation
+    return np.concatenate([np.array(merged, dtype=np.int64), previous]), violation
 
 
 def _block(work: BoxWork, chosen: IntArray) -> BoxWork:

@@ -112,8 +112,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             view, tol, iterations_allowed(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
         )
         state.look_later()
-        given = options.start is not None and view.label in options.start
-        if self.newton and self.lowrank and not given and lowrank_applies(view, state.memory):
+        has_start = options.start is not None and view.label in options.start
+        if self.newton and self.lowrank and not has_start and lowrank_applies(view, state.memory):
             state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, state.memory))
         return state
 

@@ -51,10 +51,10 @@ def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | N
     left, paid = problem.weights.copy(), [0.0]
     excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
     pairs, prices = pairs[excluded], prices[excluded]
-    kept = node.state[pairs] == KEPT
-    if kept.all(axis=1).any():
+    kept_points = node.state[pairs] == KEPT
+    if kept_points.all(axis=1).any():
         return None
-    for (i, j), one in zip(pairs[kept.any(axis=1)].tolist(), kept[kept.any(axis=1)].tolist(), strict=True):
+    for (i, j), one in zip(pairs[kept_points.any(axis=1)].tolist(), kept_points[kept_points.any(axis=1)].tolist(), strict=True):
         node.state[j if one[0] else i] = VIOLATED
     for (i, j), price in zip(pairs.tolist(), prices.tolist(), strict=True):
         price = min(price, float(left[i]), float(left[j]))

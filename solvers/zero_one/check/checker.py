@@ -82,10 +82,10 @@ class ProofReport:
         verdict = "proved" if self.valid else f"NOT proved: {self.message}"
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         data = "" if not self.problem else f"; {self.problem}"
-        whose = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
+        source = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
         spot = f" but for {self.again} parts that were verified here again" if self.again else ""
         by = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
-        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{whose}"
+        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{source}"
 
 
 def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
@@ -114,7 +114,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool
     SolverError
         The crew is gone.
     """
-    own = None if model is None else LoggedZeroOneProblem.of_model(model)
+    model_problem = None if model is None else LoggedZeroOneProblem.of_model(model)
     watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
     bound = value = math.nan
     nodes, problem, digest = 0, "", ""
@@ -123,7 +123,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool
             header, records, claim = _read(Path(path))
             stated = LoggedZeroOneProblem.of_log(header)
             problem, digest = str(stated), stated.digest
-            if own is not None and (other := own.difference(stated)) is not None:
+            if model_problem is not None and (other := model_problem.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")
             A, weights, penalised = stated.A, stated.weights, stated.penalised
             bound = float(claim["bound"])
@@ -149,7 +149,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool
         message = f"the log cannot be read: {type(error).__name__}: {error}"
         return ProofReport(False, bound, value, nodes, message, problem, digest)
     by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
-    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None, *by)
+    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, model_problem is not None, *by)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:

@@ -75,18 +75,18 @@ def held_records(path: Path, kind: str, versions: tuple[int, ...]) -> list[dict[
         The first record is of another format or version, the seal does not fit or is not there, a line is no object, or a packed
         log unpacks to far more than its size.
     """
-    held: list[str] = []
+    records: list[str] = []
     allowance = _Allowance.of(path)
     for line in lines(path):
         allowance.spend(line)
-        held.append(line)
-    parsed = [json.loads(line) for line in held]
+        records.append(line)
+    parsed = [json.loads(line) for line in records]
     if not all(isinstance(record, dict) for record in parsed):
         raise InvalidProofError("a line of the log is not an object")
     if not parsed or parsed[0].get("format") != kind or parsed[0].get("version") not in versions:
         raise InvalidProofError(f"this is not a proof log in the format {kind}, version {' or '.join(map(str, versions))}")
     if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
         raise InvalidProofError("the log ends without its claim and its seal")
-    if parsed[-1]["sha256"] != hashlib.sha256("".join(held[:-1]).encode()).hexdigest():
+    if parsed[-1]["sha256"] != hashlib.sha256("".join(records[:-1]).encode()).hexdigest():
         raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
     return parsed[:-1]

@@ -56,15 +56,15 @@ class SpotChecked:
         InvalidProofError
             A part is not proved, or the crew has another result of it than this process.
         """
-        given = list(tasks)
-        drawn = random.SystemRandom().sample(range(len(given)), min(AGAIN, len(given)))
-        own = {k: copy.deepcopy(given[k]) for k in drawn}  # a job may work on what it is given
-        said = self._crew.all(job, given)
-        for k, task in own.items():
-            if (outcome := job(task, None)) != said[k]:
-                raise InvalidProofError(f"a worker verified {said[k]} nodes of a part that has {outcome}")
+        task_list = list(tasks)
+        drawn = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
+        own_copies = {k: copy.deepcopy(task_list[k]) for k in drawn}  # a job may work on what it is given
+        outcomes = self._crew.all(job, task_list)
+        for k, task in own_copies.items():
+            if (outcome := job(task, None)) != outcomes[k]:
+                raise InvalidProofError(f"a worker verified {outcomes[k]} nodes of a part that has {outcome}")
             self.again += 1
-        return said
+        return outcomes
 
 
 def tree_of(records: list[dict[str, Any]]) -> Tree:

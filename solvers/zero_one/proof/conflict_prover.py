@@ -105,13 +105,13 @@ class ConflictProver:
         from ..loops.conflicts import OPEN_LEAF, PROVED, prove
 
         clear(self._book.now)
-        wanted, finder = self._wanted, self._finder
+        goal, finder = self._wanted, self._finder
         start = finder.start() if node.start is None else node.start
         state, extra, kept = node.state, np.array([node.extra]), copied(start)
         point = int(
             prove(
-                finder.rows, finder.exact, wanted.weights, wanted.order, self._activity, finder.room, state, extra, kept,
-                self._book, wanted.cut, wanted.budget,
+                finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, kept,
+                self._book, goal.cut, goal.budget,
             )
         )  # fmt: skip
         ident = self._ident

@@ -76,16 +76,16 @@ class ConflictRecorder:
         weights, unit = reduced.weights, reduced.unit
         if budget is not None:
             weights, unit = np.rint(reduced.weights * reduced.unit), 1.0
-        wanted = ProofGoal(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
+        goal = ProofGoal(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
         self._prover: ConflictProver | None = None
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:
-            self._prover = ConflictProver(wanted, numbered=team is not None)
+            self._prover = ConflictProver(goal, numbered=team is not None)
             self._prover.plant()
             if team is not None:
                 from ..distributed.conflict_proof import ProofParts
 
-                self._parts = ProofParts(wanted, self._prover, team)
+                self._parts = ProofParts(goal, self._prover, team)
 
     @property
     def fault(self) -> WriteError | None:

@@ -68,8 +68,8 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
 
     kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear}
     if type(estimator) not in kinds:
-        given = type(estimator).__name__
-        raise InputError(f"audit knows SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn; it was given {given}")
+        type_name = type(estimator).__name__
+        raise InputError(f"audit knows SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn; it was given {type_name}")
     try:
         check_is_fitted(estimator)
     except NotFittedError as error:
@@ -166,17 +166,17 @@ def _mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | No
     outside = float(np.abs(a - clipped).max(initial=0.0))
     sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
     sums = [float(clipped[side].sum()) for side in sides]
-    wanted = min(sums) if total is None else total / len(sides)
+    target = min(sums) if total is None else total / len(sides)
     if total is None:
         outside = max(outside, abs(sums[0] - sums[-1]))
     else:
-        outside = max(outside, *(abs(value - wanted) for value in sums))
+        outside = max(outside, *(abs(value - target) for value in sums))
     for side, value in zip(sides, sums, strict=True):
-        if value > wanted:
-            clipped[side] *= wanted / value
-        elif value < wanted:
+        if value > target:
+            clipped[side] *= target / value
+        elif value < target:
             room = top[side] - clipped[side]
-            clipped[side] += room * min((wanted - value) / max(float(room.sum()), 1e-300), 1.0)
+            clipped[side] += room * min((target - value) / max(float(room.sum()), 1e-300), 1.0)
     return clipped, outside / scale
 
 

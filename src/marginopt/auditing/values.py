@@ -51,8 +51,8 @@ class Audit:
 
     def __str__(self) -> str:
         kind = "proved" if not self.condition else f"proved if {self.condition}"
-        told = self.rounding <= 0.1 * (self.value - self.bound) or self.rounding <= 1e-9 * abs(self.value)
-        hidden = "" if told else f"\n  rounding alone may make {self.rounding:.1e} of the gap: centre or scale the data"
+        is_resolved = self.rounding <= 0.1 * (self.value - self.bound) or self.rounding <= 1e-9 * abs(self.value)
+        hidden = "" if is_resolved else f"\n  rounding alone may make {self.rounding:.1e} of the gap: centre or scale the data"
         return (
             f"{self.machine}: {self.problem}\n"
             f"  value {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
@@ -117,11 +117,11 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, least: float | N
     counts = np.minimum(np.floor(a / grid).astype(np.int64), room)
     sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
     sums = [int(counts[side].sum()) for side in sides]
-    wanted = min(sums) if least is None else math.ceil(Fraction(least) / Fraction(grid) / len(sides))
+    target = min(sums) if least is None else math.ceil(Fraction(least) / Fraction(grid) / len(sides))
     for side, have in zip(sides, sums, strict=True):
         part, free = counts[side], room[side] - counts[side]
-        moved = _taken(part, have - wanted) if have > wanted else -_taken(free, wanted - have)
-        if int(np.abs(moved).sum()) != abs(have - wanted):
+        moved = _taken(part, have - target) if have > target else -_taken(free, target - have)
+        if int(np.abs(moved).sum()) != abs(have - target):
             return None
         counts[side] = part - moved
     return np.asarray(counts * grid)
@@ -131,6 +131,6 @@ def _taken(held: np.ndarray, amount: int) -> np.ndarray:
     """``amount`` taken off these whole numbers, the largest first."""
     order = np.argsort(-held, kind="stable")
     before = np.cumsum(held[order]) - held[order]
-    taken = np.zeros_like(held)
-    taken[order] = np.clip(amount - before, 0, held[order])
-    return taken
+    amounts = np.zeros_like(held)
+    amounts[order] = np.clip(amount - before, 0, held[order])
+    return amounts

@@ -67,13 +67,13 @@ def inspect(a: argparse.Namespace) -> int:
         return SOLVED
     form = _form(model)
     if a.json:
-        said: dict[str, Any] = {"model": model.name, "statement": str(model), "latex": model.latex()}
+        facts: dict[str, Any] = {"model": model.name, "statement": str(model), "latex": model.latex()}
         if isinstance(form, StandardForm):
             features = sorted(f.value for f in form.features)
-            said |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
+            facts |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
         else:
-            said["no_form"] = form
-        print(json_text(said))
+            facts["no_form"] = form
+        print(json_text(facts))
     else:
         print_text(model)
         print()

@@ -77,15 +77,15 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
     shown = table if len(table) == 1 else {name: info for name, info in table.items() if name in named}
     where = None if shown else f"{lists or command.prog + ' FORMULATION --help'} lists them: --lam, --C, --kernel, ..."
     group = command.add_argument_group("parameters of the formulation", where)
-    said: dict[str, dict[str, list[str]]] = {}
+    help_texts: dict[str, dict[str, list[str]]] = {}
     options: dict[str, str] = {}
     for info in table.values():
         for p in info.parameters:
             options[p.name] = p.option
-            said.setdefault(p.name, {})
+            help_texts.setdefault(p.name, {})
             if info.name in shown:
-                said[p.name].setdefault(p.what, []).append(info.name)
-    for name, meanings in said.items():
+                help_texts[p.name].setdefault(p.what, []).append(info.name)
+    for name, meanings in help_texts.items():
         text = "; ".join(what if len(shown) == 1 else f"{what}: {', '.join(names)}" for what, names in meanings.items())
         group.add_argument(
             options[name], dest=_GIVEN + name, metavar="VALUE", help=text.replace("%", "%%") if text else argparse.SUPPRESS
@@ -112,16 +112,16 @@ def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
         As `stated`.
     """
     info = get_formulation(name)
-    given = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
-    chosen = info.chosen(given)
+    parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
+    chosen = info.chosen(parameters)
     if info.data is DataKind.ARRAYS:
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
-        return info.state(_arrays(info, data), given)
+        return info.state(_arrays(info, data), parameters)
     instance = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
     if info.data is DataKind.TWO_CLASSES:
         two_classes(instance, info.name)
-    return info.state({"X": instance.X, "y": instance.y}, given)
+    return info.state({"X": instance.X, "y": instance.y}, parameters)
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
@@ -146,14 +146,14 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
     """The named arrays of an npz file."""
     path = Path(name)
-    wanted = ", ".join(info.arrays)
+    needed = ", ".join(info.arrays)
     if path.suffix != ".npz" or not path.is_file():
-        raise InputError(f"{info.name} is stated on an npz file that holds {wanted}; {name} is none")
+        raise InputError(f"{info.name} is stated on an npz file that holds {needed}; {name} is none")
     try:
         with np.load(path, allow_pickle=False) as held:
             return {key: held[key] for key in held.files}
     except (OSError, ValueError) as error:
-        raise InputError(f"{name} cannot be read as an npz file with {wanted}: {error}") from error
+        raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}") from error
 
 
 def two_classes(instance: Instance, what: str) -> Instance:

@@ -59,14 +59,14 @@ def export(a: argparse.Namespace) -> int:
 
 
 def _suffixes(text: str) -> list[str]:
-    asked = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
+    suffixes = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
     known = list(file_formats())
-    for suffix in asked:
+    for suffix in suffixes:
         if suffix not in known:
             raise InputError(f"--format: there is no format {suffix}; known: {', '.join(known)}")
-    if not asked:
+    if not suffixes:
         raise InputError("--format takes suffixes separated by commas, such as mps,cbf")
-    return asked
+    return suffixes
 
 
 def _written(record: dict[str, Any], suffixes: list[str]) -> str:

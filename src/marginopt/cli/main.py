@@ -74,8 +74,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _given(arguments: argparse.Namespace) -> set[str]:
     """Names of what stands on the command line, parameters of formulations among them."""
-    given = {name.removeprefix("given_") for name, value in vars(arguments).items() if value is not None}
-    return given - {"data", "model", "solvers"}  # which have no option's dashes
+    given_names = {name.removeprefix("given_") for name, value in vars(arguments).items() if value is not None}
+    return given_names - {"data", "model", "solvers"}  # which have no option's dashes
 
 
 def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -27,8 +27,8 @@ class _Parser(argparse.ArgumentParser):
         """Usage and what is wrong."""
         self.print_usage(sys.stderr)
         match = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
-        taken = self._option_string_actions[match[1]].metavar if match else None
-        values = f": {' '.join(taken)}" if isinstance(taken, tuple) else ""
+        metavar = self._option_string_actions[match[1]].metavar if match else None
+        values = f": {' '.join(metavar)}" if isinstance(metavar, tuple) else ""
         say(f"{self.prog}: error: {message}{values}")
         sys.exit(2)
 

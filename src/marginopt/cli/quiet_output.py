@@ -19,10 +19,10 @@ def own_words_only() -> Iterator[None]:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = sys.stdout, sys.stderr
+    streams = sys.stdout, sys.stderr
     saved: list[tuple[int, int]] = []
     try:
-        sys.stdout, sys.stderr = (_moved(stream, at, saved) for stream, at in zip(kept, (1, 2), strict=True))
+        sys.stdout, sys.stderr = (_moved(stream, at, saved) for stream, at in zip(streams, (1, 2), strict=True))
         yield
     finally:
         for stream in (sys.stdout, sys.stderr):
@@ -31,7 +31,7 @@ def own_words_only() -> Iterator[None]:
         for at, copy in saved:
             os.dup2(copy, at)
             os.close(copy)
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = streams
 
 
 def _moved(stream: TextIO, at: int, saved: list[tuple[int, int]]) -> TextIO:

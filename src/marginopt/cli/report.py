@@ -187,9 +187,9 @@ def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float])
             raise InputError(f"--formulations takes formulations of two classes; {name} is stated on {info.data.value}")
         known = {parameter.name for parameter in info.parameters}
         for lam in lams if "lam" in known else [None]:
-            own = {} if lam is None else {"lam": lam}
-            naming = instance.naming.of_kind(name, own)
-            model = info.state({"X": instance.X, "y": instance.y}, own)
+            parameters = {} if lam is None else {"lam": lam}
+            naming = instance.naming.of_kind(name, parameters)
+            model = info.state({"X": instance.X, "y": instance.y}, parameters)
             models.append(ModelSubject.of(naming.name, model, naming.family, naming.parameters))
     return models
 
@@ -209,9 +209,9 @@ def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
 
 def _note(a: argparse.Namespace) -> None:
     """Keep the request in the store, for `--continue`."""
-    asked = {name: value for name, value in vars(a).items() if name not in _OWN}
+    request = {name: value for name, value in vars(a).items() if name not in _OWN}
     created = datetime.datetime.now(datetime.UTC).isoformat()
-    CellStore(a.store).put(digest({"request": asked, "created": created}), "request", {"created": created, "asked": asked})
+    CellStore(a.store).put(digest({"request": request, "created": created}), "request", {"created": created, "asked": request})
 
 
 def _take_up(a: argparse.Namespace) -> None:

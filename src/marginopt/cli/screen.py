@@ -53,10 +53,10 @@ def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str
 
 def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]) -> list[int]:
     """Width of each column; none where the screen is too narrow for columns."""
-    wanted = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(wanted)]
-    left = screen - _BETWEEN * (len(wanted) - 1) - sum(widths)
-    for k, w in enumerate(wanted):
+    natural_widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(natural_widths)]
+    left = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
+    for k, w in enumerate(natural_widths):
         more = min(w - widths[k], max(left, 0))
         widths[k] += more
         left -= more

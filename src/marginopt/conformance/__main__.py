@@ -51,8 +51,8 @@ def _text(cells: list[Cell], every: bool) -> str:
     for law in dict.fromkeys(c.law for c in cells):
         mine = [c for c in cells if c.law is law]
         count = tally(mine)
-        said = ", ".join(f"{state.value} {n}" for state, n in count.items() if n)
-        lines += ["", f"{law.name}: {said}", f"  {law.statement}"]
+        counts_text = ", ".join(f"{state.value} {n}" for state, n in count.items() if n)
+        lines += ["", f"{law.name}: {counts_text}", f"  {law.statement}"]
         lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.VIOLATED]
         if every:
             lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.HOLDS]

@@ -105,8 +105,8 @@ def cases(info: FormulationInfo) -> tuple[Case, ...]:
     variants: list[dict[str, object]] = [{}]
     variants += [{p.name: choice} for p in info.parameters for choice in p.choices if choice != p.default]
     examples = []
-    for given in variants:
+    for parameters in variants:
         arrays = dict(info.example_arrays(np.random.default_rng(0)))
-        title = "its example" + "".join(f", {name} = {value}" for name, value in given.items())
-        examples.append(Case(info, title, arrays, given))
+        title = "its example" + "".join(f", {name} = {value}" for name, value in parameters.items())
+        examples.append(Case(info, title, arrays, parameters))
     return (*known, *examples)

@@ -113,16 +113,16 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
     solvers, formulations, bounds = all_solvers(), all_formulations(), relaxations()
     if name not in {*solvers, *formulations, *bounds}:
         _raise_unknown(name, [*solvers, *formulations, *bounds])
-    wanted = None if others is None else set(others)
+    names = None if others is None else set(others)
     if name in solvers:
         yield from solver_cells(solvers[name])
         for key, info in formulations.items():
-            if wanted is None or key in wanted:
+            if names is None or key in names:
                 yield from trial_cells(info, solvers[name])
     if name in formulations:
         yield from formulation_cells(formulations[name])
         for key, solver in solvers.items():
-            if wanted is None or key in wanted:
+            if names is None or key in names:
                 yield from trial_cells(formulations[name], solver)
     if name in bounds:
         yield from relaxation_cells(bounds[name])

@@ -27,9 +27,9 @@ FORMULATION_LAWS: Laws[Case] = Laws()
 def printed(case: Case) -> Verdict:
     """The printed model holds its title, objective, constraints, sizes and source."""
     s, text = case.model.statement, str(case.model)
-    wanted = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
-    wanted |= {f"constraint {k}": line.text for k, line in enumerate(s.constraints)}
-    missing = [what for what, words in wanted.items() if not words or words not in text]
+    expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
+    expected |= {f"constraint {k}": line.text for k, line in enumerate(s.constraints)}
+    missing = [what for what, words in expected.items() if not words or words not in text]
     return violated(f"without {', '.join(missing)}") if missing else holds(f"{len(text.splitlines())} lines")
 
 

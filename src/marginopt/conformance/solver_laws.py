@@ -35,8 +35,8 @@ _KNOWN = 1e-7
 def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
     """Return whether two objectives agree."""
     off = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
-    told = f"{what}: {found:.12g}, wanted {wanted:.12g}"
-    return holds(f"off by {off:.0e}") if off <= tol else violated(f"{told}, off by {off:.2e}, allowed {tol:.0e}")
+    comparison = f"{what}: {found:.12g}, wanted {wanted:.12g}"
+    return holds(f"off by {off:.0e}") if off <= tol else violated(f"{comparison}, off by {off:.2e}, allowed {tol:.0e}")
 
 
 def _solved(t: Trial, r: Result) -> bool:
@@ -94,8 +94,10 @@ def weak_duality(t: Trial) -> Verdict:
     if r.certificate is None:
         return violated(f"{r.status}, and no point")
     bound, kind = r.best_bound
-    own = type(t.case.model).bound is not Model.bound  # the Lagrangian's proves nothing where free variables are not stationary
-    if t.gives_duals and own and not t.integers and kind != "proved":
+    has_own_bound = (
+        type(t.case.model).bound is not Model.bound
+    )  # the Lagrangian's proves nothing where free variables are not stationary
+    if t.gives_duals and has_own_bound and not t.integers and kind != "proved":
         return violated(f"the record promises multipliers and the bound is {kind}")
     if not np.isfinite(bound):
         return not_applicable("it gives no bound")
@@ -197,12 +199,12 @@ def explained(t: Trial) -> Verdict:
     """The model explains the answer: every constraint of the form is told of."""
     if not t.result.values:
         return violated(f"{t.result.status}, and no point")
-    told = t.case.model.explain(t.result)
-    if not str(told).strip():
+    explanation = t.case.model.explain(t.result)
+    if not str(explanation).strip():
         return violated("the explanation is empty")
     if t.case.form is None:
-        return holds(f"{len(str(told).splitlines())} lines")
-    missing = {c.label for c in t.case.form.constraints} - {row.label for row in told.constraints}
+        return holds(f"{len(str(explanation).splitlines())} lines")
+    missing = {c.label for c in t.case.form.constraints} - {row.label for row in explanation.constraints}
     return violated(f"nothing is said of {', '.join(sorted(missing))}") if missing else holds("every constraint")
 
 

@@ -125,9 +125,9 @@ def check_output(encoder: nn.Module, rows: Tensor) -> int:
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise InputError(f"the encoder cannot take a batch of shape {tuple(rows.shape)}: {error}") from error
     if not isinstance(phi, Tensor) or phi.ndim != 2 or phi.shape[0] != rows.shape[0] or phi.shape[1] < 1:
-        given = f"shape {tuple(phi.shape)}" if isinstance(phi, Tensor) else f"a {type(phi).__name__}"
+        description = f"shape {tuple(phi.shape)}" if isinstance(phi, Tensor) else f"a {type(phi).__name__}"
         raise InputError(
-            f"the encoder must give a matrix (batch, features); for a batch of shape {tuple(rows.shape)} it gave {given}: "
+            f"the encoder must give a matrix (batch, features); for a batch of shape {tuple(rows.shape)} it gave {description}: "
             "end it with torch.nn.Flatten()"
         )
     if not phi.is_floating_point() or not bool(torch.isfinite(phi).all()):

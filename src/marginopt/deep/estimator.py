@@ -384,7 +384,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         self._samples = Samples.of(X, self.image_shape, self.standardise, self.dtype)
         data = Batches(self._samples.tensor(X), torch.as_tensor(numbers, dtype=torch.int64), device)
-        held = None if validation is None else self._held(validation, device)
+        held_out = None if validation is None else self._held(validation, device)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         with seeded(seed, device):
             training = self._training(data, settings, seed)
@@ -392,7 +392,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
             if keep is not None and self.resume:
                 keep.load(training, device)
             after = (lambda: None) if keep is None else (lambda: keep.save(training, device))
-            training.run(data, held, progress=self.progress, after=after, callback=self.callback)
+            training.run(data, held_out, progress=self.progress, after=after, callback=self.callback)
         self._finish(training, device)
         return self
 
@@ -446,8 +446,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     def _checkpoint(self, data: Batches, seed: int) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        own = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
-        identity = {name: plain(getattr(self, name)) for name in own}
+        own_parameters = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
+        identity = {name: plain(getattr(self, name)) for name in own_parameters}
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 

@@ -56,8 +56,8 @@ class NPSVCHead(nn.Module):
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
             raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}")
-        given: object = hidden
-        whole = isinstance(given, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in given)
+        hidden_sizes: object = hidden
+        whole = isinstance(hidden_sizes, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in hidden_sizes)
         if not whole or not hidden or min(hidden) < 1:
             raise InputError(
                 f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}"

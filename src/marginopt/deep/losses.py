@@ -67,11 +67,15 @@ class NearObjectives(Objectives):
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,)."""
-        own = torch.nn.functional.one_hot(y, self.classes).bool()
+        own_class = torch.nn.functional.one_hot(y, self.classes).bool()
         near = 0.5 * F.square()
         far = 0.5 * self.c * torch.relu(self.margin - F).square()
         others = 1.0 / (self.classes - 1)
-        each = torch.where(own, near, others * far) if self.orientation == "one" else torch.where(own, far, others * near)
+        each = (
+            torch.where(own_class, near, others * far)
+            if self.orientation == "one"
+            else torch.where(own_class, far, others * near)
+        )
         return each.mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
@@ -100,8 +104,8 @@ class SoftmaxObjectives(Objectives):
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,)."""
-        own = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
-        return -(own * torch.log_softmax(F - self.margin * own, dim=1)).mean(dim=0)
+        own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
+        return -(own_class * torch.log_softmax(F - self.margin * own_class, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
         """The logits."""

@@ -122,11 +122,11 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> FloatArray:
         """-(k(x, x) - 2 Σ a_i k(x_i, x) + ||c||²)."""
         if isinstance(self.kernel_, Precomputed):
-            own: FloatArray | float = self._diagonal
+            diagonal: FloatArray | float = self._diagonal
         else:
             rows = self._predictor.scaling.transform(X)
-            own = self.kernel_.diagonal(rows if self._origin is None else to_dense(rows) - self._origin)
-        return np.asarray(2.0 * self._predictor.scores(X)[:, 0] - own - self._centre_norm)
+            diagonal = self.kernel_.diagonal(rows if self._origin is None else to_dense(rows) - self._origin)
+        return np.asarray(2.0 * self._predictor.scores(X)[:, 0] - diagonal - self._centre_norm)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Minus the squared distance to the centre (n,)."""

@@ -91,8 +91,8 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         """Return the options of the solver."""
-        told = bool(self.verbose)
-        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=told, verbose=told)
+        progress = bool(self.verbose)
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
 
     def _asked(self) -> Any:
         """Return the solver of the parameters."""

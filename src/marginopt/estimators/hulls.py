@@ -199,8 +199,8 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
         value, slope, gamma = 0.0, 0.0, np.exp(t)
         for k, model in enumerate(models):
             begin = starts[k]
-            given = options if begin is None else Options(tol=1e-6, time_limit=time_limit, start={"a": begin})
-            result = solve_checked(model.problem.inner(gamma), "smo", given)
+            inner_options = options if begin is None else Options(tol=1e-6, time_limit=time_limit, start={"a": begin})
+            result = solve_checked(model.problem.inner(gamma), "smo", inner_options)
             starts[k] = result.values["a"]
             value += result.objective
             slope += float(model.problem.derivative(result.values["a"], gamma)[0] * gamma[0])

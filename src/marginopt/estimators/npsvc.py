@@ -301,8 +301,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             qp=self.qp,
             stiefel=self.stiefel,
         )
-        told = bool(self.verbose)
-        options = Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=told, verbose=told)
+        progress = bool(self.verbose)
+        options = Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=progress, verbose=progress)
         return algorithm.run(model, options)
 
     def _rows(self, X: Any) -> Points:

@@ -211,8 +211,8 @@ def _made(found: Reproduction) -> str:
     }
     reasons = {one.figure.name: _reason(one.reason) for one in found.pictures if one.picture is None}
     heads = {dict(head).get("created", ""): head for head in found.heads}
-    told = {"heads": heads, "pictures": pictures, "reasons": reasons}
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    parts = {"heads": heads, "pictures": pictures, "reasons": reasons}
+    return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 
 
 def _word(value: float | None) -> str:

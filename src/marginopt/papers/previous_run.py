@@ -72,14 +72,14 @@ def read_kept(folder: Path, name: str) -> Kept:
         return Kept()
     try:
         rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-        told = json.loads(more.read_text(encoding="utf-8"))
-        heads = {made: tuple((label, words) for label, words in head) for made, head in told["heads"].items()}
+        stored = json.loads(more.read_text(encoding="utf-8"))
+        heads = {made: tuple((label, words) for label, words in head) for made, head in stored["heads"].items()}
         return Kept(
             # a run that was killed while it wrote has no head yet: its store has its cells
             {(row["table"], row["cell"]): row for row in rows if row["made"] in heads},
             {(row["table"], row["cell"]): row["notes"] for row in rows if not row["made"]},
-            told.get("reasons", {}),  # pages of an earlier version have none
-            {key: (_picture(folder / name / f"{key}.svg", key, one), one["made"]) for key, one in told["pictures"].items()},
+            stored.get("reasons", {}),  # pages of an earlier version have none
+            {key: (_picture(folder / name / f"{key}.svg", key, one), one["made"]) for key, one in stored["pictures"].items()},
             heads,
         )
     except (KeyError, TypeError, ValueError, OSError) as error:

@@ -191,8 +191,8 @@ def _runs(
     tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: ProtocolSize, rows: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
     """The runs of these rows, of all that is wanted where none is given; and the other ones."""
-    wanted: list[PaperTable | PaperFigure] = [*tables, *figures]
-    every = dict.fromkeys(run for one in wanted for run in one.runs(effort))
+    parts: list[PaperTable | PaperFigure] = [*tables, *figures]
+    every = dict.fromkeys(run for one in parts for run in one.runs(effort))
     if not rows:
         return list(every), []
     known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.entries(effort))

@@ -126,9 +126,12 @@ def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
     InputError
         D does not see a direction that the rows see.
     """
-    seen = A.any(axis=0)
+    used_columns = A.any(axis=0)
     if curvature.ndim == 1:
-        blind, scaled = bool((curvature[seen] <= 0).any()), A[:, seen] / np.sqrt(np.maximum(curvature[seen], 1e-300))
+        blind, scaled = (
+            bool((curvature[used_columns] <= 0).any()),
+            A[:, used_columns] / np.sqrt(np.maximum(curvature[used_columns], 1e-300)),
+        )
     else:
         values, vectors = np.linalg.eigh(curvature)
         kept = values > 1e-12 * max(values[-1], 0.0)

@@ -101,10 +101,10 @@ class ScoringSystem(NamedComposition):
         if epsilon > 1.0:
             raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
         for price in ("C0", "C1"):
-            given = getattr(self, price)
-            if given is not None or price == "C0":
-                as_positive(given, price, zero=True)
-                object.__setattr__(self, price, given if isinstance(given, Fraction) else float(given))
+            value = getattr(self, price)
+            if value is not None or price == "C0":
+                as_positive(value, price, zero=True)
+                object.__setattr__(self, price, value if isinstance(value, Fraction) else float(value))
         lower, upper = self._bounds()
         object.__setattr__(self, "coefficients", (tuple(map(int, lower)), tuple(map(int, upper))))
         if self.max_features is not None:

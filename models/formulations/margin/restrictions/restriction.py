@@ -79,12 +79,12 @@ def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
     InputError
         Indices out of range, a mask of another length, or nothing at all.
     """
-    given = np.asarray(points)
-    indices = np.flatnonzero(given)
-    if given.dtype != bool:
-        indices = np.unique(np.array(as_wholes(np.atleast_1d(given), what), dtype=np.int64))
-    if given.dtype == bool and given.shape != (n,):
-        raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {given.size}")
+    points_array = np.asarray(points)
+    indices = np.flatnonzero(points_array)
+    if points_array.dtype != bool:
+        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), what), dtype=np.int64))
+    if points_array.dtype == bool and points_array.shape != (n,):
+        raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:
         raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}")
     return indices

@@ -152,13 +152,13 @@ def memberships(groups: Any, n: int) -> FloatArray:
     InputError
         Not one group for each point, or fewer than two groups.
     """
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise InputError(f"groups must name one group for each of the {n} points; its shape is {given.shape}")
-    names = np.unique(given)
+    groups_array = np.asarray(groups)
+    if groups_array.shape != (n,):
+        raise InputError(f"groups must name one group for each of the {n} points; its shape is {groups_array.shape}")
+    names = np.unique(groups_array)
     if names.size < 2:
         raise InputError("parity needs at least two groups")
-    return (given[None, :] == names[:, None]).astype(np.float64)
+    return (groups_array[None, :] == names[:, None]).astype(np.float64)
 
 
 def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:

@@ -25,14 +25,14 @@ def explained_scores(
 ) -> PointExplanation:
     """Score of the own class (``number``), and by how much it beats the best of the others; ``surface`` draws the classes."""
     turn = 1.0 if model.orientation == "one" else -1.0  # the smallest score wins, or the largest
-    own = scores[np.arange(number.size), number]
+    own_scores = scores[np.arange(number.size), number]
     rest = turn * scores
     rest[np.arange(number.size), number] = np.inf
-    margins = rest.min(axis=1) - turn * own
+    margins = rest.min(axis=1) - turn * own_scores
     rows = []
     for i, m in enumerate(margins.tolist()):
         kind = "misclassified" if m < 0 else "right class"
-        rows.append(PointRow(i, str(labels[i]), float(own[i]), m, None, kind, m < 0))
+        rows.append(PointRow(i, str(labels[i]), float(own_scores[i]), m, None, kind, m < 0))
     levels = tuple((k + 0.5, "solid") for k in range(model.K - 1))
     return PointExplanation(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
 

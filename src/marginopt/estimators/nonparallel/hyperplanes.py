@@ -56,8 +56,8 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
     def _rows(self, X: Any) -> Points:
         """New points as the model takes them."""
         check_is_fitted(self)
-        given = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return as_points(self._scaling.transform(given))
+        points = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return as_points(self._scaling.transform(points))
 
     @abstractmethod
     def _closeness(self, rows: Points) -> FloatArray:

@@ -52,13 +52,13 @@ def parts(name: str) -> Parts:
     DataError
         It cannot be had.
     """
-    own, larger = SOURCES[name]
-    if larger and data_file(own, "test") is None:
-        return _remaining(data_set(own), data_set(larger), larger)
+    test_source, larger = SOURCES[name]
+    if larger and data_file(test_source, "test") is None:
+        return _remaining(data_set(test_source), data_set(larger), larger)
     try:
-        (X, y), (X_test, y_test) = dense(data_set(own, "train")), dense(data_set(own, "test"))
+        (X, y), (X_test, y_test) = dense(data_set(test_source, "train")), dense(data_set(test_source, "test"))
     except DataError:
-        return _split(own)
+        return _split(test_source)
     width = max(X.shape[1], X_test.shape[1])
     return Parts(_wide(X, width), y, _wide(X_test, width), y_test, "")
 
@@ -67,16 +67,20 @@ def published_test(name: str) -> bool:
     """Return whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file
     is.
     """
-    own, larger = SOURCES[name]
-    with_file = bool(larger) or own in _POOLED or name in _LARGEST
-    return not with_file or data_file(own, "test") is not None
+    test_source, larger = SOURCES[name]
+    with_file = bool(larger) or test_source in _POOLED or name in _LARGEST
+    return not with_file or data_file(test_source, "test") is not None
 
 
 def untested(name: str) -> str:
     """Why an accuracy cannot be had although the training part can; empty where a test part or a larger set may be there."""
-    own, larger = SOURCES[name]
-    alone = not larger and own not in _FIRST and own not in _POOLED and data_file(own, "test") is None
-    return f"{own} has no test part here: put {own}.t.libsvm.bz2 into the directory of {DATA_VARIABLE}" if alone else ""
+    test_source, larger = SOURCES[name]
+    alone = not larger and test_source not in _FIRST and test_source not in _POOLED and data_file(test_source, "test") is None
+    return (
+        f"{test_source} has no test part here: put {test_source}.t.libsvm.bz2 into the directory of {DATA_VARIABLE}"
+        if alone
+        else ""
+    )
 
 
 def _split(own: str) -> Parts:

@@ -117,8 +117,8 @@ def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
         why = _ACCURACY.get((what, r["test"]), "") if r["measure"] == "Accuracy" else ""
         measured = mean_of(f"{key} of doubles" if why is _NOISE else key, 2.0 if doubled else 1.0)
         printed, labels = (Run.of(PRINTED),), (r["measure"], "the 26 printed sets", r["test"])
-        told = why is not _UNTOLD
-        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, compared=told))
+        is_known = why is not _UNTOLD
+        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, compared=is_known))
         if doubled:
             rows.append(Entry((r["measure"], "the 26 printed sets, P(F ≥ f)", r["test"]), None, printed, mean_of(key)))
         if not effort.one_row:

@@ -77,14 +77,14 @@ def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
         at = _runs(effort, r["selected_gamma"])
         gamma = Published.of(r["selected_gamma"])
         entries.append(Entry((method, "median γ"), gamma, chosen, _median, (_BATS,) if bats else ()))
-        own = {
+        columns = {
             "Test_acc": ("test_acc_pct", "by hinge", method, (_ONE_SPLIT,)),
             "Test_acc1, with that γ": ("maxmin_acc_with_that_gamma_pct", "by max-min", "MaxMin-SVC", (_ONE_SPLIT,)),
             "Test_acc2, started there": (
                 "maxmin_acc_started_there_pct", "started there, printed rate", "MaxMin-SVC", (_ONE_SPLIT, _RATE),
             ),
         }  # fmt: skip
-        for column, (theirs, ours, judge, notes) in own.items():
+        for column, (theirs, ours, judge, notes) in columns.items():
             entries.append(Entry((method, column), _judged_by(Published.of(r[theirs]), judge), at, mean_of(ours, 100.0), notes))
         entries.append(Entry((method, "Test_acc2, secant rate"), None, at, mean_of("started there", 100.0)))
     return entries

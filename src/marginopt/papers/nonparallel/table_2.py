@@ -93,10 +93,10 @@ def _rows(effort: ProtocolSize) -> Sequence[str]:
 
 def _notes(effort: ProtocolSize, name: str, method: str, one: str) -> tuple[str, ...]:
     """Return notes on a method's cell, in its orientation ``one``."""
-    own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
+    notes = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
     if _partly(effort, name, one):
-        return (*own, _PARTLY)
-    return (*own, _OWN[name, one]) if (name, one) in _OWN else own
+        return (*notes, _PARTLY)
+    return (*notes, _OWN[name, one]) if (name, one) in _OWN else notes
 
 
 def _whole(effort: ProtocolSize, name: str, method: str) -> bool:
@@ -116,14 +116,14 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         if name not in _rows(effort):
             continue
         there = Published.of(r["accuracy_pct"], r["std"])
-        asked = (method, PRINTED) if method == _OURS else (method,)
+        methods = (method, PRINTED) if method == _OURS else (method,)
         entries += [
             Entry(
                 (name, one), there, accuracy_runs(effort, name, one, _whole(effort, name, one)),
                 mean_of("accuracy", 100.0), _notes(effort, name, method, one),
                 compared=one == method and not _partly(effort, name, method),
             )
-            for one in asked
+            for one in methods
         ]  # fmt: skip
     return entries
 
