@@ -567,7 +567,7 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     need = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
     if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(
-            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of which "
-            f"the process has had already; memory_limit is {limit:,.0f}"
+            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
+            f"which the process has had already; memory_limit is {limit:,.0f}"
         )
     return limit - need
