@@ -143,10 +143,10 @@ def _assembled(
     n = form.n
     objective = moments.rows([(_objective(form, scale), (), 1.0)])  # its monomials are all there
     higher = [monomial for monomial in moments.number if len(monomial) > 1]
-    to = Assembly(f"{form.name}, moments")
-    x = to.variables("x", n, form.lower, form.upper)
+    builder = Assembly(f"{form.name}, moments")
+    x = builder.variables("x", n, form.lower, form.upper)
     low = np.array([0.0 if all(form.lower[j] >= 0.0 for j in m) or _even(m) else -1.0 for m in higher])
-    y = to.variables("y", len(higher), low, 1.0)
+    y = builder.variables("y", len(higher), low, 1.0)
     total = len(moments.number)
 
     def affine(rows: sp.coo_array) -> Affine:
@@ -156,9 +156,9 @@ def _assembled(
         return x.under(in_x) + y.under(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
 
     for label, cone, rows in pieces:
-        to.require(label, affine(rows), cone)
-    to.cost(1.0, affine(objective))
-    return to.form().replace(maximise=form.maximise)
+        builder.require(label, affine(rows), cone)
+    builder.cost(1.0, affine(objective))
+    return builder.form().replace(maximise=form.maximise)
 
 
 def _even(monomial: Monomial) -> bool:
@@ -250,66 +250,66 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     binary = binaries_of(form)
     stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
     check_bytes(60 * binary.size * stored + 200 * triangles.shape[0], "the products of binaries with rows")
-    to = Assembly(f"{form.name}, products")
-    x = to.variables("x", form.n, form.lower, form.upper)
-    to.cost(form.q, x)
-    to.cost(1.0, Affine({}, np.array([form.r])))
+    builder = Assembly(f"{form.name}, products")
+    x = builder.variables("x", form.n, form.lower, form.upper)
+    builder.cost(form.q, x)
+    builder.cost(1.0, Affine({}, np.array([form.r])))
     root = _root(form)
-    tau = None if root is None else to.variables("tau", 1, 0.0)
+    tau = None if root is None else builder.variables("tau", 1, 0.0)
     if tau is not None:
-        to.cost(1.0, tau)
+        builder.cost(1.0, tau)
     low, high = np.minimum(form.lower, 0.0), np.maximum(form.upper, 0.0)
     products = []
     for c in form.constraints:  # those of j and of 1 - j add up to them; without binaries they are all there is
         if c.rows:
-            to.require(c.label, x.under(c.F) + c.g, c.cone)
+            builder.require(c.label, x.under(c.F) + c.g, c.cone)
     for number, j in enumerate(binary.tolist()):
-        v, z = to.variables(f"x z{number}", form.n, low, high), x.at([j])
+        v, z = builder.variables(f"x z{number}", form.n, low, high), x.at([j])
         products.append(v)
         for name, part, weight in ((f"times z{number}", v, z), (f"times 1 - z{number}", x - v, -z + 1.0)):
-            _multiplied(to, form, name, part, weight)
-        to.require(f"square {number}", v.at([j]) - z, Zero(1))
+            _multiplied(builder, form, name, part, weight)
+        builder.require(f"square {number}", v.at([j]) - z, Zero(1))
         if root is not None and tau is not None:
-            _split_square(to, number, root, tau, x, v, z)
-    _symmetric(to, binary, products)
+            _split_square(builder, number, root, tau, x, v, z)
+    _symmetric(builder, binary, products)
     if triangles.shape[0]:
-        to.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
-    made = to.form()
+        builder.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
+    made = builder.form()
     return made.replace(maximise=form.maximise)
 
 
-def _multiplied(to: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
+def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
     """Rows and bounds at part = x·weight."""
     for c in form.constraints:
         if c.rows:
-            to.require(f"{c.label} {name}", part.under(c.F) + weight.under(c.g[:, None]), c.cone)
+            builder.require(f"{c.label} {name}", part.under(c.F) + weight.under(c.g[:, None]), c.cone)
     for side, bound, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
         there = np.flatnonzero(np.isfinite(bound))
         if there.size:
             rows = (part.at(there) - weight.under(bound[there][:, None])).scaled(sign)
-            to.require(f"{side} bounds {name}", rows, Nonnegative(there.size))
+            builder.require(f"{side} bounds {name}", rows, Nonnegative(there.size))
 
 
-def _split_square(to: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
+def _split_square(builder: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
     """τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
     rows = root.shape[0]
     total = tau
     for name, part, weight in (("s", v, z), ("t", x - v, -z + 1.0)):
-        s = to.variables(f"{name} {number}", 1, 0.0)
+        s = builder.variables(f"{name} {number}", 1, 0.0)
         total = total - s
         first = s.under(_unit(rows + 2, 0)) + weight.under(_unit(rows + 2, 1))
         below = sp.csr_array(np.vstack([np.zeros((2, root.shape[1])), root]))
-        to.require(f"{name} {number} cone", first + part.under(below), RotatedSecondOrder(rows + 2))
-    to.require_nonnegative(f"norm {number}", total)
+        builder.require(f"{name} {number} cone", first + part.under(below), RotatedSecondOrder(rows + 2))
+    builder.require_nonnegative(f"norm {number}", total)
 
 
 def _unit(size: int, place: int) -> sp.csr_array:
     return sp.csr_array(([1.0], ([place], [0])), shape=(size, 1))
 
 
-def _symmetric(to: Assembly, binary: IntArray, products: list[Affine]) -> None:
+def _symmetric(builder: Assembly, binary: IntArray, products: list[Affine]) -> None:
     for a, b in itertools.combinations(range(binary.size), 2):
-        to.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
+        builder.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
 
 
 def _root(form: StandardForm) -> FloatArray | None:

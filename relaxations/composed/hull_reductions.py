@@ -82,44 +82,44 @@ class Pieces:
     bound: FloatArray
 
 
-def split_margins(to: Assembly, at: Setting, branches: tuple[Branch, ...], reach: bool, squares: bool) -> Pieces:
+def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, ...], reach: bool, squares: bool) -> Pieces:
     """The union of the branches: variables, rows and cost."""
-    n = at.argument.rows
-    whole, one = -at.argument, Affine({}, np.full(n, -1.0))
-    bound = at.reach if reach else np.full(n, np.inf)
+    n = context.argument.rows
+    whole, one = -context.argument, Affine({}, np.full(n, -1.0))
+    bound = context.reach if reach else np.full(n, np.inf)
     z, m, q, ends = [], [], [], []
     for k, branch in enumerate(branches):
         low, high = np.maximum(branch.low, -bound), np.minimum(branch.high, bound)
-        chosen = to.variables(f"z {k}", n, 0.0, 1.0)
-        part = to.variables(f"m {k}", n, np.minimum(low, 0.0), np.maximum(high, 0.0))
+        chosen = builder.variables(f"z {k}", n, 0.0, 1.0)
+        part = builder.variables(f"m {k}", n, np.minimum(low, 0.0), np.maximum(high, 0.0))
         for name, side, sign in (("from", low, 1.0), ("to", high, -1.0)):
             there = np.flatnonzero(np.isfinite(side))
-            to.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
-        _cost(to, at.weights, branch, part, chosen, k)
+            builder.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
+        _cost(builder, context.weights, branch, part, chosen, k)
         if squares:
             top = np.where(np.isfinite(bound), bound, np.inf) ** 2
-            square = to.variables(f"q {k}", n, 0.0, top)
-            to.require(f"square {k}", Affine.interleaved(square.scaled(0.5), chosen, part), RotatedSecondOrder(3, n))
+            square = builder.variables(f"q {k}", n, 0.0, top)
+            builder.require(f"square {k}", Affine.interleaved(square.scaled(0.5), chosen, part), RotatedSecondOrder(3, n))
             q.append(square)
         z.append(chosen)
         m.append(part)
         ends.append((low, high))
         whole, one = whole + part, one + chosen
-    to.require("whole", whole, Zero(n))
-    to.require("one branch", one, Zero(n))
+    builder.require("whole", whole, Zero(n))
+    builder.require("one branch", one, Zero(n))
     return Pieces(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
 
 
-def _cost(to: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen: Affine, k: int) -> None:
+def _cost(builder: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen: Affine, k: int) -> None:
     """c times the perspective of the lines' maximum."""
     lines = [part.scaled(s) + chosen.scaled(t) for s, t in branch.lines]
     if len(lines) == 1:
-        to.cost(costs, lines[0])
+        builder.cost(costs, lines[0])
         return
-    tau = to.variables(f"cost {k}", part.rows)
+    tau = builder.variables(f"cost {k}", part.rows)
     for i, line in enumerate(lines):
-        to.require_nonnegative(f"cost {k}, line {i}", tau - line)
-    to.cost(costs, tau)
+        builder.require_nonnegative(f"cost {k}, line {i}", tau - line)
+    builder.cost(costs, tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +138,12 @@ class PointHulls(BoundingLoss):
     gamma: FloatArray = field(repr=False)
     reach: bool = True
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """The branches, and the squares."""
-        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
         for q in pieces.squares:
-            to.cost(self.gamma, q)
-        to.gain_of_squares(self.gamma, at.argument)
+            builder.cost(self.gamma, q)
+        builder.gain_of_squares(self.gamma, context.argument)
         return None
 
     def cost_line(self) -> Line:
@@ -200,21 +200,21 @@ class LiftedHulls(BoundingLoss):
     pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     reach: bool = True
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """W, the unions and the pairs."""
-        p = at.w.rows
-        W = to.variables("W", svec_size(p), *_bounds(at.span), shape=(p, p), symmetric=True)
-        to.require("lifted", _bordered(at.w, W), PSD.of_order(p + 1))
-        to.gain_of_squares(self.mu, at.w)
-        to.cost(self.mu * svec(np.eye(p)), W)
-        A = at.argument.terms["w"].dense()
-        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
+        p = context.w.rows
+        W = builder.variables("W", svec_size(p), *_bounds(context.span), shape=(p, p), symmetric=True)
+        builder.require("lifted", _bordered(context.w, W), PSD.of_order(p + 1))
+        builder.gain_of_squares(self.mu, context.w)
+        builder.cost(self.mu * svec(np.eye(p)), W)
+        A = context.argument.terms["w"].dense()
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
         squares = W.under(svec_rank_one(A))
         for q in pieces.squares:
             squares = squares - q
-        to.require_nonnegative("hull", squares)
+        builder.require_nonnegative("hull", squares)
         for number, (i, j) in enumerate(self.pairs):
-            _add_pair(to, f"pair {number}", W, A[[i, j]], pieces, (i, j))
+            _add_pair(builder, f"pair {number}", W, A[[i, j]], pieces, (i, j))
         return None
 
     def cost_line(self) -> Line:
@@ -262,43 +262,43 @@ def _bordered(w: Affine, W: Affine) -> Affine:
     return w.under(into_w) + W.under(into_W) + corner.astype(np.float64)
 
 
-def _add_pair(to: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:
+def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:
     """The hull of two points."""
     count = len(pieces.z)
     cells = list(itertools.product(range(count), repeat=2))
-    z = to.variables(f"{name} z", len(cells), 0.0, 1.0)
+    z = builder.variables(f"{name} z", len(cells), 0.0, 1.0)
     root, far = np.sqrt(2.0), pieces.bound[list(points)]
     reach = np.tile(far, len(cells))
-    m = to.variables(f"{name} m", 2 * len(cells), -reach, reach)
+    m = builder.variables(f"{name} m", 2 * len(cells), -reach, reach)
     corner = np.tile([far[0] ** 2, root * far[0] * far[1], far[1] ** 2], len(cells))
     least = np.tile([0.0, 1.0, 0.0], len(cells))
-    M = to.variables(f"{name} M", 3 * len(cells), np.where(least > 0, -corner, 0.0), corner)  # svec of each 2 × 2
+    M = builder.variables(f"{name} M", 3 * len(cells), np.where(least > 0, -corner, 0.0), corner)  # svec of each 2 × 2
     stack = []
     for c, (k, l) in enumerate(cells):
         mine = (z.at([c]), m.at([2 * c]), m.at([2 * c + 1]), M.at([3 * c]), M.at([3 * c + 1]), M.at([3 * c + 2]))
         one, m_i, m_j, M_ii, M_ij, M_jj = mine
         # svec of [z m'; m M] by columns: (0,0), (0,1), (1,1), (0,2), (1,2), (2,2)
         stack.append(Affine.interleaved(one, m_i.scaled(root), M_ii, m_j.scaled(root), M_ij, M_jj))
-        _products(to, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
+        _products(builder, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
     for c, rows in enumerate(stack):
-        to.require(f"{name} cone {c}", rows, PSD.of_order(3))
+        builder.require(f"{name} cone {c}", rows, PSD.of_order(3))
     for side, point in enumerate(points):
         for k in range(count):
             mine_ = [c for c, cell in enumerate(cells) if cell[side] == k]
             ones = np.ones((1, len(mine_)))
-            to.require(f"{name} z {side}{k}", z.at(mine_).under(ones) - pieces.z[k].at([point]), Zero(1))
+            builder.require(f"{name} z {side}{k}", z.at(mine_).under(ones) - pieces.z[k].at([point]), Zero(1))
             parts = m.at([2 * c + side for c in mine_]).under(ones)
-            to.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
+            builder.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
     p = two.shape[1]
     i, j = two
     cross = svec(0.5 * (np.outer(i, j) + np.outer(j, i)))
     wanted = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
     total = M.under(np.tile(np.eye(3), (1, len(cells))))
-    to.require(f"{name} whole", total - wanted, Zero(3))
+    builder.require(f"{name} whole", total - wanted, Zero(3))
 
 
 def _products(
-    to: Assembly,
+    builder: Assembly,
     name: str,
     pieces: Pieces,
     points: tuple[int, int],
@@ -312,11 +312,11 @@ def _products(
         low, high = (bound[points[side]] for bound in pieces.ends[cell[side]])
         mine = [(sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for sign, end in mine:
-            to.require_nonnegative(f"{name} end {side}{sign:+.0f}", (m - one.scaled(end)).scaled(sign))
+            builder.require_nonnegative(f"{name} end {side}{sign:+.0f}", (m - one.scaled(end)).scaled(sign))
         ends.append(mine)
     for (s, a), (t, b) in itertools.product(*ends):
         product = M_ij - m_i.scaled(b) - m_j.scaled(a) + one.scaled(a * b)
-        to.require_nonnegative(f"{name} product {s:+.0f}{t:+.0f}", product.scaled(s * t))
+        builder.require_nonnegative(f"{name} product {s:+.0f}{t:+.0f}", product.scaled(s * t))
 
 
 # One point's hull at a time, each with all of ||w||²: Conic Theorem 1 for any loss with branches.
@@ -333,26 +333,26 @@ class SingleHulls(BoundingLoss):
     mu: float
     reach: bool = True
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """τ, and a cone for each point that is not zero: 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
-        tau = to.variables("tau", 1, 0.0)
-        to.cost(1.0, tau)
-        to.gain_of_squares(self.mu, at.w)
-        pieces = split_margins(to, at, self.of.convex_pieces(), self.reach, squares=True)
-        A = at.argument.terms["w"].dense()
+        tau = builder.variables("tau", 1, 0.0)
+        builder.cost(1.0, tau)
+        builder.gain_of_squares(self.mu, context.w)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
+        A = context.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
-        p = at.w.rows
+        p = context.w.rows
         for i in np.flatnonzero(squares > 0).tolist():
             head = tau
             for q in pieces.squares:
                 head = head - q.at([i]).scaled(self.mu / squares[i])
             unit = A[i] / np.sqrt(squares[i])
-            rest = at.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            rest = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
             top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
             below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
             one = np.zeros(p + 2)
             one[1] = 1.0
-            to.require(f"hull {i}", head.under(top) + rest.under(below) + one, RotatedSecondOrder(p + 2))
+            builder.require(f"hull {i}", head.under(top) + rest.under(below) + one, RotatedSecondOrder(p + 2))
         return None
 
     def cost_line(self) -> Line:

@@ -160,10 +160,10 @@ class Composition(Model):
 
     def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
-        at = Classifier(w, self.y, self.penalised, argument, near)
-        blocks = {**self.loss.blocks(at), **self.regulariser.blocks(w[self.penalised])}
+        classifier = Classifier(w, self.y, self.penalised, argument, near)
+        blocks = {**self.loss.blocks(classifier), **self.regulariser.blocks(w[self.penalised])}
         for name, restriction in self.labelled:
-            blocks |= restriction.blocks(at, name)
+            blocks |= restriction.blocks(classifier, name)
         return blocks
 
     @property

@@ -30,7 +30,7 @@ class Domain(Part):
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds of p coefficients."""
 
-    def add(self, to: Assembly, w: Affine) -> None:
+    def add(self, builder: Assembly, w: Affine) -> None:
         """Further rows; none by default."""
         return
 
@@ -159,12 +159,12 @@ class Increasing(Domain):
             raise InputError(f"order must hold indices of the {p} coefficients; it is {self.order}")
         return np.full(p, -np.inf), np.full(p, np.inf)
 
-    def add(self, to: Assembly, w: Affine) -> None:
+    def add(self, builder: Assembly, w: Affine) -> None:
         """w_k - w_j ≥ 0."""
         steps = len(self.order) - 1
         rows = np.arange(steps)
         data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
-        to.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
+        builder.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
 
     def lines(self) -> tuple[Line, ...]:
         """The order."""

@@ -93,18 +93,18 @@ class ExactCount:
         regulariser: Regulariser,
         domain: Domain,
         restrictions: Sequence[Restriction],
-        at: Setting,
+        context: Setting,
         arguments: tuple[FloatArray, FloatArray],
     ) -> ExactCount:
         """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
-        p, n = at.penalised.size, arguments[1].size
+        p, n = context.penalised.size, arguments[1].size
         sparsity = regulariser.sparsity
         kept, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
         most = [p] if sparsity is None or sparsity.most is None else [sparsity.most]
-        domain.add(to := alone(at.w), at.w)
+        domain.add(to := alone(context.w), context.w)
         rows = [linear_rows(domain, to)]
         for rule in restrictions:
-            points, budget = rule.kept(n), rule.budget(at.y)
+            points, budget = rule.kept(n), rule.budget(context.y)
             if rule.most is not None:
                 most.append(rule.most)
             elif points is not None:
@@ -114,14 +114,14 @@ class ExactCount:
                     budgets.append(budget)
             elif not rule.reads_reach:
                 try:
-                    rule.add(to := alone(at.w), at, None, rule.name)
+                    rule.add(to := alone(context.w), context, None, rule.name)
                     rows.append(linear_rows(rule, to))
                 except UnreadError:
                     continue
         matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
         matrix, least, lower, upper = as_bounds(matrix, least, *domain.bounds(p))
-        priced = at.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
-        counted = at.penalised & (min(most) < at.penalised.sum())
+        priced = context.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
+        counted = context.penalised & (min(most) < context.penalised.sum())
         if domain.integer:
             lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
         return cls(

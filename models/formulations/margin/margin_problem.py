@@ -78,14 +78,14 @@ class _Limits:
 
 
 def _problem(
-    corners: Corners, loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], at: Setting
+    corners: Corners, loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], context: Setting
 ) -> MarginProblem:
-    p, penalised = at.penalised.size, at.penalised
+    p, penalised = context.penalised.size, context.penalised
     norm, sparsity = _norm(regulariser, int(penalised.sum()))
     atoms = np.zeros((len(norm.atoms), p))
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
-    limits = _limits(loss, domain, restrictions, at)
+    limits = _limits(loss, domain, restrictions, context)
     rows, least, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
@@ -129,14 +129,14 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     return norm, sparsity
 
 
-def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at: Setting) -> _Limits:
+def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting) -> _Limits:
     """Rows of the domain, then what each restriction says."""
-    n = at.argument.rows
+    n = context.argument.rows
     kept, budgets, most = np.zeros(n, dtype=np.bool_), [], []
-    domain.add(to := alone(at.w), at.w)
+    domain.add(to := alone(context.w), context.w)
     rows = [linear_rows(domain, to)]
     for rule in restrictions:
-        points, budget = rule.kept(n), rule.budget(at.y)
+        points, budget = rule.kept(n), rule.budget(context.y)
         if rule.most is not None:
             most.append(rule.most)
         elif points is not None:
@@ -149,7 +149,7 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at:
         elif rule.reads_reach:
             raise UnreadError(_more(rule))
         else:
-            rule.add(to := alone(at.w), at, None, rule.name)
+            rule.add(to := alone(context.w), context, None, rule.name)
             rows.append(linear_rows(rule, to))
     matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
     return _Limits(matrix, least, kept, tuple(budgets), tuple(most))
@@ -157,9 +157,9 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], at:
 
 def alone(w: Affine) -> Assembly:
     """A form of nothing but w."""
-    to = Assembly("rows")
-    to.variables(w.plain, w.rows)
-    return to
+    builder = Assembly("rows")
+    builder.variables(w.plain, w.rows)
+    return builder
 
 
 def _more(part: Part) -> str:

@@ -376,15 +376,15 @@ class Margin(Composition):
         A, c = self.loss.rows(self.points, self.y)
         needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
         span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
-        at = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M)
+        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
-        errors = self.loss.add(to, at)
+        errors = self.loss.add(to, context)
         added_by(self.loss)
         self.domain.add(to, w)
         added_by(self.domain)
         for label, restriction in self.labelled:
-            restriction.add(to, at, errors, label)
+            restriction.add(to, context, errors, label)
             added_by(restriction)
         return to, owner
 

@@ -48,7 +48,7 @@ class ClassLoss(ABC):
         """The loss of each point."""
 
     @abstractmethod
-    def add(self, to: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
         """Its variables, rows ``margin`` and cost; ``others`` rows of ``margins`` belong to each point."""
 
     @abstractmethod
@@ -88,11 +88,11 @@ class CrammerSinger(ClassLoss):
         """max_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).max(axis=1)
 
-    def add(self, to: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
         """One ξ for each point."""
-        xi = to.variables("xi", costs.size, 0.0)
-        to.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, others)) - 1.0)
-        to.cost(costs, xi)
+        xi = builder.variables("xi", costs.size, 0.0)
+        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, others)) - 1.0)
+        builder.cost(costs, xi)
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_i."""
@@ -134,11 +134,11 @@ class WestonWatkins(ClassLoss):
         """Σ_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).sum(axis=1)
 
-    def add(self, to: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
         """One ξ for each row."""
-        xi = to.variables("xi", margins.rows, 0.0)
-        to.require_nonnegative("margin", margins + xi - 1.0)
-        to.cost(np.repeat(costs, others), xi)
+        xi = builder.variables("xi", margins.rows, 0.0)
+        builder.require_nonnegative("margin", margins + xi - 1.0)
+        builder.cost(np.repeat(costs, others), xi)
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_ik."""
@@ -180,11 +180,11 @@ class ZeroOneClasses(ClassLoss):
         """1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
         return (margins.min(axis=1) < 1.0 - 1e-9).astype(np.float64)
 
-    def add(self, to: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
         """One z for each point, and a row for each other class."""
-        z = to.binaries("z", costs.size)
-        to.switch("margin", z.under(_repeated(costs.size, others)), margins - 1.0, np.repeat(big_m, others))
-        to.cost(costs, z)
+        z = builder.binaries("z", costs.size)
+        builder.switch("margin", z.under(_repeated(costs.size, others)), margins - 1.0, np.repeat(big_m, others))
+        builder.cost(costs, z)
 
     def cost_line(self) -> Line:
         """Σ c_i z_i."""
@@ -371,11 +371,11 @@ class MulticlassSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        to = Assembly(self.name)
-        W = to.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
-        to.cost_of_squares(0.5, W)
-        self._loss.add(to, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m)
-        return to.form()
+        builder = Assembly(self.name)
+        W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
+        builder.cost_of_squares(0.5, W)
+        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m)
+        return builder.form()
 
     @property
     def _loss(self) -> ClassLoss:

@@ -86,19 +86,19 @@ class Conic(Loss):
         below = gamma * r**2 < costs
         return np.where(below, r * (2.0 * np.sqrt(costs * gamma) - gamma * r), np.where(gamma > 0, costs, 0.0))
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """z, the two parts of r and their squares over z and 1 - z, for the points with γ_i > 0."""
-        gamma = self._gamma(at.argument.rows)
+        gamma = self._gamma(context.argument.rows)
         chosen = np.flatnonzero(gamma > 0)
-        r, gamma, n = -at.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
-        z = to.variables("z", n, 0.0, 1.0)
-        over, under, s, t = (to.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
-        to.require("split", over - under - r, Zero(max(n, 1)))
-        to.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
-        to.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
-        to.cost(at.weights[chosen], z)
-        to.cost(gamma, s + t)
-        to.gain_of_squares(gamma, r)
+        r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
+        z = builder.variables("z", n, 0.0, 1.0)
+        over, under, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
+        builder.require("split", over - under - r, Zero(max(n, 1)))
+        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
+        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
+        builder.cost(context.weights[chosen], z)
+        builder.cost(gamma, s + t)
+        builder.gain_of_squares(gamma, r)
         return None
 
     def cost_line(self) -> Line:

@@ -109,12 +109,12 @@ class EpsilonInsensitive(Loss):
         excess = np.maximum(np.abs(argument) - self.epsilon, 0.0)
         return excess**2 if self.squared else excess
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its two rows for each point."""
-        xi = to.variables("xi", at.argument.rows, 0.0)
-        to.require_nonnegative("below", xi - at.argument + self.epsilon)
-        to.require_nonnegative("above", xi + at.argument + self.epsilon)
-        (to.cost_of_squares if self.squared else to.cost)(at.weights, xi)
+        xi = builder.variables("xi", context.argument.rows, 0.0)
+        builder.require_nonnegative("below", xi - context.argument + self.epsilon)
+        builder.require_nonnegative("above", xi + context.argument + self.epsilon)
+        (builder.cost_of_squares if self.squared else builder.cost)(context.weights, xi)
         return None
 
     def conjugate(self) -> Conjugate:

@@ -18,10 +18,10 @@ from .loss import Loss
 __all__ = ["Hinge", "SquaredHinge"]
 
 
-def _slack(to: Assembly, at: Setting) -> Affine:
+def _slack(builder: Assembly, context: Setting) -> Affine:
     """ξ ≥ 0 with m + ξ ≥ 1."""
-    xi = to.variables("xi", at.argument.rows, 0.0)
-    to.require_nonnegative("margin", at.argument + xi - 1.0)
+    xi = builder.variables("xi", context.argument.rows, 0.0)
+    builder.require_nonnegative("margin", context.argument + xi - 1.0)
     return xi
 
 
@@ -41,18 +41,18 @@ class Hinge(Loss):
         """(1 - m)_+."""
         return np.maximum(1.0 - argument, 0.0)
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        to.cost(at.weights, _slack(to, at))
+        builder.cost(context.weights, _slack(builder, context))
         return None
 
     def corners(self) -> Corners:
         """Its one corner."""
         return Corners.hinge()
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """ξ."""
-        return {"xi": self.values(at.argument)}
+        return {"xi": self.values(classifier.argument)}
 
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""
@@ -77,14 +77,14 @@ class SquaredHinge(Loss):
         """(1 - m)_+²."""
         return np.maximum(1.0 - argument, 0.0) ** 2
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        to.cost_of_squares(at.weights, _slack(to, at))
+        builder.cost_of_squares(context.weights, _slack(builder, context))
         return None
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """ξ."""
-        return {"xi": np.maximum(1.0 - at.argument, 0.0)}
+        return {"xi": np.maximum(1.0 - classifier.argument, 0.0)}
 
     def conjugate(self) -> Conjugate:
         """Σα - α²/(4c)."""

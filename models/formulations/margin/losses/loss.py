@@ -63,7 +63,7 @@ class Loss(Part):
         return self.total(costs, argument)
 
     @abstractmethod
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """Its variables, constraints and cost; its 0-1 variables that count errors, where it has such."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Loss(Part):
             return ()
         return tuple((t, 1.0) for t in corners.margins[corners.below > corners.at].tolist())
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""
         return {}
 

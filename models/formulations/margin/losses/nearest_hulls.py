@@ -99,13 +99,15 @@ class NearestHulls(Loss):
             value += 0.5 * float(costs[chosen] @ np.maximum(t - argument[chosen], 0.0) ** 2) - t
         return value
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """p, q, ξ and their rows."""
-        levels = to.variables("level", 2)
-        xi = to.variables("xi", at.argument.rows, 0.0)
-        to.require_nonnegative("margin", at.argument + xi - levels.under(np.column_stack(self._classes()).astype(float)))
-        to.cost(-1.0, levels)
-        to.cost_of_squares(0.5 * at.weights, xi)
+        levels = builder.variables("level", 2)
+        xi = builder.variables("xi", context.argument.rows, 0.0)
+        builder.require_nonnegative(
+            "margin", context.argument + xi - levels.under(np.column_stack(self._classes()).astype(float))
+        )
+        builder.cost(-1.0, levels)
+        builder.cost_of_squares(0.5 * context.weights, xi)
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:

@@ -53,14 +53,14 @@ class NuHinge(Loss):
         reached = np.cumsum(costs[order]) >= self.nu * costs.sum() * (1.0 - 1e-12)
         return max(float(argument[order][np.argmax(reached)]), 0.0)
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ρ, ξ and their rows."""
-        n = at.argument.rows
-        rho = to.variables("rho", 1, 0.0)
-        xi = to.variables("xi", n, 0.0)
-        to.require_nonnegative("margin", at.argument + xi - rho.under(np.ones((n, 1))))
-        to.cost(at.weights, xi)
-        to.cost(-self.nu * float(at.weights.sum()), rho)
+        n = context.argument.rows
+        rho = builder.variables("rho", 1, 0.0)
+        xi = builder.variables("xi", n, 0.0)
+        builder.require_nonnegative("margin", context.argument + xi - rho.under(np.ones((n, 1))))
+        builder.cost(context.weights, xi)
+        builder.cost(-self.nu * float(context.weights.sum()), rho)
         return None
 
     def conjugate(self) -> Conjugate:

@@ -49,13 +49,13 @@ class PairwiseHinge(Loss):
         """(1 - d)_+."""
         return Hinge().values(argument)
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A slack for each pair."""
-        return Hinge().add(to, at)
+        return Hinge().add(builder, context)
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """The slacks."""
-        return Hinge().blocks(at)
+        return Hinge().blocks(classifier)
 
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""

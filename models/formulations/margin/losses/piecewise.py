@@ -109,53 +109,53 @@ class PiecewiseLinear(Loss):
         places = np.flatnonzero(np.diff(m) == 0.0).tolist()
         return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
         if self.convex:
-            return {"tau": self.values(at.argument)}
+            return {"tau": self.values(classifier.argument)}
         slopes, intercepts, ends = self._segments()
         jumps = np.isin(ends, [m for (m, _), (other, _) in itertools.pairwise(self.breakpoints) if m == other])
-        low, high = (np.where(jumps[:, [j]], sign * at.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
-        lines = slopes[:, None] * at.argument + intercepts[:, None]
-        chosen = np.where((low <= at.argument) & (at.argument <= high), lines, np.inf).argmin(axis=0)
+        low, high = (np.where(jumps[:, [j]], sign * classifier.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
+        lines = slopes[:, None] * classifier.argument + intercepts[:, None]
+        chosen = np.where((low <= classifier.argument) & (classifier.argument <= high), lines, np.inf).argmin(axis=0)
         blocks = {}
         for k in range(slopes.size):
             blocks[f"segment {k}"] = (chosen == k).astype(np.float64)
-            blocks[f"margin {k}"] = np.where(chosen == k, at.argument, 0.0)
+            blocks[f"margin {k}"] = np.where(chosen == k, classifier.argument, 0.0)
         return blocks
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """An epigraph, or a choice of segments."""
-        (self._epigraph if self.convex else self._choice)(to, at)
+        (self._epigraph if self.convex else self._choice)(builder, context)
         return None
 
-    def _epigraph(self, to: Assembly, at: Setting) -> None:
-        tau = to.variables("tau", at.argument.rows)
+    def _epigraph(self, builder: Assembly, context: Setting) -> None:
+        tau = builder.variables("tau", context.argument.rows)
         slopes, intercepts, _ = self._segments()
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
-            to.require_nonnegative(f"segment {k}", tau - at.argument.scaled(s) - t)
-        to.cost(at.weights, tau)
+            builder.require_nonnegative(f"segment {k}", tau - context.argument.scaled(s) - t)
+        builder.cost(context.weights, tau)
 
-    def _choice(self, to: Assembly, at: Setting) -> None:
-        if not np.isfinite(at.reach).all():
+    def _choice(self, builder: Assembly, context: Setting) -> None:
+        if not np.isfinite(context.reach).all():
             raise InputError(
                 "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
                 "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0"
             )
         slopes, intercepts, ends = self._segments()
-        whole, one = -at.argument, Affine({}, np.full(at.argument.rows, -1.0))
+        whole, one = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
-            low = np.maximum(ends[k, 0], np.minimum(-at.reach, ends[0, 1]))
-            high = np.minimum(ends[k, 1], np.maximum(at.reach, ends[-1, 0]))
-            chosen = to.binaries(f"segment {k}", at.argument.rows)
-            piece = to.variables(f"margin {k}", at.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
-            to.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
-            to.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
-            to.cost(s * at.weights, piece)
-            to.cost(t * at.weights, chosen)
+            low = np.maximum(ends[k, 0], np.minimum(-context.reach, ends[0, 1]))
+            high = np.minimum(ends[k, 1], np.maximum(context.reach, ends[-1, 0]))
+            chosen = builder.binaries(f"segment {k}", context.argument.rows)
+            piece = builder.variables(f"margin {k}", context.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
+            builder.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
+            builder.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
+            builder.cost(s * context.weights, piece)
+            builder.cost(t * context.weights, chosen)
             whole, one = whole + piece, one + chosen
-        to.require("whole", whole, Zero(whole.rows))
-        to.require("one segment", one, Zero(one.rows))
+        builder.require("whole", whole, Zero(whole.rows))
+        builder.require("one segment", one, Zero(one.rows))
 
     def cost_line(self) -> Line:
         """Σ c_i τ_i, or the chosen segments."""

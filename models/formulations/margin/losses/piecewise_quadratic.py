@@ -72,26 +72,28 @@ class PiecewiseQuadratic(Loss):
         a, b, c = np.array(self.pieces)[chosen].T
         return np.asarray((a * argument + b) * argument + c)
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A step for each interval."""
-        n, (t, *rest) = at.argument.rows, self.breakpoints
-        back = to.variables("step 0", n, 0.0)
-        walked = at.argument + back - t
-        self._cost(to, at, back, self.pieces[0], t, -1.0)
+        n, (t, *rest) = context.argument.rows, self.breakpoints
+        back = builder.variables("step 0", n, 0.0)
+        walked = context.argument + back - t
+        self._cost(builder, context, back, self.pieces[0], t, -1.0)
         for k, (start, end) in enumerate(zip(self.breakpoints, [*rest, np.inf], strict=True), 1):
-            step = to.variables(f"step {k}", n, 0.0, end - start)
+            step = builder.variables(f"step {k}", n, 0.0, end - start)
             walked = walked - step
-            self._cost(to, at, step, self.pieces[k], start, 1.0)
-        to.require("walked", walked, Zero(n))
-        to.cost(at.weights, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
+            self._cost(builder, context, step, self.pieces[k], start, 1.0)
+        builder.require("walked", walked, Zero(n))
+        builder.cost(context.weights, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
         return None
 
     @staticmethod
-    def _cost(to: Assembly, at: Setting, step: Affine, piece: tuple[float, float, float], start: float, sign: float) -> None:
+    def _cost(
+        builder: Assembly, context: Setting, step: Affine, piece: tuple[float, float, float], start: float, sign: float
+    ) -> None:
         a, b, _ = piece
         if a > 0:
-            to.cost_of_squares(a * at.weights, step)
-        to.cost(sign * (2.0 * a * start + b) * at.weights, step)
+            builder.cost_of_squares(a * context.weights, step)
+        builder.cost(sign * (2.0 * a * start + b) * context.weights, step)
 
     def nonnegative(self) -> bool:
         """Return whether the least value is ≥ 0: where the slope changes sign, or far out."""

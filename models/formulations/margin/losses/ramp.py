@@ -59,15 +59,15 @@ class Ramp(Loss):
         ramp = np.clip(1.0 - argument, 0.0, self.width)
         return self.height / self.width * (ramp + np.maximum(1.0 - self.beyond - argument, 0.0))
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """z, ξ and their rows."""
-        z = to.binaries("z", at.argument.rows)
+        z = builder.binaries("z", context.argument.rows)
         again = self.beyond < np.inf
-        xi = to.variables("xi", at.argument.rows, 0.0, np.inf if again else self.width)
-        M = np.full(at.argument.rows, self.beyond) if again else at.big_m(1.0)
-        to.switch("margin", z, at.argument + xi - 1.0, M)
-        to.cost(self.height / self.width * at.weights, xi)
-        to.cost(self.height * at.weights, z)
+        xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if again else self.width)
+        M = np.full(context.argument.rows, self.beyond) if again else context.big_m(1.0)
+        builder.switch("margin", z, context.argument + xi - 1.0, M)
+        builder.cost(self.height / self.width * context.weights, xi)
+        builder.cost(self.height * context.weights, z)
         return None
 
     def cost_line(self) -> Line:
@@ -100,10 +100,10 @@ class Ramp(Loss):
         """Itself; None where its width is lost beside 1."""
         return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """z where giving a point up costs less than its slack, and the slack that is left."""
-        given_up = at.argument < 1.0 - self.width
-        xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - at.argument, 0.0)
+        given_up = classifier.argument < 1.0 - self.width
+        xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - classifier.argument, 0.0)
         return {"z": given_up.astype(np.float64), "xi": xi if self.beyond < np.inf else np.minimum(xi, self.width)}
 
     def saturation(self) -> float:

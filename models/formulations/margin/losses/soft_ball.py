@@ -71,14 +71,14 @@ class SoftBall(Loss):
         reached = np.cumsum(costs[order]) >= 1.0 - 1e-12
         return float(argument[order][np.argmax(reached)])
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """t, ξ and their rows."""
-        n = at.argument.rows
-        level = to.variables("level", 1)
-        xi = to.variables("xi", n, 0.0)
-        to.require_nonnegative("inside", xi - at.argument + level.under(np.ones((n, 1))))
-        to.cost(1.0, level)
-        to.cost(at.weights, xi)
+        n = context.argument.rows
+        level = builder.variables("level", 1)
+        xi = builder.variables("xi", n, 0.0)
+        builder.require_nonnegative("inside", xi - context.argument + level.under(np.ones((n, 1))))
+        builder.cost(1.0, level)
+        builder.cost(context.weights, xi)
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
@@ -158,20 +158,20 @@ class EnclosingBall(Loss):
         w = argument[self.X.shape[0] :]
         return np.asarray(argument[: self.X.shape[0]] + float(w @ w))
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """R², q and their rows."""
         assert self.X is not None
         n, p = self.X.shape
-        level, square = to.variables("level", 1), to.variables("square", 1)
-        distances = at.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
-        to.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(at.weights[:n]))
+        level, square = builder.variables("level", 1), builder.variables("square", 1)
+        distances = context.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
+        builder.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(context.weights[:n]))
         unit = np.eye(p + 2)
-        to.require(
+        builder.require(
             "norm",
-            square.under(0.5 * unit[:, :1]) + at.w.under(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
+            square.under(0.5 * unit[:, :1]) + context.w.under(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
             RotatedSecondOrder(p + 2),
         )
-        to.cost(1.0, level)
+        builder.cost(1.0, level)
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:

@@ -63,27 +63,27 @@ class StrongestConic(Loss):
         """The 0-1 loss, which it bounds from below."""
         return float(costs[argument < 1.0].sum())
 
-    def add(self, to: Assembly, at: Setting) -> Affine:
+    def add(self, builder: Assembly, context: Setting) -> Affine:
         """W, z, both parts of r and their squares over z and 1 - z."""
         assert self.curvature is not None
         D = self.curvature if self.curvature.ndim == 2 else np.diag(self.curvature)
-        n, p = at.argument.rows, at.w.rows
-        W = to.variables("W", svec_size(p), shape=(p, p), symmetric=True)
-        z = to.variables("z", n, 0.0, 1.0)
-        over, under = to.variables("r_plus", n, 0.0), to.variables("r_minus", n, 0.0)
-        s, t = to.variables("s", n), to.variables("t", n)
-        to.require("lifted", _lifted(at.w, W), PSD.of_order(p + 1))
-        A = at.argument.terms["w"].dense()
-        to.require_nonnegative("hull", W.under(svec_rank_one(A)) + at.argument.scaled(-2.0) - s - t + 1.0)
-        to.require("split", over - under + at.argument - 1.0, Zero(n))
-        to.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
-        to.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
-        to.cost(svec(D), W)
-        to.cost(at.weights, z)
+        n, p = context.argument.rows, context.w.rows
+        W = builder.variables("W", svec_size(p), shape=(p, p), symmetric=True)
+        z = builder.variables("z", n, 0.0, 1.0)
+        over, under = builder.variables("r_plus", n, 0.0), builder.variables("r_minus", n, 0.0)
+        s, t = builder.variables("s", n), builder.variables("t", n)
+        builder.require("lifted", _lifted(context.w, W), PSD.of_order(p + 1))
+        A = context.argument.terms["w"].dense()
+        builder.require_nonnegative("hull", W.under(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
+        builder.require("split", over - under + context.argument - 1.0, Zero(n))
+        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
+        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
+        builder.cost(svec(D), W)
+        builder.cost(context.weights, z)
         if self.curvature.ndim == 2:
-            to.cost_of_form(-D, at.w)
+            builder.cost_of_form(-D, context.w)
         else:
-            to.gain_of_squares(self.curvature, at.w)
+            builder.gain_of_squares(self.curvature, context.w)
         return z
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:

@@ -47,11 +47,13 @@ class ZeroOne(Loss):
         """1{m < t}."""
         return (argument < self.threshold).astype(np.float64)
 
-    def add(self, to: Assembly, at: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """z and its rows."""
-        z = to.binaries("z", at.argument.rows)
-        to.switch("margin", z, at.argument - self.threshold, at.big_m(self.threshold), range(at.argument.rows))
-        to.cost(at.weights, z)
+        z = builder.binaries("z", context.argument.rows)
+        builder.switch(
+            "margin", z, context.argument - self.threshold, context.big_m(self.threshold), range(context.argument.rows)
+        )
+        builder.cost(context.weights, z)
         return z if self.threshold == 1.0 else None  # an error is a margin below 1
 
     def cost_line(self) -> Line:
@@ -79,9 +81,9 @@ class ZeroOne(Loss):
         """One jump."""
         return Corners.count(self.threshold)
 
-    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """z."""
-        return {"z": (at.argument < self.threshold - at.near).astype(np.float64)}
+        return {"z": (classifier.argument < self.threshold - classifier.near).astype(np.float64)}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
         """`ZeroOneProblem`, of violated margins at μ = 1."""

@@ -51,15 +51,15 @@ class GroupL1(Regulariser):
         """μ Σ_g ||w_g||."""
         return float(self.mu * sum(np.linalg.norm(w[members]) for members in self._members(w.size)))
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """a and a second-order cone for each group."""
         members = self._members(w.rows)
-        size = to.variables("a", len(members), 0.0)
+        size = builder.variables("a", len(members), 0.0)
         for k, group in enumerate(members):
             top = sp.csr_array(([1.0], ([0], [k])), shape=(len(group) + 1, len(members)))
             below = sp.csr_array((np.ones(len(group)), (np.arange(1, len(group) + 1), group)), shape=(len(group) + 1, w.rows))
-            to.require(f"group {k}", size.under(top) + w.under(below), SecondOrder(len(group) + 1))
-        to.cost(self.mu, size)
+            builder.require(f"group {k}", size.under(top) + w.under(below), SecondOrder(len(group) + 1))
+        builder.cost(self.mu, size)
 
     def cost_line(self) -> Line:
         """μ Σ a_g."""

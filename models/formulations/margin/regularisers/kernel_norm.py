@@ -47,9 +47,9 @@ class KernelNorm(Regulariser):
         """w'Kw."""
         return float(w @ self.K @ w)
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """A quadratic cost."""
-        to.cost_of_form(self.K, w)
+        builder.cost_of_form(self.K, w)
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
         """K over the penalised coefficients."""

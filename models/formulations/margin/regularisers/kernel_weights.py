@@ -73,14 +73,14 @@ class KernelWeightsL1(Regulariser):
         self._check_width(p)
         return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """α as the difference of two non-negative parts, and w as their combination."""
         m, p = self.points.shape
         self._check_width(w.rows)
-        plus, minus = to.variables("alpha plus", m, 0.0), to.variables("alpha minus", m, 0.0)
-        to.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
-        to.cost(self.mu, plus)
-        to.cost(self.mu, minus)
+        plus, minus = builder.variables("alpha plus", m, 0.0), builder.variables("alpha minus", m, 0.0)
+        builder.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
+        builder.cost(self.mu, plus)
+        builder.cost(self.mu, minus)
 
     def _check_width(self, p: int) -> None:
         if self.points.shape[1] != p:

@@ -16,7 +16,7 @@ from .regulariser import Regulariser, Sparsity
 __all__ = ["L0", "add_support", "support_lines"]
 
 
-def add_support(to: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
+def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
     """s in {0, 1} with |w_j| ≤ span_j s_j.
 
     Raises
@@ -29,9 +29,9 @@ def add_support(to: Assembly, w: Affine, span: FloatArray, label: str) -> Affine
             "counting coefficients needs bounds on them: give the problem domain=Box(lower, upper) or Integers(lower, upper), or "
             "upper_bound= with a regulariser that bounds them (SquaredNorm, L1)"
         )
-    s = to.binaries(label, w.rows)
-    to.require_nonnegative(f"{label} above", s.scaled(span) - w)
-    to.require_nonnegative(f"{label} below", s.scaled(span) + w)
+    s = builder.binaries(label, w.rows)
+    builder.require_nonnegative(f"{label} above", s.scaled(span) - w)
+    builder.require_nonnegative(f"{label} below", s.scaled(span) + w)
     return s
 
 
@@ -65,9 +65,9 @@ class L0(Regulariser):
         """μ |{j : w_j ≠ 0}|."""
         return float(self.mu * np.count_nonzero(w))
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """s and its rows."""
-        to.cost(self.mu, add_support(to, w, span, "s"))
+        builder.cost(self.mu, add_support(builder, w, span, "s"))
 
     def cost_line(self) -> Line:
         """μ Σ s."""

@@ -62,15 +62,15 @@ class L0L1(Regulariser):
             return float("inf")
         return float(self.mu0 * count + self.mu1 * np.abs(w).sum())
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """s and a with their rows, and the limit."""
         if self.counts:
-            s = add_support(to, w, span, "s")
-            to.cost(self.mu0, s)
+            s = add_support(builder, w, span, "s")
+            builder.cost(self.mu0, s)
             if self.most is not None:
-                to.require("s count", -s.under(np.ones((1, w.rows))) + float(self.most), Nonnegative(1))
+                builder.require("s count", -s.under(np.ones((1, w.rows))) + float(self.most), Nonnegative(1))
         if self.mu1 > 0:
-            L1(self.mu1).add(to, w, span)
+            L1(self.mu1).add(builder, w, span)
 
     def cost_line(self) -> Line:
         """μ_0 Σ s + μ_1 Σ a."""

@@ -19,11 +19,11 @@ __all__ = ["L1", "ElasticNet"]
 _FEW = 1000
 
 
-def _absolute(to: Assembly, w: Affine) -> Affine:
+def _absolute(builder: Assembly, w: Affine) -> Affine:
     """a ≥ |w|."""
-    size = to.variables("a", w.rows, 0.0)
-    to.require_nonnegative("size above", size - w)
-    to.require_nonnegative("size below", size + w)
+    size = builder.variables("a", w.rows, 0.0)
+    builder.require_nonnegative("size above", size - w)
+    builder.require_nonnegative("size below", size + w)
     return size
 
 
@@ -55,9 +55,9 @@ class L1(Regulariser):
         """μ||w||_1."""
         return float(self.mu * np.abs(w).sum())
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """a and its rows."""
-        to.cost(self.mu, _absolute(to, w))
+        builder.cost(self.mu, _absolute(builder, w))
 
     def cost_line(self) -> Line:
         """μ Σ a."""
@@ -106,10 +106,10 @@ class ElasticNet(Regulariser):
         """μ_1||w||_1 + μ_2||w||²."""
         return float(self.l1 * np.abs(w).sum() + self.l2 * (w @ w))
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """a, its rows, and squares."""
-        to.cost(self.l1, _absolute(to, w))
-        to.cost_of_squares(self.l2, w)
+        builder.cost(self.l1, _absolute(builder, w))
+        builder.cost_of_squares(self.l2, w)
 
     def cost_line(self) -> Line:
         """μ_1 Σ a + μ_2||w||²."""

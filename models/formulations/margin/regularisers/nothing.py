@@ -20,7 +20,7 @@ class NoRegulariser(Regulariser):
         """0."""
         return 0.0
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Nothing."""
 
     def cost_line(self) -> Line:

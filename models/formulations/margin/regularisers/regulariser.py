@@ -32,7 +32,7 @@ class Regulariser(Part):
         """R(w)."""
 
     @abstractmethod
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Its variables, constraints and cost; ``span`` bounds |w_j|."""
 
     @abstractmethod

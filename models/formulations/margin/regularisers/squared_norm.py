@@ -33,9 +33,9 @@ class SquaredNorm(Regulariser):
         """μ||w||²."""
         return float(self.mu * (w @ w))
 
-    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """A quadratic cost."""
-        to.cost_of_squares(self.mu, w)
+        builder.cost_of_squares(self.mu, w)
 
     def cost_line(self) -> Line:
         """μ||w||²."""

@@ -41,20 +41,20 @@ class Nonzero(Restriction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", as_whole(self.k, "the number of non-zero coefficients"))
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """s, its rows and their sum."""
-        chosen = np.flatnonzero(at.penalised)
-        s = add_support(to, at.w.at(chosen), at.span[chosen], name)
-        to.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
+        chosen = np.flatnonzero(context.penalised)
+        s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
+        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
 
     @property
     def most(self) -> int:
         """k."""
         return self.k
 
-    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """s."""
-        return {name: (at.w[at.penalised] != 0.0).astype(np.float64)}
+        return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
@@ -109,25 +109,27 @@ class ErrorBudget(Restriction):
         """Return the number of errors that are allowed."""
         return int(np.floor(self.share * self._chosen(y).size + 1e-9))
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """The sum, and e where the loss has no such variables."""
-        chosen = self._chosen(at.y)
+        chosen = self._chosen(context.y)
         if errors is None:
-            counted = to.binaries(f"{name} e", chosen.size)
-            big_m = at.big_m(1.0)
-            to.switch(name, counted, at.argument.at(chosen) - 1.0, None if big_m is None else big_m[chosen])
+            counted = builder.binaries(f"{name} e", chosen.size)
+            big_m = context.big_m(1.0)
+            builder.switch(name, counted, context.argument.at(chosen) - 1.0, None if big_m is None else big_m[chosen])
         else:
             counted = errors.at(chosen)
-        to.require(f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(at.y)), Nonnegative(1))
+        builder.require(
+            f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
+        )
 
     def budget(self, y: FloatArray) -> Budget:
         """The points, and how many errors."""
         return Budget(self._chosen(y), self.allowed(y))
 
-    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """e, which the form has where the loss does not count such errors."""
-        chosen = self._chosen(at.y)
-        return {f"{name} e": (at.argument < 1.0 - at.near)[chosen].astype(np.float64)}
+        chosen = self._chosen(classifier.y)
+        return {f"{name} e": (classifier.argument < 1.0 - classifier.near)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
@@ -163,11 +165,11 @@ class ViolationBudget(Restriction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """The sum."""
         if errors is None:
             raise InputError("a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic")
-        to.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+        builder.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
 
     def budget(self, y: FloatArray) -> Budget:
         """⌊κn⌋ of all points, where the loss counts."""

@@ -52,11 +52,11 @@ class Parity(_OfGroups):
 
     name = "parity"
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Two rows for each group."""
-        rows = at.w.under(covariances(at.X, self.groups, at.X.shape[0]))
-        to.require_nonnegative(f"{name} above", -rows + self.epsilon)
-        to.require_nonnegative(f"{name} below", rows + self.epsilon)
+        rows = context.w.under(covariances(context.X, self.groups, context.X.shape[0]))
+        builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
+        builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest excess over ε."""
@@ -92,19 +92,19 @@ class CountParity(_OfGroups):
     convex: ClassVar[bool] = False
     of_margins: ClassVar[bool] = True
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """d, its switches, and two rows for each two groups."""
-        n = at.X.shape[0]
-        d, scores, big_m = to.binaries(f"{name} d", n), at.w.under(at.X), at.big_m(0.0)
+        n = context.X.shape[0]
+        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.under(context.X), context.big_m(0.0)
         other = -d + 1.0
         if big_m is None:  # the switch of an indicator is a variable
-            other = to.binaries(f"{name} not d", n)
-            to.require(f"{name} either", d + other - 1.0, Zero(n))
-        to.switch(f"{name} positive", other, scores, big_m)
-        to.switch(f"{name} negative", d, -scores, big_m)
+            other = builder.binaries(f"{name} not d", n)
+            builder.require(f"{name} either", d + other - 1.0, Zero(n))
+        builder.switch(f"{name} positive", other, scores, big_m)
+        builder.switch(f"{name} negative", d, -scores, big_m)
         rows = d.under(group_differences(self.groups, n))
-        to.require_nonnegative(f"{name} above", -rows + self.epsilon)
-        to.require_nonnegative(f"{name} below", rows + self.epsilon)
+        builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
+        builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest excess over ε of any two groups, scores within 1e-6 of zero counted to bring the two together."""

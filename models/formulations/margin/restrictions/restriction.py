@@ -34,7 +34,7 @@ class Restriction(Part):
     by_loss: ClassVar[bool] = False
 
     @abstractmethod
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Its variables and constraints, under labels that begin with ``name``.
 
         ``errors`` are the loss's 0-1 variables that count errors, where it has such.
@@ -58,7 +58,7 @@ class Restriction(Part):
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
 
-    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """The variables that it adds under ``name``, at their best for a classifier; none where it does not know them."""
         return {}
 

@@ -59,13 +59,13 @@ class LinearRows(Restriction):
         low, high = (np.array(np.broadcast_to(side, A.shape[:1])) for side in sides)
         return A, low, high
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """One constraint for each side."""
-        A, low, high = self._data(at.w.rows)
-        rows = at.w.under(A)
+        A, low, high = self._data(context.w.rows)
+        rows = context.w.under(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
             there = np.flatnonzero(np.isfinite(side))
-            to.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
+            builder.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest excess."""
@@ -100,10 +100,10 @@ class Fixed(Restriction):
         places = members(list(self.coefficients), p, "fixed coefficients")
         return places, np.array([self.coefficients[int(j)] for j in places])
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """One equation for each coefficient."""
-        places, values = self._fixed(at.w.rows)
-        to.require(name, at.w.at(places) - values, Zero(places.size))
+        places, values = self._fixed(context.w.rows)
+        builder.require(name, context.w.at(places) - values, Zero(places.size))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest difference."""
@@ -125,10 +125,10 @@ class Keep(Restriction):
     name = "keep"
     of_margins: ClassVar[bool] = True
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""
-        chosen = self.kept(at.argument.rows)
-        to.require_nonnegative(name, at.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
+        chosen = self.kept(context.argument.rows)
+        builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
     def kept(self, n: int) -> IntArray:
         """The points."""

@@ -218,8 +218,10 @@ class Curved(Restriction):
 
     name = "curved"
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
-        to.require(name, at.w.under(sp.csr_array(np.vstack([np.zeros((1, 3)), np.eye(3)]))) + np.eye(4)[0], SecondOrder(4))
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        builder.require(
+            name, context.w.under(sp.csr_array(np.vstack([np.zeros((1, 3)), np.eye(3)]))) + np.eye(4)[0], SecondOrder(4)
+        )
 
     def lines(self) -> tuple[Any, ...]:
         return ()
@@ -228,23 +230,23 @@ class Curved(Restriction):
 class Priced(Curved):
     """A cost."""
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
-        to.cost(1.0, at.w)
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        builder.cost(1.0, context.w)
 
 
 class Slacks(Curved):
     """A block."""
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
-        to.require_nonnegative(name, at.w.at([1]) + to.variables(f"{name} s", 1, 0.0))
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        builder.require_nonnegative(name, context.w.at([1]) + builder.variables(f"{name} s", 1, 0.0))
 
 
 class Half(Curved):
     """w_1 ≥ ½ and the margin of point 0 at least that of point 1: linear rows."""
 
-    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
-        to.require_nonnegative(name, at.w.at([1]) - 0.5)
-        to.require_nonnegative(f"{name} margins", at.argument.at([0]) - at.argument.at([1]))
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        builder.require_nonnegative(name, context.w.at([1]) - 0.5)
+        builder.require_nonnegative(f"{name} margins", context.argument.at([0]) - context.argument.at([1]))
 
 
 def test_rows_of_a_users_own_restriction() -> None:
