@@ -18,32 +18,29 @@ __all__ = ["certify"]
 
 
 def certify(
-    problem: Model | StandardForm,
+    model: Model | StandardForm,
     values: Mapping[str, FloatArray],
     multipliers: Mapping[str, FloatArray] | None = None,
     reduced: FloatArray | None = None,
-    model: Model | None = None,
 ) -> Certificate:
-    """The certificate of a point of a formulation or a form, recomputed from the data: nobody's claim is read.
+    """Return the certificate of a point of a formulation or a form, recomputed from the data without any claim.
 
     Parameters
     ----------
-    problem : Model or StandardForm
+    model : Model or StandardForm
     values : mapping of label to array
         The point by block. Blocks that a formulation completes by itself may be left out.
     multipliers : mapping of label to array, optional
         z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
     reduced : ndarray (n,), optional
         ζ; zero where it is not given.
-    model : Model, optional
-        For a form: the formulation whose own dual gives the bound.
 
     Raises
     ------
     InputError
         Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
     """
-    stated = as_model(problem)
+    stated = as_model(model)
     if multipliers is not None:
         multipliers = _numbers(multipliers, "multipliers")
     reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
@@ -56,7 +53,7 @@ def certify(
         complete = stated.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
-    return certify_form(form, complete, multipliers, reduced, stated if model is None else model)
+    return certify_form(form, complete, multipliers, reduced, stated)
 
 
 def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
