@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Literal
 
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, near_names
 from .brooks import BROOKS_NAME, brooks_by_name
 from .data_set import EXTENSIONS, DataSet
 from .instance import Instance
@@ -138,7 +137,7 @@ def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
         if match and entry is not None:
             return entry, (match[2], match[3])
     known_names = [*known, *EXTENSIONS.names]
-    close = difflib.get_close_matches(plain, known_names, n=4, cutoff=0.5)
+    close = near_names(plain, known_names, 4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known_names))}"
     raise DataError(f"no data set is called {name!r}; {hint} Files are read by read(path)")
 

@@ -5,7 +5,6 @@ Nothing is listed by hand: a relaxation is one file, which holds its reduction, 
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import extensions
-from ..errors import InputError
+from ..errors import InputError, near_names
 from ..models.model import Model
 from . import bounds
 from .reduction import Reduction
@@ -86,7 +85,7 @@ def get_relaxation(name: str) -> Relaxation:
     table = relaxations()
     if name not in table:
         EXTENSIONS.get(name)  # says why where a package promised it
-        near = difflib.get_close_matches(str(name), list(table), n=3, cutoff=0.4)
+        near = near_names(str(name), table)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InputError(f"there is no relaxation {name!r}; {hint}there are {', '.join(table)}")
     return table[name]

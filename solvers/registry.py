@@ -8,7 +8,6 @@ Solvers of other packages and of the session stand on the shelf `EXTENSIONS`.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 
 from .. import extensions
 from ..display import Display, Displayed, Tabular
-from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
+from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError, near_names
 from ..models.model import Model
 from .interface.deferred_import import loaded
 from .interface.solver import Solver
@@ -110,7 +109,7 @@ def get_solver(name: str) -> Solver:
         if need is not None:
             raise MissingPackageError(need)
     names = sorted({*_own(), *EXTENSIONS.names})
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
+    near = near_names(str(name), names)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
 

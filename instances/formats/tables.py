@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import DataError, InputError
+from ...errors import DataError, InputError, near_names
 from ..arrays import FloatArray, as_number
 from ..instance import Instance
 
@@ -73,8 +72,7 @@ def _columns(names: Sequence[str] | None, label: str) -> str:
     """Return the names of the columns, those like the label first."""
     if names is None:
         return "it has no header"
-    small = {name.strip().lower(): name for name in names}
-    near = [small[name] for name in difflib.get_close_matches(label.strip().lower(), small, n=3)]
+    near = near_names(label.strip(), names)
     hint = f"did you mean {' or '.join(near)}? " if near and label not in names else ""
     return f"{hint}its columns are {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
 

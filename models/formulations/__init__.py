@@ -6,7 +6,6 @@ other packages and of the session stand on the shelf `EXTENSIONS`.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
@@ -17,7 +16,7 @@ from inspect import isabstract
 
 from ... import extensions
 from ...display import Display, Displayed, Tabular
-from ...errors import InputError
+from ...errors import InputError, near_names
 from ..model import Model
 from ..record import FormulationInfo
 
@@ -133,7 +132,7 @@ def get_formulation(name: str) -> FormulationInfo:
     for info in table.values():
         if info.key == name:
             return info
-    near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
+    near = near_names(str(name), table)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no formulation {name!r}; {hint}known: {', '.join(table)}")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from ...errors import InputError
+from ...errors import InputError, near_names
 from ..records.options import COMMON
 from .solver import Solver
 
@@ -37,12 +36,12 @@ def near_misses(option: str, known: Iterable[str]) -> str:
     Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
     """
     names = sorted(known)
-    matches = difflib.get_close_matches(option, names, n=3, cutoff=0.5)
+    matches = near_names(option, names)
     bare: dict[str, list[str]] = {}
     for name in names:
         for form in {_bare(name), _bare(name.rpartition("/")[2])}:
             bare.setdefault(form, []).append(name)
-    for form in difflib.get_close_matches(_bare(option), bare, n=3, cutoff=0.6):
+    for form in near_names(_bare(option), bare):
         matches += [name for name in bare[form][:2] if name not in matches]
     exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
     chosen = [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]

@@ -7,6 +7,8 @@ exceptions keeps working.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 __all__ = [
     "DataError",
     "ExportError",
@@ -21,7 +23,22 @@ __all__ = [
     "TooLargeError",
     "UnsupportedModelError",
     "WriteError",
+    "near_names",
 ]
+
+
+def near_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
+
+    Three quarters of the letters of both names together must match in their order: "nope" is near no solver.
+    """
+    import difflib
+
+    by_small: dict[str, list[str]] = {}
+    for other in known:
+        by_small.setdefault(other.lower(), []).append(other)
+    matches = difflib.get_close_matches(name.lower(), by_small, n=count, cutoff=0.75)
+    return [other for small in matches for other in by_small[small]][:count]
 
 
 class MarginoptError(Exception):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from ....errors import InputError
+from ....errors import InputError, near_names
 from .domains import Box, Domain, Integers, Reals
 from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
@@ -79,7 +78,7 @@ def named(given: P | str, table: Mapping[str, P], what: str) -> P:
         return given
     if given in table:
         return table[given]
-    near = difflib.get_close_matches(given, table, n=2, cutoff=0.4)
+    near = near_names(given, table, 2)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     known = f"known: {', '.join(table)}; or an object of marginopt.margin"
     raise InputError(f"there is no {what} {given!r}; {hint}{known}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from ..errors import near_names
 from .messages import say
 
 __all__ = ["Command", "Top", "nearest"]
@@ -16,7 +16,7 @@ __all__ = ["Command", "Top", "nearest"]
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """``did you mean A or B? ``, or nothing where no name is like the word."""
-    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    near = near_names(word, known)
     return f"did you mean {' or '.join(near)}? " if near else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..errors import InputError
+from ..errors import InputError, near_names
 from ..models.formulations import all_formulations, get_formulation
 from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations
@@ -129,13 +129,11 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
 
 
 def _raise_unknown(name: str, known: list[str]) -> None:
-    import difflib
-
     from ..extensions import PluginRegistry
 
     for shelf in PluginRegistry.every:
         shelf.get(name)  # raises where a package promises it in vain
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    near = near_names(name, known)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
     raise InputError(f"no solver, formulation or relaxation is called {name!r}; {hint}")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
 from collections.abc import Sequence
 
-from ..errors import InputError
+from ..errors import InputError, near_names
 from .catalogue import PAPERS
 from .record import PaperFigure, PaperTable
 
@@ -62,7 +61,7 @@ def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
     for name in long:
         if name not in PAPERS and name not in tables() and name not in figures():
             known = [*PAPERS, *tables(), *figures()]
-            close = difflib.get_close_matches(name, known, n=4, cutoff=0.4)
+            close = near_names(name, known, 4)
             hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
             raise InputError(f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them")
     wanted = set(long)
