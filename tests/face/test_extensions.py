@@ -64,7 +64,7 @@ def test_a_registered_solver_is_one_of_ours(model: mo.Model) -> None:
     table = mo.compare(model, ["renamed-smo", "clarabel"], tol=1e-6)
     assert table["renamed-smo"].objective == pytest.approx(table["clarabel"].objective, rel=1e-6)
     assert all(r.solved for r in mo.path(model, "C", [1.0, 2.0], solver="renamed-smo").results)
-    with pytest.raises(InputError, match="did you mean renamed-smo"):
+    with pytest.raises(InputError, match="renamed-smo"):
         get_solver("renamed-smoo")
 
 
@@ -112,7 +112,7 @@ def test_a_registered_data_set_is_loaded_by_name() -> None:
     assert mo.catalogue()[-1].note == "a test's"
     with pytest.raises(InputError, match="no published parts"):
         mo.load("three-steps", part="train")
-    with pytest.raises(DataError, match="did you mean three-steps"):
+    with pytest.raises(DataError, match="three-steps"):
         mo.load("three-step")
     mo.register(instances.DataSet("short", 7, 1, 3, "here", data.read))
     with pytest.raises(DataError, match="refused: it has 6 rows"):

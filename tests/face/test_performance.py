@@ -58,7 +58,7 @@ def test_bad_input_is_named(comparisons):
     model = mo.L2SVMDual(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), 1.0, RBF(0.5))
     with pytest.raises(InputError, match="one at least"):
         performance_profile({})
-    with pytest.raises(InputError, match="must be a Comparison"):
+    with pytest.raises(InputError, match="a Comparison"):
         performance_profile({"a": first["smo"]})
     with pytest.raises(InputError, match="the same solvers"):
         performance_profile({"a": first, "b": mo.compare(model, ["smo"])})

@@ -32,9 +32,9 @@ class TestValidation:
             ([[1.0], [2.0]], [1, 1], "only one class"),
             ([[1.0], [2.0]], [-1, 1, 1], "one code for each of the 2 rows"),
             ([[1.0], [2.0]], [[-1], [1]], "one code for each"),
-            ([[1.0], [2.0]], [0, 1], "must be -1 and \\+1"),
-            ([[1.0], [2.0], [3.0]], [0, 1, 3], "must be -1 and \\+1"),
-            ([[1.0], [2.0]], [-1, np.nan], "must be -1 and \\+1"),
+            ([[1.0], [2.0]], [0, 1], "-1 and \\+1"),
+            ([[1.0], [2.0], [3.0]], [0, 1, 3], "-1 and \\+1"),
+            ([[1.0], [2.0]], [-1, np.nan], "-1 and \\+1"),
             ([[1.0], [2.0]], ["a", "b"], "from_labels"),
             ([1.0, 2.0], [-1, 1], "two dimensions"),
             (np.zeros((2, 2, 2)), [-1, 1], "two dimensions"),
@@ -280,7 +280,7 @@ class TestRows:
 
     @pytest.mark.parametrize("rng", [None, -1, 1.5, "0", True])
     def test_bad_rng(self, rng):
-        with pytest.raises(InputError, match="seed must be"):
+        with pytest.raises(InputError, match="seed"):
             two_classes().subsample(5, rng)
 
     @pytest.mark.parametrize("n", [1, 21, 2.5, "3", True])
@@ -329,7 +329,7 @@ class TestRows:
 
     @pytest.mark.parametrize("indices", [[], [20], [-21], [0.5], [[0]], "a", [True, False], 3])
     def test_bad_indices(self, indices):
-        with pytest.raises(InputError, match="indices must be"):
+        with pytest.raises(InputError, match="indices"):
             two_classes().take(indices)
 
     def test_pair(self):
@@ -374,7 +374,7 @@ class TestNoise:
 
     @pytest.mark.parametrize("tau", [-0.1, 0.6, np.nan, "x", None])
     def test_bad_tau(self, tau):
-        with pytest.raises(InputError, match="tau must be"):
+        with pytest.raises(InputError, match=r"\btau\b"):
             two_classes().with_label_noise(tau, seed=0)
 
 

@@ -39,7 +39,7 @@ class TestDispatch:
             read(put(f"b.csv{ending}", whole[: len(whole) // 2]))
 
     def test_not_a_path(self):
-        with pytest.raises(InputError, match="path must be"):
+        with pytest.raises(InputError, match="path"):
             read(5)
 
     def test_not_utf8(self, put):
@@ -203,7 +203,7 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
-            ({"a": ["x", "y"], "b": [1, 2]}, r"column 0 \('a'\) is (large_)?string; features must be numbers"),
+            ({"a": ["x", "y"], "b": [1, 2]}, r"column 0 \('a'\) is (large_)?string; features"),
             ({"a": [1.0, None], "b": [1, 2]}, r"row 1, counting from 0, column 0 \('a'\): the value is missing"),
             ({"a": [1.0, 2.0], "b": [None, 2]}, r"row 0, counting from 0, column 1 \('b'\)"),
             ({"a": [1.0, float("nan")], "b": [1, 2]}, "nan at row 1, column 0"),

@@ -59,8 +59,8 @@ def test_nothing_is_done_unasked(messy: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"missing": "mean"}, "missing must be one of refuse, drop, median"),
-        ({"categories": 1}, "categories must be one of"),
+        ({"missing": "mean"}, "missing"),
+        ({"categories": 1}, "categories"),
         ({"leave_out": "kind of plant"}, "leave_out names the label's column"),
     ],
 )

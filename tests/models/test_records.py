@@ -68,7 +68,7 @@ def test_defaults_are_values_that_their_parameters_take(info: FormulationInfo) -
 
 def test_a_misspelt_name_says_what_there_is() -> None:
     assert get_formulation("ConicSVM") is get_formulation("conic")
-    with pytest.raises(InputError, match="did you mean conic"):
+    with pytest.raises(InputError, match="conic"):
         get_formulation("conik")
 
 
@@ -78,7 +78,7 @@ def test_a_misspelt_name_says_what_there_is() -> None:
         ("hinge", {"kappa": 0.1}, "hinge has no --kappa; it has --lam"),
         ("box", {"lam": 1.0}, "it has no parameters"),
         ("hinge", {"lam": "many"}, "--lam needs a number"),
-        ("ramp", {"intercept": "none"}, "must be one of penalised, free"),
+        ("ramp", {"intercept": "none"}, "one of penalised, free"),
         ("chebyshev", {"d": "two"}, "needs an integer"),
     ],
 )

@@ -161,7 +161,7 @@ def test_wrong_use_is_named() -> None:
         mo.path(model, "lam", [])
     with pytest.raises(mo.InputError, match="needs a formulation"):
         mo.path(model.form, "lam", [1.0])  # a form has variables, and no parameters
-    with pytest.raises(mo.InputError, match="lam must be > 0"):
+    with pytest.raises(mo.InputError, match=r"\blam\b"):
         mo.path(model, "lam", [1.0, -1.0], solver="clarabel")
 
 

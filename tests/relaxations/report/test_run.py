@@ -129,7 +129,7 @@ def test_a_relaxation_that_a_solver_cannot_read_is_a_reason() -> None:
         ({"solver": "clarabell"}, "clarabel"),
         ({"lam": 0.0}, "lam"),
         ({"time_limit": -1.0}, "time_limit"),
-        ({"time_limits": 3.0}, "did you mean time_limit"),
+        ({"time_limits": 3.0}, "time_limit"),
         ({"limits/nodes": 3}, "goes with the solver: exact=\\('scip', {'limits/nodes'"),
         ({"start": {"w": np.zeros(3)}}, "start is for one solve"),
         ({"relaxations": [Conic(), Conic()]}, "different names"),

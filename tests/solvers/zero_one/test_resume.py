@@ -227,8 +227,8 @@ def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: 
     ("words", "says"),
     [
         ({"engine": "conflicts", "checkpoint": "x.npz"}, "the search of boxes has alone"),
-        ({"checkpoint": 3}, "must be the path"),
-        ({"cluster": 3}, "cluster must be a distributed.Client"),
+        ({"checkpoint": 3}, "the path"),
+        ({"cluster": 3}, "cluster"),
     ],
 )
 def test_what_does_not_go_together(words: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_wrong_lengths_are_named():
         dual_value(given, np.zeros(3), np.zeros(3))
     with pytest.raises(InputError, match="w must hold 2"):
         primal_point(given, np.ones(3))
-    with pytest.raises(InputError, match="W must be a finite 2 × 2"):
+    with pytest.raises(InputError, match=r"\bW\b"):
         primal_point(given, np.ones(2), np.ones((3, 3)))
     with pytest.raises(InputError, match="hard-margin"):
         primal_point(ConicProblem(np.ones((3, 2)), None, 0.0), np.ones(2))

@@ -62,7 +62,7 @@ def test_svdd_is_the_ball_and_at_small_nu_the_enclosing_one() -> None:
     assert small.objective == pytest.approx(
         mo.solve(mo.MEBDual(points, kernel=mo.Linear()), "clarabel", tol=1e-9).objective, rel=1e-6
     )
-    with pytest.raises(InputError, match="nu must be a finite number > 0"):
+    with pytest.raises(InputError, match=r"\bnu\b"):
         mo.SVDD(points, 0.0)
 
 

