@@ -216,18 +216,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         raw = replace(raw, proved=False)
     tol = options.tolerance(solver.info.tolerance)
     seconds = None if options.time_limit is None else max(_POLISHING * options.time_limit, _POLISHING)
-    judged = _certified_point(form, settled, raw, tol, seconds)
-    values, certificate, polished_by = judged.values, judged.certificate, judged.polished
-    if form is not None and values is not None and certificate is not None:
-
-        def certified(own: Answer, at: Values) -> Certificate:
-            return certify(form, at, own.multipliers, own.reduced, settled)
-
-        raw, certificate = with_multipliers(form, raw, values, certificate, partial(certified, at=values), tol, seconds)
-        exact = refine_by_newton(form, (raw, values, certificate), certified, tol, seconds)
-        if exact is not None:
-            raw, values, certificate = exact
-            polished_by = SHARPENED
+    raw, point = _refined(form, settled, raw, _certified_point(form, settled, raw, tol, seconds), tol, seconds)
+    values, certificate = point.values, point.certificate
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     claim = CompletedClaim(raw, Ray()) if form is None else complete_claim(form, raw, _ray(form, raw, original_answer))
@@ -254,7 +244,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         model=model.name,
         solver=solver.info.name,
         status=verdict_on_claim.status,
-        answer=replace(raw, version=raw.version or version_of("marginopt"), polished=polished_by),
+        answer=replace(raw, version=raw.version or version_of("marginopt"), polished=point.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
@@ -270,6 +260,25 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         stated=model,
         tol=tol,
     )
+
+
+def _refined(
+    form: StandardForm | None, model: Model, answer: Answer, point: _CertifiedPoint, tol: float, seconds: float | None
+) -> tuple[Answer, _CertifiedPoint]:
+    """Supply missing multipliers, and refine point and multipliers by Newton's method where these prove more then."""
+    if form is None or point.values is None or point.certificate is None:
+        return answer, point
+
+    def certified(own: Answer, at: Values) -> Certificate:
+        return certify(form, at, own.multipliers, own.reduced, model)
+
+    supply = partial(certified, at=point.values)
+    answer, certificate = with_multipliers(form, answer, point.values, point.certificate, supply, tol, seconds)
+    refined = refine_by_newton(form, (answer, point.values, certificate), certified, tol, seconds)
+    if refined is None:
+        return answer, replace(point, certificate=certificate)
+    answer, values, certificate = refined
+    return answer, _CertifiedPoint(values, certificate, SHARPENED)
 
 
 def _with_bound(certificate: Certificate, before: Certificate | None) -> Certificate:
