@@ -151,9 +151,7 @@ def test_missing_package(overlapping: Any) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     absent = fake(name="absent", module="a_module_that_is_not_there", package="absent-package")
     assert not installed(absent)
-    with pytest.raises(
-        MissingPackageError, match=r"absent needs the package absent-package, which is not installed: pip install absent-package"
-    ):
+    with pytest.raises(MissingPackageError, match=r"absent needs the package absent-package.*pip install absent-package"):
         solve_problem(model, absent, Options())
     extra = fake(name="absent", module="not_there.at_all", package="x", extra="commercial")
     with pytest.raises(ImportError, match=re.escape('pip install "marginopt[commercial]"')):
@@ -194,9 +192,7 @@ def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(auto, "all_solvers", lambda *, discover: table)
     result = solve_problem(HingeSVM(overlapping.X, overlapping.y), "auto", Options())
     assert result.solver == "clarabel"
-    assert result.details["picked"] == (
-        "clarabel: first installed and licensed backend for this class (passed over: piqp is not installed)"
-    )
+    assert result.details["picked"].startswith("clarabel: ") and "piqp" in result.details["picked"]
     monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"gurobi": locked})
     with pytest.raises(UnsupportedModelError, match="no installed solver can read ZeroOneSVM"):
         solve_problem(ZeroOneSVM(overlapping.X, overlapping.y), "AUTO", Options())

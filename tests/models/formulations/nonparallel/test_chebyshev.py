@@ -55,7 +55,7 @@ def test_fixed_projection_is_separable_and_every_class_is_recovered(orientation:
     assert fixed.form.objective(fixed.form.join(point)) == pytest.approx(conic.objective, rel=1e-6)
     largest = int(np.argmax(fixed.weights * J))
     z, zeta = fixed.multipliers(point, largest, duals[largest])
-    certificate = mo.certify(fixed.form, point, z, zeta, fixed)
+    certificate = mo.certify(fixed, point, z, zeta)
     assert abs(certificate.gap) <= 1e-8
     assert certificate.dual_residual is not None
     assert certificate.dual_residual <= 1e-8
@@ -206,8 +206,8 @@ def test_free_projection_refuses_convex_solvers_and_prints() -> None:
         ({"r1": 0.0}, "r1"),
         ({"r2": -1.0}, "r2"),
         ({"mu": -1.0}, "mu"),
-        ({"d": 9}, "d must"),
-        ({"d": 0}, "d must"),
+        ({"d": 9}, r"\bd\b"),
+        ({"d": 0}, r"\bd\b"),
         ({"orientation": "both"}, "orientation"),
         ({"weights": [1.0, 0.0, 1.0]}, "weights"),
         ({"neighbours": 50}, "neighbours"),
@@ -225,7 +225,7 @@ def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     "change", [{"gamma": -1.0}, {"weight": 0.0}, {"classes": "both"}, {"sweeps": 0}, {"start": {"V": np.ones(3)}}]
 )
 def test_bad_options_are_named(change: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="must"):
+    with pytest.raises(InputError, match="|".join(change)):
         solvers.solve(_model(), "kernel-npsvcpp", **change)
 
 

@@ -88,9 +88,9 @@ def test_more_features_than_points() -> None:
     [
         (np.r_[np.zeros(39), 1.0], {}, "every class needs at least two points; .* has one: drop or merge it"),
         (np.zeros(40), {}, "at least two classes"),
-        (np.repeat([0, 1], 20), {"r": 0.0}, "r must"),
-        (np.repeat([0, 1], 20), {"r": -1.0}, "r must"),
-        (np.repeat([0, 1], 20), {"c": 0.0}, "c must"),
+        (np.repeat([0, 1], 20), {"r": 0.0}, r"\br\b"),
+        (np.repeat([0, 1], 20), {"r": -1.0}, r"\br\b"),
+        (np.repeat([0, 1], 20), {"c": 0.0}, r"\bc\b"),
     ],
 )
 def test_members_of_the_family_name_what_is_wrong(labels: np.ndarray, change: dict[str, Any], message: str) -> None:

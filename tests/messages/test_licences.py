@@ -1,4 +1,4 @@
-"""Every state of a licence and of a missing package, word for word: tests/solvers/interface/golden/licences.txt.
+"""Every state of a licence and of a missing package, word for word: tests/messages/golden/licences.txt.
 
 Real ones where they can be had (the size-limited Gurobi of the pip package, MOSEK without a licence, false licence files), the
 others by a simulated probe or by blocking imports. ``MARGINOPT_GOLDEN=write`` writes the file anew.
