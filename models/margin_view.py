@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Budget", "Corners", "MarginProblem"]
+__all__ = ["Budget", "Corners", "EqualRates", "MarginProblem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +100,66 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
+class EqualRates:
+    """The shares of positive scores of any two groups differ by at most ``epsilon``.
+
+    The score of a point is y_i a_i'w; a score of 0 counts on either side.
+
+    Parameters
+    ----------
+    groups : ndarray of int (n,)
+        The group of each point, 0 to G - 1.
+    labels : ndarray (n,)
+        y_i.
+    epsilon : float
+        ε ≥ 0.
+    """
+
+    groups: IntArray
+    labels: FloatArray
+    epsilon: float
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of points of each group."""
+        return np.bincount(self.groups)
+
+    def least_spread(self, positive: BoolArray, possible: BoolArray) -> float:
+        """Return the least difference of the largest and the smallest share of `nearest_counts`."""
+        return self.nearest_counts(positive, possible)[0]
+
+    def nearest_counts(self, positive: BoolArray, possible: BoolArray) -> tuple[float, list[int]]:
+        """Return the least difference of the largest and the smallest share, and the number of positive scores of each group for
+        it, if points that are ``possible`` and not ``positive`` may count on either side.
+
+        The smallest share is one that some group can have; every other group takes its least share that is no smaller.
+        """
+        low, high = (
+            np.bincount(self.groups, weights=mask, minlength=self.sizes.size).astype(int) for mask in (positive, possible)
+        )
+        groups = list(zip(low.tolist(), high.tolist(), self.sizes.tolist(), strict=True))
+        least, best = math.inf, low.tolist()
+        for first, last, size in groups:
+            for count in range(first, last + 1):
+                counts = [max(a, -(-count * total // size)) for a, _, total in groups]
+                spread = max(c / total for c, (_, _, total) in zip(counts, groups, strict=True)) - count / size
+                if spread < least and all(c <= b for c, (_, b, _) in zip(counts, groups, strict=True)):
+                    least, best = spread, counts
+        return least, best
+
+    def signs(self, scores: FloatArray, near: FloatArray) -> BoolArray:
+        """Return which scores count as positive, those within ``near`` of 0 on the side that brings the shares together."""
+        positive, possible = scores > near, scores >= -near
+        _, counts = self.nearest_counts(positive, possible)
+        for g, count in enumerate(counts):
+            unsure = np.flatnonzero(possible & ~positive & (self.groups == g))
+            positive[unsure[: count - int(positive[self.groups == g].sum())]] = True
+        return positive
+
+
+@dataclass(frozen=True, eq=False)
 class MarginProblem:
-    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), subject to what ``lower`` to ``budgets`` say.
+    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), subject to what ``lower`` to ``rates`` say.
 
     ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
 
@@ -132,6 +191,7 @@ class MarginProblem:
     kept : ndarray of bool (n,)
         a_i'w ≥ 1.
     budgets : tuple of Budget
+    rates : tuple of EqualRates
     """
 
     A: FloatArray
@@ -150,6 +210,7 @@ class MarginProblem:
     least: FloatArray
     kept: BoolArray
     budgets: tuple[Budget, ...] = field(default=())
+    rates: tuple[EqualRates, ...] = field(default=())
 
     @classmethod
     def unrestricted(
@@ -168,4 +229,4 @@ class MarginProblem:
         """Return whether any w is allowed, and none is priced by being 0 or not."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
         counts = self.price.any() or self.most < self.counted.sum()
-        return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets)
+        return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets or self.rates)

@@ -335,7 +335,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
 
     Losses are piecewise linear and do not rise with the margin, jumps included. Squares, a polyhedral norm and prices of non-zero
-    coefficients regularise; domains, rows, demanded points and budgets of errors restrict. A node is a box of w. Two
+    coefficients regularise; domains, rows, demanded points, budgets of errors and equal rates restrict. A node is a box of w. Two
     points whose margins have a small sum there have a positive least total loss: a matching of such pairs is paid first. The
     remaining costs have convex envelopes, constants and hinges. They form a small convex problem whose dual values bound the node
     and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
@@ -417,7 +417,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
         axes = rotate(view)
         tol = options.tolerance(self.info.tolerance)
-        tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol)
+        tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
         state = MarginState(view, axes, options, tree)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
@@ -525,11 +525,12 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """Double the capacity for nodes; return False if memory does not allow it."""
         tree, limit = state.tree, state.options.memory_limit
         room = tree.heap.size
-        if 2.0 * 2.0 * tree.boxes.nbytes > (_MEMORY if limit is None else limit):
+        if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > (_MEMORY if limit is None else limit):
             return False
-        boxes, keys, origin = (np.concatenate([part, np.zeros_like(part)]) for part in (tree.boxes, tree.keys, tree.origin))
+        parts = (tree.boxes, tree.keys, tree.origin, tree.signs)
+        boxes, keys, origin, signs = (np.concatenate([part, np.zeros_like(part)]) for part in parts)
         heap = np.concatenate([tree.heap, np.arange(room, 2 * room)])
-        state.tree = tree._replace(boxes=boxes, keys=keys, origin=origin, heap=heap)
+        state.tree = tree._replace(boxes=boxes, keys=keys, origin=origin, heap=heap, signs=signs)
         return True
 
     def measure(self, state: MarginState) -> Measure:

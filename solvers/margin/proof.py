@@ -42,7 +42,7 @@ class ProofLog:
         Coordinates of the boxes, w = V v.
     record_cutoff : float
         The first cutoff.
-    loops : kernels.Problem
+    loops : loops.LoopProblem
         The problem as the loops have it: terms, and prices of budgets.
     """
 
@@ -62,7 +62,7 @@ class ProofLog:
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the nodes of these events (`kernels.events`), which contain whole nodes only."""
+        """Append the nodes of these events (`loops.events`), which contain whole nodes only."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):
@@ -77,8 +77,8 @@ class ProofLog:
             elif kind == 3:
                 records[-1]["rounds"][-1]["cut"] = float(events[position + 1])
                 position += 2
-            elif kind == 4:
-                records[-1]["support"] = int(events[position + 1])
+            elif kind in (4, 5):
+                records[-1]["support" if kind == 4 else "sign"] = int(events[position + 1])
                 position += 2
             else:
                 records[-1]["split"] = [int(events[position + 1]), float(events[position + 2])]
@@ -103,8 +103,8 @@ class ProofLog:
         return multipliers, ends[-1]
 
     def _multipliers(self, multipliers: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
-        """Return the multipliers of terms, of rows and demanded points, and of prices from those of the relaxation's rows
-        (`kernels.hinges`).
+        """Add the multipliers of terms, rows, demanded points, demanded signs and prices, from the relaxation's rows
+        (`loops.hinges`).
         """
         n, p = self._terms, len(self._V)
         slopes = np.zeros(n)
@@ -114,14 +114,17 @@ class ProofLog:
         multipliers["alpha"] = list(zip(used.tolist(), slopes[used].tolist(), strict=True))
         is_demanded = (rows >= 2 * n) & (rows < 2 * n + self._points)
         limits = (rows >= 2 * n + self._points) & (rows < 2 * n + self._points + self._rows)
-        named = np.concatenate([rows[limits] - 2 * n - self._points, rows[is_demanded] - 2 * n + self._rows])
-        multipliers["rows"] = [
-            [int(i), float(a)] for i, a in zip(named, np.concatenate([alpha[limits], alpha[is_demanded]]), strict=True)
-        ]
         prices = rows - (2 * n + self._points + self._rows)
-        if (prices >= 0).any():
+        is_price, is_sign = (prices >= 0) & (prices < 2 * p), prices >= 2 * p
+        parts = (
+            (limits, rows - 2 * n - self._points),
+            (is_demanded, rows - 2 * n + self._rows),
+            (is_sign, prices - 2 * p + self._rows + self._points),
+        )
+        multipliers["rows"] = [[int(i), float(a)] for mask, named in parts for i, a in zip(named[mask], alpha[mask], strict=True)]
+        if is_price.any():
             support = np.zeros(p)
-            np.add.at(support, prices[prices >= 0] // 2, np.where(prices % 2 == 0, alpha, -alpha)[prices >= 0])
+            np.add.at(support, prices[is_price] // 2, np.where(prices % 2 == 0, alpha, -alpha)[is_price])
             multipliers["support"] = support.tolist()
 
     def finish(self, bound: float, w: FloatArray | None, infeasible: bool = False) -> None:
@@ -157,9 +160,11 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     bounds = {name: [x if np.isfinite(x) else None for x in getattr(problem, name).tolist()] for name in ("lower", "upper")}
     masks = {name: getattr(problem, name).astype(int).tolist() for name in ("whole", "counted", "kept")}
     budgets = [{"points": b.points.tolist(), "limit": int(b.limit)} for b in problem.budgets]
+    rates = [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in problem.rates]
     return {
         **numbers, "loss": {**loss, "tail": problem.loss.tail, "again": again}, "intercept": bool(problem.intercept),
         **bounds, **masks, "most": int(problem.most), "budgets": budgets,
+        **({"rates": rates} if rates else {}),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...arrays import BoolArray, FloatArray
-from ...margin_view import Budget, Corners, MarginProblem
+from ...margin_view import Budget, Corners, EqualRates, MarginProblem
 from ...program.cones import Nonnegative, Zero
 from .assembly import Affine, Assembly
 from .domains import Domain
@@ -48,8 +48,9 @@ def margin_problem_of(
     there is none.
 
     The loss is one of margins, made of `Corners`; the regulariser squares, a norm of few atoms or prices (`Sparsity`); domain and
-    restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points and budgets of errors.
-    Something bounds every coefficient: squares, the norm, two bounds, or, for a free intercept, the loss.
+    restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points, budgets of errors and
+    equal rates of positive scores. Something bounds every coefficient: squares, the norm, two bounds, or, for a free intercept,
+    the loss.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return MarginProblemView(obstacle="convex problems are for solvers of their forms")
@@ -74,6 +75,7 @@ class _Limits:
     least: FloatArray
     kept: BoolArray
     budgets: tuple[Budget, ...]
+    rates: tuple[EqualRates, ...]
     most: tuple[int, ...]
 
 
@@ -113,6 +115,7 @@ def _problem(
         least=least,
         kept=limits.kept,
         budgets=limits.budgets,
+        rates=limits.rates,
     )
 
 
@@ -132,11 +135,11 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
 def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting) -> _Limits:
     """Rows of the domain, then what each restriction says."""
     n = context.argument.rows
-    kept, budgets, most = np.zeros(n, dtype=np.bool_), [], []
+    kept, budgets, rates, most = np.zeros(n, dtype=np.bool_), [], [], []
     domain.add(to := alone(context.w), context.w)
     rows = [linear_rows(domain, to)]
     for rule in restrictions:
-        points, budget = rule.kept(n), rule.budget(context.y)
+        points, budget, equal = rule.kept(n), rule.budget(context.y), rule.equal_rates(context.y)
         if rule.most is not None:
             most.append(rule.most)
         elif points is not None:
@@ -146,13 +149,15 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], con
                 raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
             if budget.limit < budget.points.size:
                 budgets.append(budget)
+        elif equal is not None:
+            rates.append(equal)
         elif rule.reads_reach:
             raise UnreadError(_more(rule))
         else:
             rule.add(to := alone(context.w), context, None, rule.name)
             rows.append(linear_rows(rule, to))
     matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
-    return _Limits(matrix, least, kept, tuple(budgets), tuple(most))
+    return _Limits(matrix, least, kept, tuple(budgets), tuple(rates), tuple(most))
 
 
 def alone(w: Affine) -> Assembly:
@@ -163,7 +168,8 @@ def alone(w: Affine) -> Assembly:
 
 
 def _more(part: Part) -> str:
-    return f"{_name(part)} is more than bounds, linear rows, a number of coefficients, kept points or a budget of errors"
+    parts = "bounds, linear rows, a number of coefficients, kept points, a budget of errors or equal rates"
+    return f"{_name(part)} is more than {parts}"
 
 
 def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from ....models.arrays import BoolArray
+from ....models.arrays import BoolArray, IntArray
+from ....models.margin_view import EqualRates
 from ...zero_one.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
+from .incumbent import SHARE_SLACK
 
 __all__ = ["CheckedBox", "margins", "propagate", "root", "sum_error"]
 
@@ -29,6 +33,9 @@ class CheckedBox:
         v_j ≠ 0 at every point of interest here.
     demanded : ndarray of bool (n,)
         Points whose margins are at least 1 at every feasible point here.
+    signs : ndarray of int (n,)
+        1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a margin
+        of 0 counts as positive or as negative accordingly.
     """
 
     lo: Array
@@ -36,6 +43,7 @@ class CheckedBox:
     bound: float
     marked: BoolArray
     demanded: BoolArray
+    signs: IntArray
 
     @property
     def empty(self) -> bool:
@@ -59,15 +67,21 @@ class CheckedBox:
             lo[j] = max(lo[j], at)
         else:
             hi[j] = min(hi[j], at)
-        return CheckedBox(lo, hi, self.bound, self.marked.copy(), self.demanded.copy())
+        return CheckedBox(lo, hi, self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
 
     def support(self, j: int, side: int) -> CheckedBox:
         """Return the part with v_j = 0, or for side 1 the whole box with v_j ≠ 0."""
-        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy())
+        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
         if side:
             part.marked[j] = True
         else:
             part.fix_at_zero(np.arange(self.lo.size) == j)
+        return part
+
+    def signed(self, i: int, side: int) -> CheckedBox:
+        """Return the part in which the margin of a point is not positive, or for side 1 not negative."""
+        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+        part.signs[i] = 2 * side - 1
         return part
 
     def fix_at_zero(self, which: BoolArray) -> None:
@@ -81,9 +95,8 @@ class CheckedBox:
 
 def root(problem: RotatedProblem) -> CheckedBox:
     """Return the root box."""
-    box = CheckedBox(
-        problem.lo.copy(), problem.hi.copy(), 0.0, np.zeros(problem.lo.size, dtype=np.bool_), problem.stated.kept.copy()
-    )
+    unmarked, no_sign = np.zeros(problem.lo.size, dtype=np.bool_), np.zeros(len(problem.g), dtype=np.int64)
+    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept.copy(), no_sign)
     propagate(problem, box)
     return box
 
@@ -102,14 +115,17 @@ def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Arr
 
 
 def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
-    """Tighten the box by integers, counts, rows, demanded points and budgets, and find the demanded points."""
+    """Tighten the box by integers, counts, rows, demanded points, budgets and rates, and find demanded points and signs."""
     if problem.stated.free:
         return
     for _ in range(_PASSES):
-        lo, hi, demanded = box.lo, box.hi, box.demanded
+        lo, hi, demanded, signs = box.lo, box.hi, box.demanded, box.signs
         _propagate_coordinates(problem, box)
         if not box.empty:
             _propagate_budgets(problem, box)
+        for rates in problem.stated.rates:
+            if not box.empty:
+                _propagate_rates(problem, box, rates)
         if not box.empty:
             _propagate_lines(problem, box)
         if not box.empty:
@@ -118,7 +134,7 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
             box.clear()
             return
         moved = (box.lo - lo) + (hi - box.hi) > _WORTH * (hi - lo)
-        if not moved.any() and np.array_equal(demanded, box.demanded):
+        if not moved.any() and np.array_equal(demanded, box.demanded) and np.array_equal(signs, box.signs):
             return
 
 
@@ -155,16 +171,55 @@ def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     box.demanded = demanded
 
 
+def _propagate_rates(problem: RotatedProblem, box: CheckedBox, rates: EqualRates) -> None:
+    """Demand the signs of undecided scores of a group that may have no more positive ones, or that needs all of them."""
+    low, high, _ = margins(problem, box)
+    margin_is_positive = np.where(box.signs != 0, box.signs > 0, low > 0.0)
+    unsure = (low <= 0.0) & (high >= 0.0) & (box.signs == 0)
+    positive = ~unsure & (margin_is_positive == (rates.labels > 0.0))
+    certain = np.bincount(rates.groups[positive], minlength=rates.sizes.size).tolist()
+    possible = np.bincount(rates.groups[positive | unsure], minlength=rates.sizes.size).tolist()
+    choices = _choices(certain, possible, rates.sizes.tolist(), Fraction(rates.epsilon) + SHARE_SLACK)
+    if not choices:
+        box.clear()
+        return
+    signs = box.signs.copy()
+    for g in range(len(certain)):
+        members = unsure & (rates.groups == g)
+        if max(most[g] for _, most in choices) == certain[g]:
+            signs[members] = -rates.labels[members]
+        elif min(least[g] for least, _ in choices) == possible[g]:
+            signs[members] = rates.labels[members]
+    box.signs = signs
+
+
+def _choices(
+    certain: list[int], possible: list[int], sizes: list[int], epsilon: Fraction
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the least and the greatest numbers of positive scores of all groups, for each smallest share that is possible.
+
+    The smallest share is c/size of some group. All others lie between it and ε more.
+    """
+    choices = []
+    for share in {Fraction(c, size) for a, b, size in zip(certain, possible, sizes, strict=True) for c in range(a, b + 1)}:
+        least = tuple(max(a, math.ceil(share * size)) for a, size in zip(certain, sizes, strict=True))
+        most = tuple(min(b, math.floor((share + epsilon) * size)) for b, size in zip(possible, sizes, strict=True))
+        if all(low <= high for low, high in zip(least, most, strict=True)):
+            choices.append((least, most))
+    return choices
+
+
 def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     """Tighten by a'v ≥ b, given the other coordinates: a_j v_j ≥ b - Σ_{k≠j} max a_k v_k."""
-    lines = np.concatenate([problem.stated.rows, problem.g[box.demanded]])
+    signed = np.flatnonzero(box.signs)
+    lines = np.concatenate([problem.stated.rows, problem.g[box.demanded], box.signs[signed, None] * problem.g[signed]])
     if not len(lines):
         return
-    limits = np.concatenate([problem.stated.least, np.ones(int(box.demanded.sum()))])
+    limits = np.concatenate([problem.stated.least, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
     parts = np.maximum(lines * box.lo, lines * box.hi)
     top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
     error = sum_error(2 * box.lo.size + 16, size)
-    error[len(problem.stated.rows) :] += problem.e[box.demanded] * (1.0 + 2.0**-48)
+    error[len(problem.stated.rows) :] += np.concatenate([problem.e[box.demanded], problem.e[signed]]) * (1.0 + 2.0**-48)
     if (top + error < limits).any():
         box.clear()
         return

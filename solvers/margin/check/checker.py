@@ -29,6 +29,9 @@ from .statement import FORMAT, VERSION, LoggedMarginProblem
 
 __all__ = ["check_margin_proof"]
 
+#: Keys of a node's record that split it.
+_SPLITS = {"split", "support", "sign"}
+
 
 def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofReport:
     """Verify a proof log that ``margin-bb`` wrote with ``proof=path``.
@@ -141,7 +144,7 @@ def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[s
                 box = _apply_round(problem, box, entry, cut)
         if not _open(box, target):
             box = None
-        if "split" in record or "support" in record:
+        if _SPLITS & record.keys():
             for side in (0, 1):
                 waiting[number, side] = None if box is None else _part(problem, box, record, side)
         elif box is not None:
@@ -168,20 +171,23 @@ def _apply_round(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]
     wide = search_box(box, entry)
     apply_relaxation(problem, wide, entry, cut)
     lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
-    remaining = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
+    remaining = CheckedBox(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded, box.signs)
     propagate(problem, remaining)
     return remaining
 
 
 def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side: int) -> CheckedBox:
     """Return a side of a node's split."""
-    if "split" in record:
-        j, split = index(record["split"][0]), float(record["split"][1])
-    else:
-        j, split = index(record["support"]), 0.0
-    if not 0 <= j < box.lo.size or not math.isfinite(split) or ("split" in record and "support" in record):
+    kinds = _SPLITS & record.keys()
+    kind = next(iter(kinds))
+    j, split = (index(record[kind]), 0.0) if kind != "split" else (index(record[kind][0]), float(record[kind][1]))
+    size = box.signs.size if kind == "sign" else box.lo.size
+    if len(kinds) > 1 or not 0 <= j < size or not math.isfinite(split):
         raise InvalidProofError(f"node {record['id']} is split along no coordinate, or nowhere, or twice")
-    part = box.part(j, split, side) if "split" in record else box.support(j, side)
+    if kind == "split":
+        part = box.part(j, split, side)
+    else:
+        part = box.signed(j, side) if kind == "sign" else box.support(j, side)
     propagate(problem, part)
     return part
 

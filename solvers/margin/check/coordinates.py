@@ -37,7 +37,8 @@ class RotatedProblem:
     terms : ndarray of int
         The point of each term: all points, then those of each budget.
     lines : ndarray
-        The lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points.
+        The lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points; with
+        equal rates also the points' rows and their negatives, for demanded signs.
     line_errors : ndarray
         Error bound of a line's product.
     squares : ndarray (p,)
@@ -93,8 +94,9 @@ def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> Rota
         reach[0] = max(abs(lo[0]), abs(hi[0]))
     e = round_up(radius @ reach * (1.0 + (p + 4) * 2.0**-52))
     terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in stated.budgets)]).astype(np.int64)
-    lines = np.concatenate([g[terms], stated.rows, g])
-    error = np.concatenate([e[terms], np.zeros(len(stated.rows)), e])
+    signed = [g, -g] if stated.rates else []
+    lines = np.concatenate([g[terms], stated.rows, g, *signed])
+    error = np.concatenate([e[terms], np.zeros(len(stated.rows)), e, *([e] * len(signed))])
     rho, count = LinearPieces.of(stated.loss), LinearPieces.of(Corners.count(1.0))
     return RotatedProblem(stated, T, g, e, terms, lines, error, squares, lo, hi, target, rho, count)
 
@@ -145,12 +147,12 @@ def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, r
     """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
     Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of the loss, or where its
-    tail begins, or at 1; where a row holds with equality; its own ends. Between two corners next to each other, and beyond the
-    last, no margin passes a corner or 1, no row or end changes, nor do the price of b and the number of coefficients used: all b
-    there are feasible, or none is, and the objective is linear. It is lower semicontinuous and the feasible set is closed, so the
-    better end of a piece is as good as all of it; and the objective is not negative, so on a half-line it does not fall towards
-    infinity, and the one end is as good. So some corner is as good as any b. Of whole b, none in a piece is better than the
-    first or the last of them, which is within 1 of a corner.
+    tail begins, or at 0 or 1; where a row holds with equality; its own ends. Between two corners next to each other, and beyond
+    the last, no margin passes a corner, 0 or 1, no row or end changes, nor do the price of b and the number of coefficients used:
+    all b there are feasible, or none is, and the objective is linear. It is lower semicontinuous and the feasible set is
+    closed, so the better end of a piece is as good as all of it; and the objective is not negative, so on a half-line it does not
+    fall towards infinity, and the one end is as good. So some corner is as good as any b. Of whole b, none in a piece
+    is better than the first or the last of them, which is within 1 of a corner.
 
     Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """

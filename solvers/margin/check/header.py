@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray
-from ....models.margin_view import Budget, Corners
+from ....models.margin_view import Budget, Corners, EqualRates
 from ...zero_one.check.arithmetic import Array, InvalidProofError
 
 __all__ = ["fields_of"]
@@ -40,6 +40,7 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
         "price": _positive(header, "price", p), "counted": _mask(header, "counted", p), "most": most, "rows": rows,
         "least": _numbers(header, "least", len(rows)), "kept": _mask(header, "kept", n),
         "budgets": tuple(_budget(entry, n) for entry in header["budgets"]),
+        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])),
     }  # fmt: skip
 
 
@@ -86,6 +87,15 @@ def _budget(entry: dict[str, Any], points: int) -> Budget:
     is_valid = named.size == np.unique(named).size and (named >= 0).all() and (named < points).all()
     _demand(is_valid and limit >= 0, "a budget must be of points that exist, each once, and allow 0 or more")
     return Budget(named, limit)
+
+
+def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
+    groups = np.array([index(g) for g in entry["groups"]], dtype=np.int64)
+    labels, epsilon = np.array(entry["labels"], dtype=np.float64), float(entry["epsilon"])
+    is_valid = groups.shape == labels.shape == (points,) and np.isin(labels, (-1.0, 1.0)).all()
+    _demand(is_valid and np.array_equal(np.unique(groups), np.arange(groups.max() + 1)), "rates must be of a group of each point")
+    _demand(0.0 <= epsilon < np.inf, "shares may differ by a number that is not negative")
+    return EqualRates(groups, labels, epsilon)
 
 
 def _loss(entry: dict[str, Any]) -> Corners:

@@ -11,10 +11,12 @@ import numpy as np
 from ....models.margin_view import Corners, MarginProblem
 from ...zero_one.check.arithmetic import InvalidProofError
 
-__all__ = ["exact_value"]
+__all__ = ["SHARE_SLACK", "exact_value"]
 
 #: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
+#: By how much the difference of two shares may exceed its limit.
+SHARE_SLACK = Fraction(1, 10**9)
 #: Error of a sum of products in double precision: this times its terms' absolute values, for each of them.
 _ROUNDING = Fraction(1, 2**52)
 
@@ -24,7 +26,8 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
 
     A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a corner t by at most
     1e-9·|t| (of a corner at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9 of the
-    lesser of its terms and its numbers: large terms that cancel allow no more. Integers and zeros are exact, and so are all sums.
+    lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
+    terms. Integers and zeros are exact, and so are all sums.
     The norm is that of the combination of atoms, Σ|α_k|, and of its difference from w, which atoms represent exactly; a better
     combination may cost less.
     """
@@ -69,7 +72,16 @@ def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple
         if product + _SHORT * min(terms + abs(Fraction(float(limit))), numbers) < limit:
             return False
     errors = np.array([margin + _SHORT < 1 for margin, _ in margins], dtype=np.bool_)
-    return not errors[problem.kept].any() and all(errors[budget.points].sum() <= budget.limit for budget in problem.budgets)
+    if errors[problem.kept].any() or any(errors[budget.points].sum() > budget.limit for budget in problem.budgets):
+        return False
+    above = np.array([margin > _SHORT * terms for margin, terms in margins], dtype=np.bool_)
+    reach = np.array([margin >= -_SHORT * terms for margin, terms in margins], dtype=np.bool_)
+    for rates in problem.rates:
+        is_positive = rates.labels > 0.0
+        certain, possible = np.where(is_positive, above, ~reach), np.where(is_positive, reach, ~above)
+        if rates.least_spread(certain, possible) > rates.epsilon + SHARE_SLACK:
+            return False
+    return True
 
 
 def _loss(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:

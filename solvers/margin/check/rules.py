@@ -34,7 +34,7 @@ def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
         lo, hi = (np.array(side, dtype=np.float64) for side in entry["box"])
         if lo.shape != box.lo.shape or hi.shape != box.hi.shape or not np.isfinite([lo, hi]).all():
             raise InvalidProofError("a box must have finite ends, two for each coordinate")
-    return CheckedBox(np.minimum(lo, box.lo), np.maximum(hi, box.hi), box.bound, box.used, box.demanded)
+    return CheckedBox(np.minimum(lo, box.lo), np.maximum(hi, box.hi), box.bound, box.used, box.demanded, box.signs)
 
 
 def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
@@ -110,9 +110,15 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     loss = box_losses(problem, box, theta)
     pay_pairs(problem, box, loss, entry["pairs"])
     multipliers = entry if is_relaxed else {}
-    alpha, mu = _sparse(multipliers, "alpha", loss.unpaid.size), _sparse(multipliers, "rows", len(stated.rows) + len(problem.g))
-    mu[len(stated.rows) :] *= box.demanded
-    weights, right = np.concatenate([alpha, mu]), np.concatenate([stated.least, np.ones(len(problem.g))])
+    alpha, mu = (
+        _sparse(multipliers, "alpha", loss.unpaid.size),
+        _sparse(multipliers, "rows", len(problem.lines) - loss.unpaid.size),
+    )
+    known = [box.demanded, box.signs > 0, box.signs < 0] if stated.rates else [box.demanded]
+    mu[len(stated.rows) :] *= np.concatenate(known)
+    right = np.zeros(mu.size)
+    right[: len(stated.rows)], right[len(stated.rows) : len(stated.rows) + len(problem.g)] = stated.least, 1.0
+    weights = np.concatenate([alpha, mu])
     turned, off_turned = _polar(problem, multipliers)
     gamma, prices = _support(problem, box, multipliers)
     pulled, off_pulled = _weighted_lines(problem, box, weights, cut)

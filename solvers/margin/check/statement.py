@@ -24,7 +24,7 @@ _WORDS = {
     "intercept": "another intercept", "lower": "other lower ends", "upper": "other upper ends",
     "whole": "other whole coefficients", "price": "other prices of coefficients", "counted": "other counted coefficients",
     "most": "another number of coefficients that may be used", "rows": "other rows", "least": "other right sides of rows",
-    "kept": "other kept points", "budgets": "other budgets",
+    "kept": "other kept points", "budgets": "other budgets", "rates": "other groups whose rates are equal",
 }  # fmt: skip
 
 
@@ -65,12 +65,16 @@ class LoggedMarginProblem(MarginProblem):
     @property
     def parts(self) -> dict[str, tuple[Array, ...]]:
         """Return every field as arrays of numbers."""
-        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets")]
+        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates")]
         arrays: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
         loss = self.loss
         again = loss.again if loss.tail > 0.0 else -np.inf
         arrays["loss"] = (loss.margins, loss.below, loss.at, np.array([loss.tail, again]))
         arrays["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
+        if self.rates:
+            arrays["rates"] = tuple(
+                part for r in self.rates for part in (r.groups.astype(np.float64), r.labels, np.array([r.epsilon]))
+            )
         return arrays
 
     def difference(self, other: LoggedMarginProblem) -> str | None:
@@ -80,10 +84,11 @@ class LoggedMarginProblem(MarginProblem):
         rows = np.flatnonzero((self.A != other.A).any(axis=1))
         if rows.size:
             return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
-        other_parts = other.parts
-        for name, arrays in self.parts.items():
-            pairs = zip(arrays, other_parts[name], strict=False)
-            if len(arrays) != len(other_parts[name]) or not all(np.array_equal(a, b) for a, b in pairs):
+        parts, other_parts = self.parts, other.parts
+        for name in {**parts, **other_parts}:
+            arrays, others = parts.get(name, ()), other_parts.get(name, ())
+            pairs = zip(arrays, others, strict=False)
+            if len(arrays) != len(others) or not all(np.array_equal(a, b) for a, b in pairs):
                 return _WORDS[name]
         return None
 
@@ -106,7 +111,7 @@ class LoggedMarginProblem(MarginProblem):
         norm = f", {len(self.atoms)} atoms" if len(self.atoms) else ""
         sets = {
             "rows": len(self.rows), "whole": int(self.whole.sum()), "priced": int((self.price > 0.0).sum()),
-            "kept": int(self.kept.sum()), "budgets": len(self.budgets),
+            "kept": int(self.kept.sum()), "budgets": len(self.budgets), "equal rates": len(self.rates),
         }  # fmt: skip
         restrictions = "".join(f", {count} {name}" for name, count in sets.items() if count)
         if self.most < self.counted.sum():

@@ -9,6 +9,7 @@ from ...zero_one.loops.boxes.newton import margins
 from .compiled import inner
 from .envelopes import classify, store_hull
 from .propagation import propagate
+from .rates import choose_signs, reset_demands
 from .records import LoopNode, LoopProblem
 from .relaxation import relax
 from .values import objective
@@ -75,6 +76,7 @@ def _linearise(r: LoopProblem, k: LoopNode) -> float:
     u, given_up = k.relaxation.u, 0.0
     margins(r.rows, r.point.size, k.w, u)
     _demand_all_but_worst(r, k, u)
+    choose_signs(r, k, u)
     for i in range(r.point.size):
         k.left[i], k.undecided[i] = k.costs[i], False
         if i < r.points and k.costs[i] > 0.0:
@@ -149,8 +151,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         is_integral |= r.whole[j]
     for _ in range(_TURNS):
         before = best
-        for i in range(r.points):
-            k.demanded[i] = r.kept[i]
+        reset_demands(r, k)
         if r.restricted and not propagate(r, k):
             break
         if not classify(r, k):

@@ -7,6 +7,7 @@ empty.
 2, coordinate, at                                    the node's split
 3, cut                                               the round found a better point, which is the new cutoff
 4, coordinate                                        the node is split by whether this coefficient is 0
+5, point                                             the node is split by the sign of this point's margin
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from .compiled import inner
 from .records import LoopNode, Tree
 
-__all__ = ["max_numbers_of_node", "note_cut", "note_node", "note_round", "note_split", "note_support"]
+__all__ = ["max_numbers_of_node", "note_cut", "note_node", "note_round", "note_sign", "note_split", "note_support"]
 
 
 def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
@@ -53,6 +54,14 @@ def note_split(tree: Tree, j: int, value: float) -> None:
         _put(tree, 2)
         _put(tree, j)
         _put(tree, value)
+
+
+@inner
+def note_sign(tree: Tree, i: int) -> None:
+    """Record a split by the sign of a margin."""
+    if tree.log.size:
+        _put(tree, 5)
+        _put(tree, i)
 
 
 @inner

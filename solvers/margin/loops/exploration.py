@@ -8,9 +8,10 @@ from typing import Any
 from .compiled import EPS, entry, inner
 from .descent import descend, round_and_improve
 from .envelopes import classify
-from .events import note_cut, note_node, note_round, note_split, note_support
+from .events import note_cut, note_node, note_round, note_sign, note_split, note_support
 from .pairing import pair_up
 from .propagation import propagate
+from .rates import branching_sign, reset_demands
 from .records import LoopNode, LoopProblem, Tree
 from .relaxation import relax, tighten_box
 from .values import objective
@@ -191,9 +192,11 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
 def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
     """Create two children of the current node; return False if its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
-    j, split = _branching_coefficient(r, k), 0.0
+    j, split, signed = _branching_coefficient(r, k), 0.0, -1
     support = j >= 0
     if not support:
+        signed = branching_sign(r, k)
+    if not support and signed < 0:
         j = _branching_coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
         if not _is_splittable(k, j):
             return False
@@ -202,6 +205,8 @@ def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
             split = min(max(math.floor(split), lo[j]), hi[j] - 1.0) + 0.5
     if support:
         note_support(tree, j)
+    elif signed >= 0:
+        note_sign(tree, signed)
     else:
         note_split(tree, j, split)
     for side in range(2):
@@ -209,7 +214,11 @@ def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
         for t in range(p):
             boxes[child, 0, t], boxes[child, 1, t], boxes[child, 2, t] = lo[t], hi[t], k.polar[t]
             boxes[child, 3, t] = k.marks[t]
-        if support and side == 0:
+        for i in range(tree.signs.shape[1]):
+            tree.signs[child, i] = k.wanted_signs[i]
+        if signed >= 0:
+            tree.signs[child, signed] = 2.0 * side - 1.0
+        elif support and side == 0:
             boxes[child, 0, j] = boxes[child, 1, j] = 0.0
         elif support:
             boxes[child, 3, j] = 1.0
@@ -240,8 +249,9 @@ def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
         for j in range(incumbent.size):
             k.lo[j], k.hi[j], k.polar[j], k.marks[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j], boxes[node, 3, j]
             k.w[j] = incumbent[j]
-        for i in range(r.points):
-            k.demanded[i] = r.kept[i]
+        reset_demands(r, k)
+        for i in range(tree.signs.shape[1]):
+            k.wanted_signs[i] = tree.signs[node, i]
         bound, is_open = keys[node], True
         for _ in range(2 if r.restricted else 1):  # propagation may leave a box that cannot be split, and that was not bounded
             bound = max(bound, _bound_node(r, k, bound, tree))

@@ -1,7 +1,8 @@
 """The rows of a node's relaxation: hinges cap (begin - a'w)_+ of envelopes and tails, firm ones of constraints, and prices.
 
 ``k.hinges`` holds the source of row t: term i's envelope i, its tail N + i, demanded point i 2N + i, row s of the problem 2N + n
-+ s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side.
++ s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side; behind these, n for margins that must
+not be negative and n for those that must not be positive.
 """
 
 from __future__ import annotations
@@ -117,6 +118,27 @@ def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
 
 
 @inner
+def _signs(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
+    """Add firm hinges of margins whose signs are demanded; return the number of rows so far."""
+    R, p, first = k.relaxation, k.w.size, 2 * r.point.size + r.points + r.least.size + 2 * k.w.size
+    for i in range(r.points):
+        sign, reach, size = k.wanted_signs[i], k.high[i] - k.at[i], 0.0
+        if sign == 0.0 or sign * k.at[i] - reach >= 0.0:
+            continue
+        for j in range(p):
+            size += abs(r.rows[j, i]) * (abs(k.mid[j]) + k.half[j])
+        if reach <= _THIN * size:
+            continue
+        for j in range(p):
+            R.rows[j, count] = sign * r.rows[j, i] * (k.half[j] / k.scale[j])
+        R.b[count] = -sign * k.at[i] - 4.0 * (p + 4) * EPS * size - r.row_errors[i]
+        R.cap[count], k.spread[count] = cut / (_FIRM * reach), reach
+        k.hinges[count] = first + (i if sign > 0.0 else r.points + i)
+        count += 1
+    return count
+
+
+@inner
 def fill_hinges(r: LoopProblem, k: LoopNode, cut: float) -> tuple[Any, float]:
     """Add all rows but the norm's; return their number, and their constants."""
     count, constant = _envelopes(r, k)
@@ -125,4 +147,6 @@ def fill_hinges(r: LoopProblem, k: LoopNode, cut: float) -> tuple[Any, float]:
         more = _demands(r, k, count, cut)
         _fill(r, k, count, more)
         count = _prices(r, k, _rows(r, k, more, cut))
+        if r.epsilon.size:
+            count = _signs(r, k, count, cut)
     return count, constant

@@ -1,10 +1,11 @@
-"""Propagation of integers, numbers of coefficients, rows and demanded points over a box."""
+"""Propagation of integers, numbers of coefficients, rows, demanded points and equal rates over a box."""
 
 from __future__ import annotations
 
 import math
 
 from .compiled import EPS, inner
+from .rates import demand_signs
 from .records import LoopNode, LoopProblem
 
 __all__ = ["propagate"]
@@ -71,11 +72,18 @@ def propagate(r: LoopProblem, k: LoopNode) -> bool:
                 k.edge[j] = r.limits[t, j]
             if not _row(k, r.least[t], 0.0):
                 return False
+        if not demand_signs(r, k):
+            return False
         for i in range(r.points):
             if k.demanded[i]:
                 for j in range(k.lo.size):
                     k.edge[j] = r.rows[j, i]
                 if not _row(k, 1.0, r.row_errors[i]):
+                    return False
+            if k.wanted_signs[i] != 0.0:
+                for j in range(k.lo.size):
+                    k.edge[j] = k.wanted_signs[i] * r.rows[j, i]
+                if not _row(k, 0.0, r.row_errors[i]):
                     return False
     empty = not _supports(r, k) or not _integers(r, k)
     for j in range(k.lo.size):

@@ -52,6 +52,10 @@ class LoopProblem(NamedTuple):
     kept: Any  #: (n,) points with a_i'w ≥ 1
     begins: Any  #: (budgets + 1,) the first term of each budget
     allowed: Any  #: (budgets,) errors that it allows
+    rate_groups: Any  #: (rates, n) the group of each point in each restriction of equal rates
+    labels: Any  #: (n,) y_i: the score of a point is y_i a_i'w
+    rate_sizes: Any  #: (rates, G) number of points of each group, 0 beyond the last
+    epsilon: Any  #: (rates,) largest difference of two shares of positive scores
     points: int  #: n
     most: int
     sparse: bool  #: whether it matters which coefficients are 0
@@ -69,6 +73,7 @@ class Tree(NamedTuple):
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (room, 2) the number of a node's parent, and the side
+    signs: Any  #: (room, n) signs that margins must have; (room, 0) without equal rates
     log: Any  #: events (`.events`); empty without a log
 
 
@@ -92,6 +97,12 @@ class LoopNode(NamedTuple):
     high: Any
     at: Any
     demanded: Any  #: (n,) demanded points here
+    wanted_signs: Any  #: (n,) 1 where equal rates demand a margin ≥ 0 here, -1 where they demand one ≤ 0, else 0
+    certain: Any  #: (G,) of each group, points whose scores are certainly positive, and the undecided ones
+    unsure: Any
+    least: Any  #: (G,) least and greatest number of positive scores of a group
+    most: Any
+    undetermined: Any  #: (n,) 1 where the box does not decide the sign of the score
     undecided: Any  #: (N,) the bounded part of its loss is not constant on the box
     costs: Any  #: (N,) of this round
     left: Any  #: (N,) remaining costs after the pairs

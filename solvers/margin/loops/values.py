@@ -8,6 +8,7 @@ from typing import Any
 from ...zero_one.loops.boxes.newton import margins
 from .compiled import EPS, inner
 from .norm import steepest
+from .rates import rates_met
 from .records import LoopNode, LoopProblem
 
 __all__ = ["bounded_part", "loss", "objective", "pair_bound"]
@@ -90,7 +91,7 @@ def _feasible(r: LoopProblem, k: LoopNode) -> bool:
             wrong += u[i] < 1.0 - _SHORT
         if wrong > r.allowed[b]:
             return False
-    return True
+    return rates_met(r, k, u)
 
 
 @inner

@@ -36,6 +36,10 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     basis, signs = _vertex(problem.atoms)
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(problem.atoms, axis=1)
     distances = _distances_needed((problem.loss, Corners.count(1.0)), (*LEVELS, _ALL))
+    rates = problem.rates
+    sizes_of_groups = np.zeros((len(rates), max((equal.sizes.size for equal in rates), default=0)), dtype=np.int64)
+    for b, equal in enumerate(rates):
+        sizes_of_groups[b, : equal.sizes.size] = equal.sizes
     counted = problem.counted & (problem.most < problem.counted.sum())
     return LoopProblem(
         rows=np.array(problem.A[point].T, order="C"),
@@ -47,8 +51,12 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
         sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], whole=np.array(problem.whole),
         price=np.array(problem.price), counted=counted, limits=np.array(problem.rows, order="C"), least=np.array(problem.least),
         kept=np.array(problem.kept), begins=n + np.cumsum([0, *sizes]), allowed=np.array([budget.limit for budget in
-        problem.budgets], dtype=np.int64), points=n, most=int(problem.most) if counted.any() else p, sparse=bool(counted.any() or
-        problem.price.any()), restricted=not problem.free,
+        problem.budgets], dtype=np.int64),
+        rate_groups=np.array([equal.groups for equal in rates], dtype=np.int64).reshape(-1, n),
+        labels=np.array(rates[0].labels) if rates else np.ones(n), rate_sizes=sizes_of_groups,
+        epsilon=np.array([equal.epsilon for equal in rates]), points=n,
+        most=int(problem.most) if counted.any() else p, sparse=bool(counted.any() or problem.price.any()),
+        restricted=not problem.free,
     )  # fmt: skip
 
 
@@ -145,15 +153,18 @@ def new_node(r: LoopProblem) -> LoopNode:
     """Allocate a node of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
-    rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1)
+    rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
     names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
     by_coordinate = {name: np.zeros(p) for name in names}
     by_term = {name: np.zeros(n) for name in ("low", "high", "at", "costs", "left", "base", "first")}
     return LoopNode(
         **by_coordinate, **by_term, masks=np.zeros((COUNTED + 1, side // 64), np.uint64),
-        demanded=np.zeros(r.points, dtype=np.bool_), undecided=np.zeros(n, dtype=np.bool_),
-        slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)), pieces=np.zeros(n, np.int64),
-        corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
+        demanded=np.zeros(r.points, dtype=np.bool_), wanted_signs=np.zeros(r.points),
+        undetermined=np.zeros(r.points), certain=np.zeros(r.rate_sizes.shape[1], np.int64),
+        unsure=np.zeros(r.rate_sizes.shape[1], np.int64), least=np.zeros(r.rate_sizes.shape[1], np.int64),
+        most=np.zeros(r.rate_sizes.shape[1], np.int64),
+        undecided=np.zeros(n, dtype=np.bool_), slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)),
+        pieces=np.zeros(n, np.int64), corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
         pair_slack=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
         paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),

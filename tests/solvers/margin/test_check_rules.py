@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.margin_view import Budget, Corners, MarginProblem
+from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.linear_pieces import LinearPieces
@@ -64,7 +65,23 @@ def allowed(stated: MarginProblem, w: list[Fraction]) -> bool:
     errors = np.array([product(row, w) < 1 for row in stated.A])
     kept = not errors[stated.kept].any()
     within = all(errors[budget.points].sum() <= budget.limit for budget in stated.budgets)
-    return inside and whole and rows and kept and within and used <= stated.most
+    scores = [[product(row, w) * Fraction(y) for row, y in zip(stated.A, rates.labels, strict=True)] for rates in stated.rates]
+    equal = all(spread_of(rates, s) <= Fraction(rates.epsilon) for rates, s in zip(stated.rates, scores, strict=True))
+    return inside and whole and rows and kept and within and used <= stated.most and equal
+
+
+def spread_of(rates: EqualRates, scores: list[Fraction]) -> Fraction:
+    """The least difference of shares over all sides on which scores of 0 may count, by enumeration."""
+    zero = [i for i, s in enumerate(scores) if s == 0]
+    least = Fraction(2)
+    for sides in itertools.product((False, True), repeat=len(zero)):
+        positive = [s > 0 for s in scores]
+        for i, side in zip(zero, sides, strict=True):
+            positive[i] = side
+        members = [[p for p, g in zip(positive, rates.groups, strict=True) if g == group] for group in range(rates.sizes.size)]
+        shares = [Fraction(sum(group), len(group)) for group in members]
+        least = min(least, max(shares) - min(shares))
+    return least
 
 
 def down(x: Fraction) -> float:
@@ -106,11 +123,17 @@ def case(rng: Generator, intercept: bool | None = None) -> tuple[LoggedMarginPro
     for _ in range(int(rng.integers(1, 3)) if sets[3] else 0):
         points = np.flatnonzero(rng.random(n) < 0.7)
         budgets.append(Budget(points, int((~met[points]).sum() + rng.integers(0, 2))))
+    rates: tuple[EqualRates, ...] = ()
+    if n > 1 and rng.random() < 0.4:
+        y, groups = rng.choice([-1.0, 1.0], n), rng.permutation(np.arange(n) % int(rng.integers(2, min(n, 3) + 1)))
+        fair = EqualRates(groups, y, 0.0)
+        least_spread = spread_of(fair, [m * Fraction(v) for m, v in zip(margins, y.tolist(), strict=True)])
+        rates = (replace(fair, epsilon=float(np.nextafter(float(least_spread), 1.0)) + float(rng.choice([0.0, 0.0, 0.2]))),)
     stated = LoggedMarginProblem(
         A, np.where(rng.random(n) < 0.8, 4.0 * rng.random(n), 0.0), loss, curvature, atoms, free,
         np.where(ended, w - spread, -np.inf), np.where(ended, w + spread[::-1], np.inf), whole,
         np.where(rng.random(p) < 0.6, rng.random(p), 0.0) if sets[4] else np.zeros(p), counted, most, rows, least,
-        met & (rng.random(n) < 0.5) & sets[5], tuple(budgets),
+        met & (rng.random(n) < 0.5) & sets[5], tuple(budgets), rates,
     )  # fmt: skip
     assert allowed(stated, point)
     return stated, w
@@ -139,7 +162,7 @@ def around(rng: Generator, problem: RotatedProblem, v: np.ndarray) -> CheckedBox
     side = np.where(rng.random((2, v.size)) < 0.3, 0.0, width * rng.random((2, v.size)))
     lo, hi = v - side[0], v + side[1]
     marked = (v != 0.0) & (rng.random(v.size) < 0.3)
-    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept.copy())
+    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept.copy(), np.zeros(len(problem.g), dtype=np.int64))
 
 
 def entry_of(rng: Generator, problem: RotatedProblem, box: CheckedBox) -> dict[str, Any]:
@@ -153,7 +176,7 @@ def entry_of(rng: Generator, problem: RotatedProblem, box: CheckedBox) -> dict[s
     if rng.random() < 0.85:
         some = np.flatnonzero(rng.random(terms) < 0.7)
         entry["alpha"] = [[int(i), float(scale * rng.random())] for i in some]
-        lines = np.flatnonzero(rng.random(len(stated.rows) + len(stated.A)) < 0.6)
+        lines = np.flatnonzero(rng.random(len(problem.lines) - terms) < 0.6)
         entry["rows"] = [[int(r), float(scale * rng.random())] for r in lines]
         entry["support"] = (scale * rng.normal(size=p)).tolist()
         entry["spend"] = float(rng.choice([0.0, 1e-3, 1.0])) * scale
@@ -188,7 +211,9 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
                 wide = search_box(box, entry)
                 apply_relaxation(problem, wide, entry, cut)
                 assert Fraction(wide.bound) <= cost
-                box = CheckedBox(np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded)
+                box = CheckedBox(
+                    np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi), wide.bound, box.marked, box.demanded, box.signs
+                )
                 propagate(problem, box)
         assert holds(box, point)
 
@@ -239,7 +264,7 @@ def test_the_root_holds_a_point_as_good_as_any(seed: int) -> None:
         if not stated.intercept:
             assert holds(box, point)
             continue
-        turns = {Fraction(float(t)) for t in (*stated.loss.margins, 1.0)}
+        turns = {Fraction(float(t)) for t in (*stated.loss.margins, 0.0, 1.0)}
         turns |= {Fraction(float(stated.loss.again))} if stated.loss.tail > 0.0 else set()
         zero = [Fraction(0), *point[1:]]
         corners = {Fraction(0), *(Fraction(float(x)) for x in (stated.lower[0], stated.upper[0]) if np.isfinite(x))}
@@ -285,7 +310,14 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
         cost = float(cost_of(stated, [Fraction(x) for x in w.tolist()], Fraction(0)))
         with np.errstate(all="ignore"):
             problem = in_coordinates(stated, np.eye(w.size), 1.0 + cost)
-            box = CheckedBox(w.copy(), w.copy(), 0.0, np.zeros(w.size, dtype=np.bool_), stated.kept.copy())
+            box = CheckedBox(
+                w.copy(),
+                w.copy(),
+                0.0,
+                np.zeros(w.size, dtype=np.bool_),
+                stated.kept.copy(),
+                np.zeros(len(problem.g), dtype=np.int64),
+            )
             propagate(problem, box)
             entry = entry_of(rng, problem, box) | {"rows": [], "theta": [0.0] * len(stated.budgets), "pairs": []}
             entry = {key: value for key, value in entry.items() if key != "box"}
@@ -300,7 +332,7 @@ def test_a_price_is_a_slope_that_its_box_allows(given: float, gamma: float) -> N
     problem = in_coordinates(LoggedMarginProblem.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
     no = np.zeros(1, dtype=np.bool_)
     for marked, price, slope in ((no, 0.0, gamma), (~no, 1.0, 0.0)):
-        box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no)
+        box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no, np.zeros(1, dtype=np.int64))
         apply_relaxation(problem, box, {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [given]}, 16.0)
         assert box.bound == pytest.approx(price - 4.0 * 0.3 - (slope - 0.3) ** 2 / 4.0, rel=1e-12)
 
@@ -330,7 +362,9 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
         p = stated.A.shape[1]
         problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
         lo, hi = np.sort(rng.normal(size=(2, p)), axis=0)
-        low, high, _ = margins(problem, CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept))
+        low, high, _ = margins(
+            problem, CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept, np.zeros(len(stated.A), dtype=np.int64))
+        )
         for i, row in enumerate(stated.A):
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.margin_view import Budget, Corners, MarginProblem
+from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check import FORMAT, check_margin_proof
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _apply_round, _open
@@ -26,7 +26,7 @@ LOSSES = (Corners.ramp(1.0, 1.0), Corners.count(1.0), Corners.ramp(2.0, 1.5, bey
 
 
 def stated_of(seed: int) -> LoggedMarginProblem:
-    """Two coefficients; squares or L1; by turns whole, counted and priced, rows, kept points, budgets."""
+    """Two coefficients; squares or L1; by turns whole, counted and priced, rows, kept points, budgets, rates."""
     rng = np.random.default_rng(seed)
     n, yes = 7, np.ones(2, dtype=np.bool_)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -47,7 +47,7 @@ def stated_of(seed: int) -> LoggedMarginProblem:
         fields["atoms"] = np.eye(2) / 0.4
         fields["curvature"] = np.zeros(2)
         fields["intercept"] = False
-    kind = seed % 6
+    kind = seed % 7
     if kind == 0:
         fields |= {"whole": yes, "lower": np.full(2, -3.0), "upper": np.full(2, 4.0)}
     if kind == 1:
@@ -60,6 +60,8 @@ def stated_of(seed: int) -> LoggedMarginProblem:
         fields |= {"kept": np.arange(n) == int(np.argmax(np.abs(A).sum(axis=1)))}
     if kind == 5:
         fields |= {"budgets": (Budget(np.arange(n), 3), Budget(np.array([0, 2, 4]), 1))}
+    if kind == 6:
+        fields |= {"rates": (EqualRates(np.array([0, 1, 0, 1, 0, 1, 1]), y, 0.3),)}
     return LoggedMarginProblem(**fields)
 
 
@@ -77,6 +79,7 @@ def header_of(stated: LoggedMarginProblem, cut: float) -> Record:
         "lower": ends(stated.lower), "upper": ends(stated.upper), "most": stated.most,
         **{name: getattr(stated, name).astype(int).tolist() for name in ("whole", "counted", "kept")},
         "budgets": [{"points": b.points.tolist(), "limit": b.limit} for b in stated.budgets],
+        "rates": [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in stated.rates],
         "T": np.eye(stated.curvature.size).tolist(), "cut": cut if math.isfinite(cut) else None,
     }  # fmt: skip
 
@@ -91,7 +94,10 @@ def round_of(problem: RotatedProblem, box: CheckedBox, rng: np.random.Generator)
     entry: Record = {"pairs": [rng.permutation(terms)[: terms // 2 * 2].tolist()], "theta": theta, "spend": 0.0}
     if rng.random() < 0.5:
         entry["alpha"], entry["pairs"] = list(enumerate(slopes)), []
-        entry["rows"] = [[r, 0.3 * float(rng.random())] for r in range(len(problem.stated.rows))]
+        rows = len(problem.lines) - terms
+        entry["rows"] = [
+            [r, 0.3 * float(rng.random())] for r in range(rows) if r < len(problem.stated.rows) or rng.random() < 0.3
+        ]
     entry["p"] = (0.4 * np.sign(box.lo + box.hi)).tolist()
     entry["support"] = rng.normal(size=2).tolist()
     entry["box"] = [box.lo.tolist(), box.hi.tolist()]

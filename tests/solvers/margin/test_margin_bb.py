@@ -121,7 +121,6 @@ def test_a_kernel_is_read() -> None:
     [
         {"regulariser": margin.GroupL1((0, 1), 0.3)},
         {"regulariser": margin.KernelWeightsL1(np.array([[1.0, 2.0]]))},
-        {"subject_to": mo.parity((0, 1, 0, 1, 0, 1, 0, 1), 0.5, by="counts")},
         {"loss": margin.PiecewiseLinear(((0.0, 2.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.5))), "domain": margin.Box(-1.0, 1.0)},
         {"loss": "zero-one", "regulariser": "none"},
     ],

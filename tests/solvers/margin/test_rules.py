@@ -27,7 +27,9 @@ def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
 
 
 def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
-    return CheckedBox(np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept)
+    return CheckedBox(
+        np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept, np.zeros(len(at.g), dtype=np.int64)
+    )
 
 
 SETS: list[dict[str, Any]] = [

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....arrays import FloatArray, as_positive
+from ....margin_view import EqualRates
 from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Classifier, Setting
 from .restriction import Restriction
 from .rows import covariances, memberships
 
@@ -106,14 +107,21 @@ class CountParity(_OfGroups):
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
+    def equal_rates(self, y: FloatArray) -> EqualRates:
+        """Return the groups by number."""
+        inside = memberships(self.groups, y.size)
+        return EqualRates(inside.argmax(axis=0), y, self.epsilon)
+
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+        """d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
+        scores, near = classifier.y * classifier.argument, 10.0 * classifier.near
+        d = self.equal_rates(classifier.y).signs(scores, near).astype(np.float64)
+        return {f"{name} d": d, f"{name} not d": 1.0 - d}
+
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """The largest excess over ε of any two groups, scores within 1e-6 of zero counted to bring the two together."""
+        """Return the excess over ε of the largest difference, scores within 1e-6 of zero counted to make it least."""
         scores = np.asarray(X @ w)
-        low, high = (scores > 1e-6).astype(np.float64), (scores > -1e-6).astype(np.float64)
-        D = group_differences(self.groups, y.size)
-        plus, minus = np.maximum(D, 0.0), np.maximum(-D, 0.0)
-        least = np.maximum(plus @ low - minus @ high, minus @ low - plus @ high)
-        return float(np.maximum(least - self.epsilon, 0.0).max(initial=0.0))
+        return max(self.equal_rates(y).least_spread(scores > 1e-6, scores > -1e-6) - self.epsilon, 0.0)
 
     def lines(self) -> tuple[Line, ...]:
         """The rows."""

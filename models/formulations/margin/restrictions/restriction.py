@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .....errors import InputError
 from ....arrays import BoolArray, FloatArray, IntArray
-from ....margin_view import Budget
+from ....margin_view import Budget, EqualRates
 from ..assembly import Affine, Assembly
 from ..part import Classifier, Part, Setting
 from ..values import as_wholes
@@ -56,6 +56,10 @@ class Restriction(Part):
 
     def budget(self, y: FloatArray) -> Budget | None:
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
+        return None
+
+    def equal_rates(self, y: FloatArray) -> EqualRates | None:
+        """Return the groups whose shares of positive scores must be close; None where the restriction is something else."""
         return None
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:

@@ -265,7 +265,6 @@ def test_rows_of_a_users_own_restriction() -> None:
         ({"loss": "epsilon-insensitive", "subject_to": mo.at_most(1).nonzero, "domain": BOX}, "EpsilonInsensitive is no piece"),
         ({"regulariser": margin.GroupL1((0, 0, 1), 0.5)}, "GroupL1 is read as squares"),
         ({"regulariser": margin.KernelNorm(np.eye(3))}, "KernelNorm is read as squares"),
-        ({"subject_to": mo.parity(np.arange(6) % 2, 0.1, by="counts")}, "CountParity is more than bounds, linear rows"),
         ({"subject_to": Curved()}, "Curved is more"),
         ({"subject_to": Priced()}, "Priced is more"),
         ({"subject_to": Slacks()}, "Slacks is more"),
