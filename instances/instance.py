@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError, MarginoptWarning
+from ..labelled import DataNames, LabelledData
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import Naming, checked, composed
 from .sampling import Rng, as_fraction, as_generator, choose_rows, split_rows
@@ -175,7 +176,7 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance(Displayed):
+class Instance(Displayed, LabelledData):
     """A checked, read-only classification data set.
 
     Parameters
@@ -260,6 +261,18 @@ class Instance(Displayed):
         codes, classes = encode_labels(labels)
         names = None if feature_names is None else tuple(feature_names)
         return cls(matrix, codes, name, source, names, description, classes)
+
+    @property
+    def arrays(self) -> tuple[Matrix, npt.NDArray[Any]]:
+        """X and y."""
+        return self.X, self.y
+
+    @property
+    def data_names(self) -> DataNames:
+        """Names of the columns, and of the classes where their labels are not the codes themselves."""
+        coded = [str(code) for code in self.classes]
+        labels = tuple(str(label) for label in self._labels)
+        return DataNames(self.feature_names or (), () if list(labels) == coded else labels)
 
     @property
     def n(self) -> int:

@@ -87,4 +87,4 @@ def identity(value: Any) -> Any:
 @functools.cache
 def _stated(kind: type[Any]) -> tuple[str, ...]:
     """The fields that a data class is made from."""
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+    return tuple(item.name for item in dataclasses.fields(kind) if item.init and item.metadata.get("identity", True))

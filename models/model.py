@@ -6,7 +6,7 @@ What a formulation answers for itself is in `stated`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..display import Display
@@ -18,14 +18,16 @@ from .inspection.explanation import Explanation, Solution, explain
 if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.proof import Import
-from abc import ABC, abstractmethod
+import inspect
+from abc import ABC, ABCMeta, abstractmethod
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
 import numpy as np
 
 from ..display import Displayed
 from ..errors import UnsupportedModelError
+from ..labelled import DataNames, labelled_arrays
 from .inspection.point_explanation import PointExplanation
 from .memory import check_bytes
 from .program.form import StandardForm
@@ -39,13 +41,41 @@ __all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
 V = TypeVar("V")
 
 
+class FormulationType(ABCMeta):
+    """The type of formulations: one that is called with an `Instance` or a data frame for X takes its labels and names too."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        signature = inspect.signature(cast("Any", cls).__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
+        names = list(inspect.signature(cast("Any", cls).__init__).parameters)[1:3]
+        X = args[0] if args else options.get("X")
+        if names[:1] != ["X"] or X is None:
+            return super().__call__(*args, **options)
+        with_labels = names[1:] == ["y"]
+        y = args[1] if with_labels and len(args) > 1 else options.get("y")
+        data = labelled_arrays(X, y)
+        if data is None:
+            return super().__call__(*args, **options)
+        rest = args[2:] if with_labels else args[1:]
+        given = {"X": data[0], **({"y": data[1]} if with_labels else {})}
+        others = {name: value for name, value in options.items() if name not in given}
+        return super().__call__(*given.values(), *rest, **{"data_names": data[2], **others})
+
+
 @dataclass(frozen=True, eq=False)
-class Model(Displayed, ExportMethods, ABC):
+class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     """A formulation: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
-    algorithms, ``statement`` the mathematics. Nothing here solves anything.
+    algorithms, ``statement`` the mathematics. Nothing here solves anything. ``data_names`` are the names of features and classes,
+    where the data were given as an `Instance` or a data frame: print, LaTeX, files, values and explanations show them.
     """
+
+    data_names: DataNames | None = field(default=None, kw_only=True, repr=False, metadata={"identity": False})
 
     name: ClassVar[str]
     #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
@@ -62,7 +92,20 @@ class Model(Displayed, ExportMethods, ABC):
             The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
-        return self.compile()
+        return self.compile().with_names("w", self.feature_names)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X; none where the data have none."""
+        names = self.unmodified.data_names
+        return names.features if names is not None else ()
+
+    @property
+    def named_statement(self) -> Statement:
+        """The statement, with the names of classes and features among its notes."""
+        names = self.unmodified.data_names
+        statement = self.statement
+        return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
 
     @property
     @abstractmethod
@@ -179,7 +222,7 @@ class Model(Displayed, ExportMethods, ABC):
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the fields, which `moved` takes."""
-        return tuple(field.name for field in fields(self) if field.init)
+        return tuple(item.name for item in fields(self) if item.init and item.metadata.get("identity", True))
 
     def replace(self, parameter: str, value: Any) -> Self:
         """The same model with one field changed, stated anew: nothing is shared.
@@ -354,7 +397,7 @@ class Model(Displayed, ExportMethods, ABC):
     # -- looks --------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return str(self.statement)
+        return str(self.named_statement)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.statement.sizes})"
@@ -364,11 +407,11 @@ class Model(Displayed, ExportMethods, ABC):
 
         Displays for a document with amsmath and amssymb, or a document of its own (``standalone=True``).
         """
-        return self.statement.latex(standalone=standalone)
+        return self.named_statement.latex(standalone=standalone)
 
     def display(self) -> Display:
         """Return the notebook view: the statement."""
-        return self.statement.display()
+        return self.named_statement.display()
 
     def _repr_latex_(self) -> str:
         return self.latex()

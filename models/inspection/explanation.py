@@ -5,7 +5,7 @@ What it is to know of a formulation the formulation says itself (`Explainable`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -59,6 +59,10 @@ class Explainable(Protocol):
     def form(self) -> StandardForm:
         """The standard form."""
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X; none where they have none."""
+
     def at_solution(self, moved: Mapping[str, Any]) -> Explainable:
         """The model at the parameters that the solver moved."""
 
@@ -92,13 +96,16 @@ class Explanation(Displayed):
     ----------
     title : str
     constraints : tuple of Activity
-    said : Explained
+    said : PointExplanation
         Points (objectives), and what their columns are.
+    coefficients : mapping of str to float
+        w by the names of the features, where the data have names.
     """
 
     title: str
     constraints: tuple[Activity, ...]
     said: PointExplanation = field(repr=False)
+    coefficients: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def points(self) -> tuple[PointRow, ...]:
@@ -132,6 +139,10 @@ class Explanation(Displayed):
 
     def __str__(self) -> str:
         lines = [self.title]
+        if self.coefficients:
+            ordered = sorted(self.coefficients.items(), key=lambda item: -abs(item[1]))
+            more = f", and {len(ordered) - 12} smaller ones" if len(ordered) > 12 else ""
+            lines.append("  coefficients: " + ", ".join(f"{name} {value:.4g}" for name, value in ordered[:12]) + more)
         for c in self.constraints:
             largest = "" if c.largest_multiplier is None else f", multipliers up to {c.largest_multiplier:.5g}"
             lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
@@ -186,7 +197,14 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
     if form.has_bounds:
         rows.append(_bounds(form, x, result.reduced, model.meaning("bounds")))
-    return Explanation(title, tuple(rows), points)
+    names = model.feature_names
+    coefficients = dict(zip(names, map(float, result.values["w"]), strict=True)) if _named_by(names, result.values) else {}
+    return Explanation(title, tuple(rows), points, coefficients)
+
+
+def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:
+    """Return whether w has one entry for each name."""
+    return bool(names) and "w" in values and np.shape(values["w"]) == (len(names),)
 
 
 def _form(model: Explainable) -> StandardForm | None:

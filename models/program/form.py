@@ -12,6 +12,7 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.sv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,6 +97,14 @@ class StandardForm(Displayed, FormData, ExportMethods):
     def replace(self, **changes: Any) -> StandardForm:
         """A new form with these fields replaced; every other array is shared."""
         return replace(self, **changes)
+
+    def with_names(self, label: str, names: Sequence[str]) -> StandardForm:
+        """Return the form with the entries of a block named ``label[name]``, if these are different names, one an entry."""
+        blocks = [block for block in self.blocks if block.label == label and block.shape == (len(names),) and block.own is None]
+        if not blocks or len(set(names)) < len(names):
+            return self
+        named = replace(blocks[0], own=tuple(f"{label}[{name}]" for name in names))
+        return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
     def relax_integrality(self) -> StandardForm:
         """The continuous relaxation: the same form without integrality.

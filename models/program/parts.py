@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,6 +63,31 @@ class Block:
         if value.shape != self.shape:
             raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}")
         return svec(value) if self.symmetric else value.ravel()
+
+
+class NamedValues(dict[str, FloatArray]):
+    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
+
+    Parameters
+    ----------
+    values : mapping of label to array
+    blocks : callable
+        The blocks of the form, asked for at the first name that is no label.
+    """
+
+    def __init__(self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]]) -> None:
+        super().__init__(values)
+        self._blocks = blocks
+
+    def __missing__(self, name: str) -> FloatArray:
+        for block in self._blocks():
+            if block.label in self and name in (names := block.names()):
+                return np.asarray(block.pack(self[block.label]).reshape(-1)[names.index(name)])
+        raise KeyError(f"there is no block or variable {name!r}; the blocks are {', '.join(self)}")
+
+    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
+        """Pickle as a plain dictionary: the form is not part of the values."""
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True, eq=False)

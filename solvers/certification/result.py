@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError, MarginoptWarning
+from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
 from ...models.importing.source import Ending, Returned
+from ...models.program.parts import Block, NamedValues
 from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import relative_gap
@@ -191,10 +192,20 @@ class Result(Displayed):
     tol: float = 1e-6
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", NamedValues(self.values, self._blocks))
         open_gap = self._open_gap() if self.status is Status.OPTIMAL else ""
         if open_gap:
             object.__setattr__(self, "status", Status.INACCURATE)
             object.__setattr__(self, "evidence", "; ".join(filter(None, [self.evidence, open_gap])))
+
+    def _blocks(self) -> tuple[Block, ...]:
+        """Return the blocks of the model's form; none where the model has no form, or is not known."""
+        if self.stated is None:
+            return ()
+        try:
+            return self.stated.form.blocks
+        except (TooLargeError, UnsupportedModelError):
+            return ()
 
     def _open_gap(self) -> str:
         """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""

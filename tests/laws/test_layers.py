@@ -18,7 +18,9 @@ from marginopt.late_method import LateMethod
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
 #: rows, pictures.
-LEAVES = ("errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "late_method")
+LEAVES = (
+    "errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "late_method", "labelled",
+)  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
@@ -26,6 +28,7 @@ ALLOWED = {
     "files": {"errors"},
     "code_cache": set(),
     "rows": {"rows", "errors", "code_cache"},
+    "labelled": {"errors"},
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},

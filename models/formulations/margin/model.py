@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
+from ....labelled import DataNames
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, as_labels, as_positive, as_rows, as_vector, entries, in_memory
 from ...inspection.point_explanation import PointExplanation, priced, two_classes
@@ -292,12 +293,21 @@ class Margin(Composition):
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        self._locate_restrictions()
         self.domain.bounds(self.width)  # a domain that does not fit is an error of the statement
         curvature = self.regulariser.curvatures(self.penalised)
         if not isinstance(X, Rows):
             object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
         if self.loss.intercept and self.kernel is None and not CHECKED.get():
             warn_about_features(X)
+
+    def _locate_restrictions(self) -> None:
+        """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
+        names = self.data_names or DataNames()
+        located = tuple(restriction.located(names, self.X, self.y) for restriction in self.subject_to)
+        object.__setattr__(self, "subject_to", located)
+        for restriction in located:
+            restriction.check(self.width, self.y)
 
     @property
     def composed(self) -> Margin:

@@ -101,17 +101,17 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
 
 
 def keep(points: Any) -> Keep:
-    """These points (indices or a mask) must have a margin of at least 1."""
+    """These points (indices, a mask, or a class by name) must have a margin of at least 1."""
     return Keep(points)
 
 
 def error_budget(points: Any, share: float) -> ErrorBudget:
-    """At most this share of a class (-1 or +1) or of these points may have a margin below 1."""
+    """At most this share of a class (-1, +1, or its name) or of these points may have a margin below 1."""
     return ErrorBudget(points, share)
 
 
-def fixed(w: Mapping[int, float]) -> Fixed:
-    """These coefficients have these values."""
+def fixed(w: Mapping[int | str, float]) -> Fixed:
+    """These coefficients, by index or name of the column, have these values."""
     return Fixed(w)
 
 

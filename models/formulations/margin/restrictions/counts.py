@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....errors import InputError
-from ....arrays import BoolArray, FloatArray, IntArray, as_share
+from .....labelled import DataNames
+from .....rows import Rows
+from ....arrays import BoolArray, FloatArray, IntArray, Points, as_share
 from ....margin_view import Budget
 from ....program.cones import Nonnegative
 from ....statement import Line
@@ -77,8 +79,8 @@ class ErrorBudget(Restriction):
 
     Parameters
     ----------
-    points : {-1, +1} or array_like
-        A class, or points by indices or mask.
+    points : {-1, +1}, str or array_like
+        A class by its code or name, or points by indices or mask.
     share : float
         In [0, 1].
 
@@ -97,6 +99,14 @@ class ErrorBudget(Restriction):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the code of a class in place of its name."""
+        return ErrorBudget(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the points."""
+        self._chosen(y)
 
     def _chosen(self, y: FloatArray) -> IntArray:
         if np.ndim(self.points) == 0:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ....arrays import FloatArray, as_positive
+from .....labelled import DataNames
+from .....rows import Rows
+from ....arrays import FloatArray, Points, as_positive, in_memory, to_dense
 from ....margin_view import EqualRates
 from ....program.cones import Zero
 from ....statement import Line
@@ -31,6 +33,18 @@ class _OfGroups(Restriction):
         object.__setattr__(self, "groups", np.array(self.groups))
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the column that ``groups`` names in place of the name."""
+        if self.groups.ndim or self.groups.dtype.kind != "U":
+            return self
+        j = names.column(str(self.groups))
+        column = in_memory(X, "a group by the name of its column")[:, [j]]
+        return replace(self, groups=to_dense(column).reshape(-1))
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the number of groups."""
+        memberships(self.groups, y.size)
+
 
 @dataclass(frozen=True, eq=False)
 class Parity(_OfGroups):
@@ -40,15 +54,15 @@ class Parity(_OfGroups):
 
     Parameters
     ----------
-    groups : array_like (n,)
-        The group of each point, any names.
+    groups : array_like (n,) or str
+        The group of each point, any names; or the name of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
 
     Raises
     ------
     InputError
-        ε < 0; not one group for each point, or one group alone (when the problem is compiled).
+        ε < 0; when the problem is stated: not one group for each point, one group alone, or no such column.
     """
 
     name = "parity"
@@ -78,15 +92,15 @@ class CountParity(_OfGroups):
 
     Parameters
     ----------
-    groups : array_like (n,)
-        The group of each point, any names.
+    groups : array_like (n,) or str
+        The group of each point, any names; or the name of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
 
     Raises
     ------
     InputError
-        ε < 0; not one group for each point, or one group alone (when the problem is compiled).
+        ε < 0; when the problem is stated: not one group for each point, one group alone, or no such column.
     """
 
     name = "count parity"

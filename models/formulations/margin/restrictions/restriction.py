@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .....errors import InputError
-from ....arrays import BoolArray, FloatArray, IntArray
+from .....labelled import DataNames
+from .....rows import Rows
+from ....arrays import BoolArray, FloatArray, IntArray, Points
 from ....margin_view import Budget, EqualRates
 from ..assembly import Affine, Assembly
 from ..part import Classifier, Part, Setting
@@ -57,6 +59,26 @@ class Restriction(Part):
     def budget(self, y: FloatArray) -> Budget | None:
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with columns and classes by number, where it was stated by their names.
+
+        Raises
+        ------
+        InputError
+            A name that the data do not have.
+        """
+        return self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check that it fits p coefficients and these labels.
+
+        Raises
+        ------
+        InputError
+            Another number of points or coefficients, or points of a class that is not there.
+        """
+        return
 
     def equal_rates(self, y: FloatArray) -> EqualRates | None:
         """Return the groups whose shares of positive scores must be close; None where the restriction is something else."""

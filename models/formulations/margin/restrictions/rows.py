@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .....errors import InputError
-from ....arrays import FloatArray, IntArray
+from .....labelled import DataNames
+from .....rows import Rows
+from ....arrays import FloatArray, IntArray, Points
 from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
@@ -59,6 +61,10 @@ class LinearRows(Restriction):
         low, high = (np.array(np.broadcast_to(side, A.shape[:1])) for side in sides)
         return A, low, high
 
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the number of columns and the sides."""
+        self._data(p)
+
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """One constraint for each side."""
         A, low, high = self._data(context.w.rows)
@@ -80,24 +86,34 @@ class LinearRows(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v for each j: v of ``coefficients``."""
+    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns."""
 
-    coefficients: Mapping[int, float] = field(default_factory=dict)
+    coefficients: Mapping[int | str, float] = field(default_factory=dict)
 
     name = "fixed"
 
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping):
             raise InputError(f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}")
-        places = as_wholes(list(self.coefficients), "indices of fixed coefficients")
+        others = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
+        indices = iter(others)
+        places: list[int | str] = [j if isinstance(j, str) else next(indices) for j in self.coefficients]
         values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
         if values.shape != (len(places),) or not np.isfinite(values).all():
             raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
         object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with indices in place of names."""
+        return Fixed({names.column(j) if isinstance(j, str) else j: v for j, v in self.coefficients.items()})
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the indices."""
+        self._fixed(p)
+
     def _fixed(self, p: int) -> tuple[IntArray, FloatArray]:
         """Return the indices of the fixed coefficients among p, and their values."""
-        places = members(list(self.coefficients), p, "fixed coefficients")
+        places = members([j for j in self.coefficients if not isinstance(j, str)], p, "fixed coefficients")
         return places, np.array([self.coefficients[int(j)] for j in places])
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
@@ -118,7 +134,7 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """y_i x_i'w ≥ 1 for the named points: nothing may give them up."""
+    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up."""
 
     points: Any
 
@@ -129,6 +145,14 @@ class Keep(Restriction):
         """A row for each point."""
         chosen = self.kept(context.argument.rows)
         builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the points of a class in place of its name."""
+        return Keep(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the points."""
+        self.kept(y.size)
 
     def kept(self, n: int) -> IntArray:
         """The points."""

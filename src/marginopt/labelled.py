@@ -1,0 +1,148 @@
+"""Names of features and classes that come with data: instances, and data frames of pandas and polars."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError, near_names
+
+__all__ = ["DataNames", "LabelledData", "labelled_arrays"]
+
+
+@dataclass(frozen=True)
+class DataNames:
+    """Names of columns and classes.
+
+    Parameters
+    ----------
+    features : tuple of str
+        One for each column of X; empty where the columns have no names.
+    classes : tuple of str
+        One for each class in the order of the codes, -1 before +1; empty where they have no names.
+    """
+
+    features: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def column(self, name: str) -> int:
+        """Return the column of a feature.
+
+        Raises
+        ------
+        InputError
+            There is no such feature, or the columns have no names.
+        """
+        return _place(name, self.features, "feature", "columns")
+
+    def code(self, name: str) -> float:
+        """Return the code of a class: -1 or +1, or its number where there are more than two.
+
+        Raises
+        ------
+        InputError
+            There is no such class, or the classes have no names.
+        """
+        place = _place(name, self.classes, "class", "classes")
+        return 2.0 * place - 1.0 if len(self.classes) == 2 else float(place)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the names in words: the classes with their codes, and the features."""
+        notes = []
+        if len(self.classes) == 2:
+            notes.append(f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}")
+        elif self.classes:
+            notes.append("classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)))
+        if self.features:
+            shown, more = ", ".join(self.features[:12]), len(self.features) - 12
+            notes.append(f"features: {shown}" + (f" and {more} more" if more > 0 else ""))
+        return tuple(notes)
+
+
+def _place(name: str, known: Sequence[str], what: str, plural: str) -> int:
+    if not known:
+        raise InputError(f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame")
+    if name in known:
+        return known.index(name)
+    near = near_names(name, known, 2)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise InputError(f"there is no {what} {name!r}; {hint}known: {', '.join(known[:20])}")
+
+
+class LabelledData(ABC):
+    """A data set whose columns and classes may have names."""
+
+    @property
+    @abstractmethod
+    def arrays(self) -> tuple[Any, Any]:
+        """Return X (n, columns) and y (n,), the class codes."""
+
+    @property
+    @abstractmethod
+    def data_names(self) -> DataNames:
+        """Return the names of the columns and the classes."""
+
+
+def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
+    """Return X, y and their names, if X is labelled data or a data frame; None if it is neither.
+
+    Of the two classes that ``y`` holds beside a frame, the one that sorts second is +1; more classes are numbered as they sort.
+    Labels -1 and +1 stay, and so do numbers of more than two values, a target. ``y`` is None where labelled data bring it, or
+    where no labels are needed.
+
+    Raises
+    ------
+    InputError
+        A column that does not hold numbers, or misses some; labels given beside labelled data, of several types, or of one class
+        that is a word.
+    """
+    if isinstance(X, LabelledData):
+        if y is not None:
+            raise InputError("the data set holds the labels already: state the model without y")
+        return (*X.arrays, X.data_names)
+    frame: Any = X
+    if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
+        return None
+    names = tuple(str(name) for name in frame.columns)
+    columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
+    matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
+    if y is None:
+        return matrix, None, DataNames(names)
+    codes, classes = _codes(np.asarray(y))
+    return matrix, codes, DataNames(names, classes)
+
+
+def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
+    """Return a column as float64."""
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        missing = sum(value is None or value != value for value in column.tolist())
+        what = f"misses {missing} values" if missing else "does not hold numbers"
+        raise InputError(
+            f"column {name!r} {what}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
+            "missing='median')"
+        ) from None
+    if np.isnan(values).any():
+        raise InputError(f"column {name!r} misses {int(np.isnan(values).sum())} values: fill them or leave the rows out")
+    return values
+
+
+def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+    """Return the codes of the classes with their names; codes -1 and +1, and numbers of more or fewer values, as they are."""
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise InputError("y mixes labels of several types: they must be comparable with each other") from None
+    if labels.dtype.kind not in "biuf" and classes.size == 1:
+        raise InputError(f"y must hold both classes; every label is {classes[0]!r}")
+    if labels.dtype.kind not in "biuf" and classes.size > 2:
+        return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
+    if classes.size != 2 or set(classes.tolist()) == {-1, 1}:
+        return labels, ()
+    return np.where(labels == classes[1], 1.0, -1.0), tuple(str(name) for name in classes.tolist())

@@ -1,0 +1,142 @@
+"""Formulations on instances and data frames: the problem of the arrays, with names in print, files, values and restrictions."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.labelled import DataNames, labelled_arrays
+
+pd = pytest.importorskip("pandas")
+
+
+def frame(n: int = 24) -> tuple[Any, Any]:
+    """A binary column, a heavy-tailed one, an offset, and classes that are words."""
+    rng = np.random.default_rng(3)
+    gender = rng.integers(0, 2, n)
+    income = rng.standard_t(2, n)
+    table = pd.DataFrame({"one": 1, "fam_inc": income, "gender": gender, "age & more": rng.integers(18, 60, n)})
+    table.index = rng.permutation(n)
+    return table, pd.Series(np.where(income + 0.5 * rng.normal(size=n) > 0.0, "yes", "no"), index=table.index)
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [mo.HingeSVM, mo.ZeroOneSVM, mo.ConicSVM, mo.RampSVM, mo.Margin, mo.L1SVMDual, mo.L2SVMDual, mo.ConvexHullsDual],
+)
+def test_a_frame_and_an_instance_state_the_problem_of_their_arrays(formulation: Any) -> None:
+    table, y = frame()
+    arrays = (table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0))
+    instance = mo.Instance.from_labels(*arrays[:1], y.to_numpy(), feature_names=tuple(table.columns))
+    options = {"lam": 1.0} if formulation is mo.ConicSVM else {}
+    plain, framed, loaded = formulation(*arrays, **options), formulation(table, y, **options), formulation(instance, **options)
+    assert framed.compile().equals(plain.form) and loaded.compile().equals(plain.form)
+    assert mo.models.fingerprint.fingerprint(framed) == mo.models.fingerprint.fingerprint(plain)
+    assert framed.data_names == loaded.data_names == DataNames(tuple(table.columns), ("no", "yes"))
+    assert plain.data_names is None and "'yes'" in str(framed) and "'yes'" not in str(plain)
+    assert list(inspect.signature(formulation).parameters)[:2] == ["X", "y"]
+
+
+def test_no_labels_are_needed_where_the_formulation_has_none() -> None:
+    table, _ = frame()
+    assert mo.MEBDual(table).data_names == DataNames(tuple(table.columns))
+    instance = mo.load("wdbc").prepared()
+    assert mo.MEBDual(instance).form.n == instance.n
+
+
+def test_names_of_coefficients_are_in_files_values_and_explanations(tmp_path: Path) -> None:
+    table, y = frame()
+    model = mo.HingeSVM(table, y)
+    names = [f"w[{name}]" for name in table.columns]
+    assert model.form.names()[:4] == names
+    for suffix in ("lp", "mps", "mof.json"):
+        model.write(path := tmp_path / f"model.{suffix}")
+        assert mo.read(path).names()[:4] == names
+    result = mo.solve(model)
+    assert [float(result.values[name]) for name in names] == result.values["w"].tolist()
+    with pytest.raises(KeyError, match="height"):
+        _ = result.values["w[height]"]
+    assert model.explain(result).coefficients == dict(zip(table.columns, result.values["w"].tolist(), strict=True))
+    assert pickle.loads(pickle.dumps(result.values)).keys() == result.values.keys()
+    assert "fam" in model.latex(standalone=True)
+
+
+def test_values_of_a_foreign_program_answer_to_its_names() -> None:
+    highspy = pytest.importorskip("highspy")
+    h = highspy.Highs()
+    h.silent()
+    x, z = h.addVariable(lb=0.0, ub=4.0, name="X1"), h.addVariable(lb=0.0, name="X2")
+    h.addConstr(x + z >= 3.5)
+    h.minimize(x + 2.0 * z)
+    result = mo.solve(mo.from_highs(h))
+    assert float(result.values["X1"]) == pytest.approx(3.5) and float(result.values["X2"]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_restrictions_by_names_are_those_by_numbers() -> None:
+    table, y = frame()
+    named = [mo.parity("gender", 0.2), mo.error_budget("no", 0.5), mo.fixed({"age & more": 0.0, 0: 0.5}), mo.keep("yes")]
+    gender = table["gender"].to_numpy()
+    codes = np.where(y == "yes", 1.0, -1.0)
+    numbered = [
+        mo.parity(gender, 0.2),
+        mo.error_budget(-1, 0.5),
+        mo.fixed({3: 0.0, 0: 0.5}),
+        mo.keep(np.flatnonzero(codes > 0.0)),
+    ]
+    for one, other in zip(named, numbered, strict=True):
+        domain = margin.Box(-9.0, 9.0)
+        first = mo.Margin(table, y, "zero-one", domain=domain, subject_to=one)
+        second = mo.Margin(table.to_numpy(dtype=float), codes, "zero-one", domain=domain, subject_to=other)
+        assert first.compile().equals(second.form)
+
+
+@pytest.mark.parametrize(
+    ("restriction", "words"),
+    [
+        (lambda: mo.parity("gendr"), "gender"),
+        (lambda: mo.error_budget("maybe", 0.1), "maybe"),
+        (lambda: mo.fixed({"fam_in": 0.0}), "fam_inc"),
+        (lambda: mo.keep("perhaps"), "perhaps"),
+        (lambda: mo.parity([0, 1, 1]), "24"),
+        (lambda: mo.fixed({7: 0.0}), "3"),
+        (lambda: margin.LinearRows(np.ones((1, 2)), 0.0), "4"),
+        (lambda: mo.error_budget(2, 0.1), "2"),
+    ],
+)
+def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, words: str) -> None:
+    table, y = frame()
+    with pytest.raises(mo.InputError, match=words):
+        mo.Margin(table, y, "zero-one", subject_to=restriction())
+    with pytest.raises(mo.InputError):
+        mo.Margin(table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0), "zero-one", subject_to=restriction())
+
+
+def test_columns_without_numbers_are_named() -> None:
+    table, y = frame()
+    with pytest.raises(mo.InputError, match="'town'"):
+        mo.HingeSVM(table.assign(town="Ulm"), y)
+    holes = table["fam_inc"].to_numpy().copy()
+    holes[3] = np.nan
+    with pytest.raises(mo.InputError, match="'fam_inc' misses 1"):
+        mo.HingeSVM(table.assign(fam_inc=holes), y)
+    with pytest.raises(mo.InputError, match="holds the labels already"):
+        mo.HingeSVM(mo.load("wdbc"), y)
+    with pytest.raises(mo.InputError, match="both classes"):
+        mo.HingeSVM(table, np.full(24, "yes"))
+
+
+def test_labels_that_are_codes_stay(tmp_path: Path) -> None:
+    table, y = frame()
+    codes = np.where(y == "yes", 1, -1)
+    X, labels, names = labelled_arrays(table, codes) or (None, None, None)
+    assert X is not None and np.array_equal(labels, codes) and names == DataNames(tuple(table.columns))
+    assert labelled_arrays(table.to_numpy(), codes) is None
+    values = np.linspace(0.0, 1.0, 24)
+    assert mo.Margin(table, values, "epsilon-insensitive").y.tolist() == values.tolist()
