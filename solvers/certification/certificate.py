@@ -123,6 +123,8 @@ def _handed_on(weights: sp.csr_array, free: BoolArray, unit: FloatArray) -> Floa
     return np.where(squares > 0.0, np.sqrt(np.divide(sides, squares, out=np.zeros(unit.size), where=squares > 0.0)), unit)
 
 
+#: Largest relative dual residual of multipliers whose rows count among the objective's terms.
+_STATIONARY = 1e-6
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
 #: Sums of the objective's terms of which a bound at the point is made.
@@ -402,7 +404,8 @@ def _conditions(
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
     dual = max(stationarity, outside, unpriced)
-    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding)
+    stationary = dual <= _STATIONARY  # prices that are far from stationary say nothing of the objective's terms
+    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding if stationary else 0.0)
 
 
 def _unseen(form: StandardForm) -> FloatArray:

@@ -120,3 +120,12 @@ def test_the_origin_is_proved_to_cost_least() -> None:
     assert prove_zero_is_least(apart.form, below.multipliers) == ""
     origin = certify(apart.form, apart.form.split(np.zeros(apart.form.n)), below.multipliers, model=apart)
     assert origin.bound < -1e-3
+
+
+@pytest.mark.parametrize("price", [-7e3, 1.0, 1e9])
+def test_a_price_from_nowhere_does_not_round_a_small_optimum_to_zero(price: float) -> None:
+    """A ball of radius 1e-6 at a point that is a third from optimal: its terms are 1e-12, whatever the multipliers are."""
+    model = mo.MEBDual(1e-6 * np.array([[0.0, 0.0], [1.0, 0.0], [0.3, 2.0]]))
+    values, multipliers = {"a": np.full(3, 1.0 / 3.0)}, {"sum": np.array([price])}
+    certificate = certify(model.form, values, multipliers, model=model)
+    assert certificate.rounding < 1e-20 and not certificate.both_zero(0.0)
