@@ -32,6 +32,7 @@ from .inspection.point_explanation import PointExplanation
 from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian
+from .restricted_bound import Tilt
 from .statement import Statement
 
 __all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
@@ -253,6 +254,13 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the cost of the point's w alone, from the data; None where the model is no composition to count by."""
         composed = self.composed
         return None if composed is None or composed is self else composed.counted_cost(values)
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
+
+        None where the form's Lagrangian is all that bounds the model: rows that are added to it are in that already.
+        """
+        return None
 
     @property
     def unmodified(self) -> Model:

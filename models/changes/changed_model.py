@@ -16,6 +16,7 @@ from ..inspection.point_explanation import PointExplanation
 from ..model import Bound, Model
 from ..program.cones import Feature
 from ..program.form import StandardForm
+from ..restricted_bound import Tilt, restricted_bound
 from ..statement import Statement
 from .blocks import cvxpy_module
 from .change import Change, FixedVariables, Relaxed
@@ -429,7 +430,25 @@ class ChangedModel(Model):
             return found
         base_bound = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
         stands = replace(base_bound, argument=f"{base_bound.argument}, of the model before the change, which restricts it")
-        return max(stands, found, key=lambda bound: (not bound.condition, bound.value))
+        bounds = [stands, found, *self._with_prices(x, multipliers)]
+        return max(bounds, key=lambda bound: (not bound.condition, bound.value))
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """The model's, where the change restricts it."""
+        base_point = None if x is None else x[: self.base.form.n]
+        return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
+
+    def _with_prices(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> list[Bound]:
+        """The bound by the unmodified model's structure with all rows that changes added at their prices, if there is one."""
+        first = self.unmodified
+        if x is None or multipliers is None or "w" not in self.form.slices or self.bounding_model is not first:
+            return []
+
+        def tilted(tilt: Tilt) -> Bound | None:
+            return first.tilted_bound(x[: first.form.n], multipliers, tilt)
+
+        bound = restricted_bound(self.form, first.form, x, multipliers, tilted)
+        return [] if bound is None else [bound]
 
     @property
     def nonnegative(self) -> bool:

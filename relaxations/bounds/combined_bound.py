@@ -19,7 +19,7 @@ conic loss plus γr² where M is large. Its conjugate is
     χ*(V) = V²/(4γ) for V < 0 (γ = 0 asks V ≥ 0);  0 for 0 ≤ V ≤ s;  V²/(4γ) - λ for s ≤ V ≤ 2γM (where c < M);
     MV - λ - γM² beyond.
 
-As in `models.formulations.conic.bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ γ_i with S = I - Σ γ_i a_i a_i', so for
+As in `models.conic_dual.bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ γ_i with S = I - Σ γ_i a_i a_i', so for
 *any* γ in Γ and any V
 
     D(γ, V) = -Σ γ_i + Σ V_i - Σ χ*_i(V_i) - ¼ g'S⁻¹g,     g = Σ (2γ_i - V_i) a_i,
@@ -36,10 +36,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.conic.bound import MARGINS, repair_gamma
-from ...models.formulations.conic.dual_value import proved_sum
-from ...models.formulations.conic.piecewise_newton import Slopes, newton_piecewise
-from ...models.formulations.conic.point import coordinates
+from ...models.conic_dual.bound import MARGINS, repair_gamma
+from ...models.conic_dual.dual_value import proved_sum
+from ...models.conic_dual.piecewise_newton import Slopes, newton_piecewise
+from ...models.conic_dual.point import coordinates
 
 __all__ = ["CombinedBound", "PointLosses", "combined_bound", "combined_value"]
 
@@ -126,7 +126,7 @@ class PointLosses:
 def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> float:
     """A lower bound of D(γ, V), rounding included; -inf where S is not positive definite, or not for certain.
 
-    No inverse of S is trusted (`models.formulations.conic.dual_value`). χ* is a difference of numbers of the size of M|V|, λ and
+    No inverse of S is trusted (`models.conic_dual.dual_value`). χ* is a difference of numbers of the size of M|V|, λ and
     γM², each of at most six operations; where V is within roundings of the corner s, χ*(V) ≤ c(V - s) is one more of c·s.
     """
     gamma = losses.gamma

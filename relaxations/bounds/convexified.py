@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
-from ...models.formulations.conic.bound import certified_bound
+from ...models.conic_dual.bound import certified_bound
 from ...models.formulations.linear import dense_signed_rows, linear_summary, warn_about_features
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Bound, Model
@@ -31,7 +31,7 @@ def dual_at(
     w: FloatArray | None = None,
 ) -> LiftedDual:
     """γ moved into Γ and subgradients v of the conic losses, from those of ``split`` or found: D(γ, v) of
-    `models.formulations.conic.bound`.
+    `models.conic_dual.bound`.
     """
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)

@@ -29,8 +29,8 @@ import scipy.linalg as sl
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, as_positive, as_vector
-from ...models.formulations.conic.bound import repair_gamma
-from ...models.formulations.conic.point import coordinates
+from ...models.conic_dual.bound import repair_gamma
+from ...models.conic_dual.point import coordinates
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm

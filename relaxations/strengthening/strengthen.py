@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.conic.bound import repair_gamma
+from ...models.conic_dual.bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...solvers.records.options import Options

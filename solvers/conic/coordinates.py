@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray
-from ...models.formulations.conic.bound import ConicBound, certified_bound
-from ...models.formulations.conic.point import ConicPoint, Coordinates, coordinates, primal_point
+from ...models.conic_dual.bound import ConicBound, certified_bound
+from ...models.conic_dual.point import ConicPoint, Coordinates, coordinates, primal_point
 from ...models.views import ConicProblem
 from .iterate import ConicData
 

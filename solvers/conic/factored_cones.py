@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.formulations.conic.bound import ConicBound, conic_multipliers, conic_reduced
-from ...models.formulations.conic.point import ConicPoint
+from ...models.conic_dual.bound import ConicBound, conic_multipliers, conic_reduced
+from ...models.conic_dual.point import ConicPoint
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.formulations.conic.bound import conic_multipliers, conic_reduced
+from ...models.conic_dual.bound import conic_multipliers, conic_reduced
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InputError
-from ...models.formulations.conic.bound import ConicBound
-from ...models.formulations.conic.point import ConicPoint
+from ...models.conic_dual.bound import ConicBound
+from ...models.conic_dual.point import ConicPoint
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Outcome

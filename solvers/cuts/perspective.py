@@ -31,7 +31,7 @@ import numpy as np
 
 from ...errors import InputError, MarginoptWarning
 from ...models.arrays import FloatArray, IntArray
-from ...models.formulations.conic.bound import repair_gamma
+from ...models.conic_dual.bound import repair_gamma
 from ...models.formulations.conic.model import ConicSVM
 from ...models.model import Model
 from ...models.program.form import StandardForm

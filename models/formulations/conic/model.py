@@ -18,6 +18,7 @@ from ...model import Appraisal, Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.svec import svec, svec_size
+from ...restricted_bound import Tilt
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
@@ -203,24 +204,33 @@ class ConicSVM(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.formulations.conic.bound`.
+        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_dual.bound`.
 
         The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
         """
-        problem = self.view(ConicProblem)
-        if problem is None:
+        if self.hard:
             return super().bound(x, multipliers)
+        return self._dual_bound(x, multipliers, None)
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
+        return None if self.hard or self.metric is not None else self._dual_bound(x, multipliers, tilt)
+
+    def _dual_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None, tilt: Tilt | None) -> Bound:
+        problem = self.view(ConicProblem)
+        assert problem is not None
         if multipliers is None or "hull" not in multipliers:
             return Bound(-np.inf, "no multipliers")
-        from .bound import certified_bound
+        from ...conic_dual.bound import certified_bound
 
         w, target = None, np.inf
         if x is not None:
-            w, objective = x[: problem.A.shape[1]], self._objective(x)
+            w = x[: problem.A.shape[1]]
+            objective = self._objective(x) - (0.0 if tilt is None else float(tilt.direction @ w))
             target = objective - 1e-9 * abs(objective)
         mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
         v = multipliers.get("split")
-        found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target)
+        found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target, tilt=tilt)
         return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", found.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:

@@ -1,6 +1,6 @@
 """The conic SVM as mathematics: Conic (21) in its λ and κ forms, linear or with a kernel, and its dual in closed form.
 
-*The dual.* The derivation is that of `models.formulations.conic.bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
+*The dual.* The derivation is that of `models.conic_dual.bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
 (γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
 that (W - ww')a_i = 0. Put γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), v_i to 2γ' r_i: S changes by a multiple of

@@ -13,10 +13,14 @@ from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...appraisal import Appraisal, CountedCost
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
+from ...conic_dual.bound import certified_bound
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
 from ...margin_view import MarginProblem
 from ...model import Bound, Model
+from ...restricted_bound import Tilt, restricted_bound
+from ...rounding import UNIT
+from ...views import ConicProblem
 from ..linear import dense_signed_rows
 from .assembly import Assembly
 from .domains import Domain, Reals
@@ -137,10 +141,42 @@ class Composition(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's, or the dual value in closed form where the composition is a `LinearProblem` and that is larger."""
         found, view = super().bound(x, multipliers), self.view(LinearProblem)
+        if x is not None and multipliers is not None and "hull" in multipliers:
+            found = max([found, *self._priced_bound(x, multipliers)], key=lambda bound: (not bound.condition, bound.value))
         if view is None or x is None or multipliers is None or "margin" not in multipliers:
             return found
         appraisal = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
         return found if found.value >= appraisal.bound else Bound(appraisal.bound, appraisal.argument, appraisal.bound_error)
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """The dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""
+        problem = self.view(ConicProblem)
+        if problem is None or problem.kappa is not None or x is None or "hull" not in multipliers:
+            return None
+        mu = self.regulariser.square  # f/μ has costs c/μ, multipliers γ/μ and v/μ
+        assert problem.lam is not None
+        unit = replace(problem, metric=None, lam=float(np.nextafter(problem.lam / mu, 0.0)))
+        scaled = Tilt(tilt.direction / mu, (tilt.error + 2.0 * UNIT * np.abs(tilt.direction)) / mu * (1.0 + 1e-12))
+        gamma, v = np.asarray(multipliers["hull"]) / mu, np.asarray(multipliers.get("split", np.zeros(problem.A.shape[0]))) / mu
+        found = certified_bound(unit, gamma, w=x[: self.width], v=v, tilt=scaled)
+        rounding = 4.0 * UNIT * abs(mu * found.value)
+        argument = "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)"
+        return Bound(mu * found.value - rounding, argument, mu * found.error + rounding)
+
+    @cached_property
+    def _unrestricted(self) -> Composition:
+        """The composition without domain and restrictions."""
+        return replace(self, domain=Reals(), subject_to=()) if self.subject_to or not self.domain.free else self
+
+    def _priced_bound(self, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> list[Bound]:
+        """The bound of the unrestricted composition with the restrictions' rows at their prices, if there is one."""
+        base = self._unrestricted
+
+        def tilted(tilt: Tilt) -> Bound | None:
+            return base.tilted_bound(x, multipliers, tilt)
+
+        bound = restricted_bound(self.form, base.form, x, multipliers, tilted)
+        return [] if bound is None else [bound]
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.errors import InputError, MarginoptWarning
-from marginopt.models.formulations.conic.bound import certified_bound, dual_value
+from marginopt.models.conic_dual.bound import certified_bound, dual_value
 from marginopt.models.formulations.conic.model import ConicSVM
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.conic import bound as bounds
-from marginopt.models.formulations.conic.bound import certified_bound, conic_multipliers, dual_value, repair_gamma
-from marginopt.models.formulations.conic.point import primal_point, primal_value
+from marginopt.models.conic_dual import bound as bounds
+from marginopt.models.conic_dual.bound import certified_bound, conic_multipliers, dual_value, repair_gamma
+from marginopt.models.conic_dual.point import primal_point, primal_value
 from marginopt.models.views import ConicProblem
 
 

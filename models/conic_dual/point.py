@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....errors import InputError
-from ...arrays import FloatArray
-from ...views import ConicProblem
+from ...errors import InputError
+from ..arrays import FloatArray
+from ..views import ConicProblem
 
 __all__ = ["ConicPoint", "Coordinates", "coordinates", "primal_point", "primal_value"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.linalg.lapack import dposv as posv
 
-from ...arrays import FloatArray
+from ..arrays import FloatArray
 
 __all__ = ["Slopes", "newton_piecewise"]
 

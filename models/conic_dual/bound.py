@@ -21,10 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dtrtrs as trtrs
 
-from ....errors import InputError
-from ...arrays import FloatArray
-from ...program.svec import svec, svec_size
-from ...views import ConicProblem
+from ...errors import InputError
+from ..arrays import FloatArray
+from ..program.svec import svec, svec_size
+from ..restricted_bound import Tilt
+from ..views import ConicProblem
 from .dual_value import proved_value
 from .piecewise_newton import Slopes, newton_piecewise
 from .point import Coordinates, coordinates
@@ -54,20 +55,34 @@ def conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
     return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
 
 
-def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, cost: float, constant: float) -> float:
+def _value(
+    rows: FloatArray,
+    factor: FloatArray | None,
+    gamma: FloatArray,
+    v: FloatArray,
+    cost: float,
+    constant: float,
+    tilt: FloatArray | None = None,
+) -> float:
     """D(γ, v) in floating point: to choose by. What is called a bound is `proved_value`."""
     if factor is None:
         return -np.inf
     penalty = float(conjugate(gamma, v, cost).sum())
     if not np.isfinite(penalty):
         return -np.inf
-    half, _ = trtrs(factor, rows.T @ (2.0 * gamma - v), lower=1)  # SciPy's doors to it take longer than it does
+    pulled = rows.T @ (2.0 * gamma - v)
+    half, _ = trtrs(factor, pulled if tilt is None else pulled - tilt, lower=1)  # SciPy's doors to it take longer than it does
     quadratic = 0.25 * float(half @ half)
     return float((v - gamma).sum()) - penalty - quadratic - constant
 
 
 def best_v(
-    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost: float, start: FloatArray | None
+    rows: FloatArray,
+    factor: FloatArray | None,
+    gamma: FloatArray,
+    cost: float,
+    start: FloatArray | None,
+    tilt: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
     """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
 
@@ -79,14 +94,14 @@ def best_v(
     support = np.flatnonzero(gamma > 0.0)
     if factor is None or support.size == 0 or cost <= 0.0:
         return v, np.inf
-    inner = _SmoothedInner(rows[support], gamma[support], cost)
+    inner = _SmoothedInner(rows[support], gamma[support], cost, tilt)
     w = np.zeros(rows.shape[1]) if start is None else start
     best, best_value, attained = v, -np.inf, np.inf
     for delta in 10.0 ** -np.arange(1.0, 13.0):
         w = inner.minimise(w, delta)
         v = np.zeros_like(gamma)
         v[support] = inner.slopes(delta)(1.0 - inner.rows @ w)[0]
-        value = _value(rows, factor, gamma, v, cost, 0.0)
+        value = _value(rows, factor, gamma, v, cost, 0.0, tilt)
         attained = min(attained, inner.exact(w))
         if value > best_value:
             best, best_value = v, value
@@ -96,13 +111,14 @@ def best_v(
 
 
 class _SmoothedInner:
-    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) for fixed γ > 0."""
+    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) - h'w for fixed γ > 0."""
 
-    def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float) -> None:
+    def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float, tilt: FloatArray | None = None) -> None:
         self.rows, self.gamma, self.cost = rows, gamma, cost
         self.corner = 2.0 * np.sqrt(cost * gamma)  # v at the end of the linear piece
         self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
-        self.linear = 2.0 * rows.T @ gamma
+        self.tilt = np.zeros(rows.shape[1]) if tilt is None else tilt
+        self.linear = 2.0 * rows.T @ gamma - self.tilt
 
     def slopes(self, delta: float) -> Slopes:
         """v = ψ_δ'(r) and its derivative, as a function of r."""
@@ -124,7 +140,7 @@ class _SmoothedInner:
         r = 1.0 - u
         square = self.gamma * r * r
         psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
-        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum())
+        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum() - self.tilt @ w)
 
     def minimise(self, w: FloatArray, delta: float) -> FloatArray:
         """Newton's method from w."""
@@ -241,6 +257,7 @@ def certified_bound(
     v: FloatArray | None = None,
     target: float = np.inf,
     improve: bool = True,
+    tilt: Tilt | None = None,
 ) -> ConicBound:
     """Best proved lower bound that γ of any quality gives.
 
@@ -263,13 +280,16 @@ def certified_bound(
         Stop as soon as the bound reaches this.
     improve : bool
         Whether v is improved by the inner problem; without it only the given ``v`` is evaluated (cheap).
+    tilt : Tilt, optional
+        A linear function of w to subtract from the objective; the bound is then -inf where none is found. Without a metric only.
 
     Raises
     ------
     InputError
         Wrong lengths or non-finite numbers.
     """
-    space = coordinates(problem.A, problem.metric)
+    space = coordinates(problem.A, problem.metric) if tilt is None else Coordinates(np.ascontiguousarray(problem.A))
+    h = None if tilt is None else tilt.direction
     n = space.rows.shape[0]
     gamma = _checked(gamma, n)
     start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
@@ -277,7 +297,8 @@ def certified_bound(
     if problem.kappa is not None and mu is None:
         mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
     cost, constant = cost_and_constant(problem, mu)
-    best = ConicBound(0.0, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)  # D(0, 0) = 0
+    least = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
+    best = ConicBound(least, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
     for margin in MARGINS:
         trial = _repair(space.rows, gamma, margin)
@@ -288,14 +309,14 @@ def certified_bound(
         if stated_v is not None:
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
             candidate = np.clip(scale * stated_v, 0.0, 2.0 * np.sqrt(cost * trial))
-            proved = proved_value(space.rows, factor, trial, candidate, cost, constant)
+            proved = proved_value(space.rows, factor, trial, candidate, cost, constant, tilt)
             best = _better(best, proved, trial, candidate, cost)
         if best.value >= target:
             break
         if not improve:
             continue
-        inner, attained = best_v(space.rows, factor, trial, cost, start)
-        proved = proved_value(space.rows, factor, trial, inner, cost, constant)
+        inner, attained = best_v(space.rows, factor, trial, cost, start, h)
+        proved = proved_value(space.rows, factor, trial, inner, cost, constant, tilt)
         best, value = _better(best, proved, trial, inner, cost), proved[0]
         if np.isfinite(value) and attained - constant - value <= INNER_GAP * abs(value):
             break  # γ has given what it has: a larger margin only costs
