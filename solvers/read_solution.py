@@ -63,16 +63,16 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
         Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), MOSEK ``.sol .bas .int``, AMPL ``.sol`` (beside the
-        ``.nl`` file it belongs to); told apart by their contents.
+        ``.nl`` file it belongs to), or a name and a number a line; told apart by their contents.
     tol : float, optional
         Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
 
     Returns
     -------
     Result
-        ``solver`` is who wrote the file. The status is the file's claim, lowered where the certificate does not support
-        it; a file without a claim (Gurobi's) counts as interrupted. Multipliers of a claim of infeasibility are its proof,
-        checked, in ``farkas``.
+        ``solver`` is who wrote the file, "unknown" where it does not say. The status is the file's claim, lowered where the
+        certificate does not support it; a file without a claim (Gurobi's) counts as interrupted. Multipliers of a claim of
+        infeasibility are its proof, checked, in ``farkas``.
 
     Raises
     ------
@@ -84,20 +84,33 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
+    sign = _sense(stated.form, point)
     raw = Answer(
         status=status,
         native_status=point.says or "the file says nothing of how the solve ended",
         values=None if point.x is None or ray else stated.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
-        objective=point.objective,
-        bound=point.bound,
+        objective=None if point.objective is None else sign * point.objective,
+        bound=None if point.bound is None else sign * point.bound,
         version="(from a file)",
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
     result = judge(stated, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
     return replace(result, licence="")
+
+
+def _sense(form: StandardForm, point: FilePoint) -> float:
+    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
+
+    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
+    point tells which.
+    """
+    if not form.maximise or point.x is None or point.objective is None:
+        return 1.0
+    value = form.objective(point.x)
+    return -1.0 if abs(-point.objective - value) < abs(point.objective - value) else 1.0
 
 
 def _claimed(point: FilePoint) -> Status:

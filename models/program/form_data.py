@@ -169,25 +169,47 @@ class FormData:
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
 
     def values_given(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
-        """Values of some blocks as a user gives them, as arrays.
+        """Values of some blocks as a user gives them, by block or by the names of single variables, as arrays.
 
         Raises
         ------
         InputError
-            A label that no block has, a shape that is not the block's, numbers that are not finite; ``what`` names the argument.
+            A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
+        that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
         if not isinstance(given, Mapping):
             raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
         blocks = {block.label: block for block in self.blocks}
-        values = {}
+        values = self._by_names({name: value for name, value in given.items() if name not in blocks}, what)
         for label, value in given.items():
             if label not in blocks:
-                raise InputError(f"{what}: the form has no block {label!r}; it has {', '.join(blocks)}")
+                continue
             values[label] = array = as_array(value, f"{what}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
                 need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{need}; it has shape {array.shape}{odd}")
+        return values
+
+    def _by_names(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+        """Values of the blocks whose variables are named one by one."""
+        values, rest = {}, dict(given)
+        for block in self.blocks if rest else ():
+            names = block.names()
+            if not any(name in rest for name in names):
+                continue
+            missing = [name for name in names if name not in rest]
+            if missing:
+                raise InputError(
+                    f"{what}: {missing[0]!r} has no value, and {block.size - len(missing)} others of its block have one"
+                )
+            entries = np.array([float(as_array(rest.pop(name), f"{what}[{name!r}]")) for name in names])
+            if not np.isfinite(entries).all():
+                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not")
+            values[block.label] = block.unpack(entries)
+        if rest:
+            known = ", ".join(block.label for block in self.blocks)
+            raise InputError(f"{what}: the form has no block and no variable {next(iter(rest))!r}; its blocks are {known}")
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:

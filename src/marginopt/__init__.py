@@ -102,6 +102,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .selection import Selection, select
     from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
     from .solvers.api import compare, solve
+    from .solvers.checks.feasibility import PointCheck, check_point
     from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
     from .solvers.path import path
     from .solvers.proofs import check_proof
@@ -133,6 +134,7 @@ _HOMES = {
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",
     ),
+    ".solvers.checks.feasibility": ("PointCheck", "check_point"),
     ".solvers.depth.depth": ("HalfspaceDepth", "halfspace_depth"),
     ".solvers.proofs": ("check_proof",),
     ".solvers.vipr.certificate": ("ViprCertificate", "write_vipr"),
@@ -162,6 +164,7 @@ __all__ = [
     "Mixture",
     "Model",
     "Options",
+    "PointCheck",
     "Polynomial",
     "Precomputed",
     "RationalQuadratic",
@@ -177,6 +180,7 @@ __all__ = [
     "audit",
     "catalogue",
     "certify",
+    "check_point",
     "check_proof",
     "compare",
     "conflict",

@@ -20,7 +20,7 @@ __all__ = ["load_estimator"]
 _PACKAGES = frozenset({"marginopt", "sklearn"})
 #: Types and functions by which plain values, arrays and sparse matrices are rebuilt, by module.
 _REBUILDING: Mapping[str, frozenset[str]] = {
-    "builtins": frozenset({"set", "frozenset", "complex", "slice", "range", "bytearray", "bytes", "object"}),
+    "builtins": frozenset({"dict", "set", "frozenset", "complex", "slice", "range", "bytearray", "bytes", "object"}),
     "_codecs": frozenset({"encode"}),
     "collections": frozenset({"OrderedDict", "deque"}),
     "copyreg": frozenset({"_reconstructor", "__newobj__"}),

@@ -87,7 +87,7 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}") from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
-        "AMPL .sol"
+        "AMPL .sol, or a name and a number a line"
     )
 
 
@@ -159,6 +159,26 @@ def _gurobi(lines: list[str]) -> _Tables:
             tables.objective = float(words[-1])
         elif words and not line.startswith("#"):
             tables.values[words[0]] = float(words[1])
+    return tables
+
+
+def _names_and_numbers(lines: list[str]) -> bool:
+    """Return whether every line but comments is a name and a number, as somebody writes a point by hand."""
+    pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return bool(pairs) and all(len(pair) == 2 and _is_number(pair[1]) for pair in pairs)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _by_hand(lines: list[str]) -> _Tables:
+    tables = _gurobi(lines)
+    tables.solver = "unknown"
     return tables
 
 
@@ -294,6 +314,7 @@ def _starts(lines: list[str], *texts: str) -> Iterator[bool]:
 _KINDS: tuple[tuple[Callable[[list[str]], bool], Callable[[list[str]], _Tables]], ...] = (
     (lambda lines: any(_starts(lines, "PROBLEM STATUS")), _mosek),
     (lambda lines: any(_starts(lines, "Model status")), _highs),
-    (lambda lines: any(_starts(lines, "# Solution for model", "# Objective value")), _gurobi),
+    (lambda lines: any(_starts(lines, "# Solution for model")), _gurobi),
     (lambda lines: any(_starts(lines, "solution status:", "objective value:", "no solution available")), _scip),
+    (_names_and_numbers, _by_hand),
 )

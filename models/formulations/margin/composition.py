@@ -154,7 +154,7 @@ class Composition(Model):
         if problem is None or problem.kappa is not None or x is None or "hull" not in multipliers:
             return None
         mu = self.regulariser.square  # f/μ has costs c/μ, multipliers γ/μ and v/μ
-        assert problem.lam is not None
+        assert problem.lam is not None and mu is not None
         unit = replace(problem, metric=None, lam=float(np.nextafter(problem.lam / mu, 0.0)))
         scaled = Tilt(tilt.direction / mu, (tilt.error + 2.0 * UNIT * np.abs(tilt.direction)) / mu * (1.0 + 1e-12))
         gamma, v = np.asarray(multipliers["hull"]) / mu, np.asarray(multipliers.get("split", np.zeros(problem.A.shape[0]))) / mu

@@ -9,7 +9,8 @@ from pathlib import Path
 from ..errors import ExportError, InputError
 from ..models import StandardForm
 from ..reading import read_form
-from ..solvers import load_result, read_solution
+from ..solvers import Result, Status, load_result, read_solution
+from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
 from .commands import NOT_SOLVED, SOLVED, answer, result_record
 from .data_options import stated
@@ -21,15 +22,45 @@ _CLOSED = 1e-6
 
 
 def certify(a: argparse.Namespace) -> int:
-    """Certify a stored result, or a solver's solution file, anew from a program's file."""
+    """Say whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
+
+    Returns 0 where the point is feasible and no claim is contradicted, 1 otherwise. An integer program's file claims an optimum
+    and has nothing to support it: that is said, and no contradiction.
+    """
     program = _program(a.file, "certify")
     if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
         result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
     else:
         result = read_solution(program, a.solution)
     verification = result.verify(program, exact=a.exact)
-    answer(a, result_record(result), f"{result}\n\n{verification}")
-    return SOLVED if result.solved and verification.stands else NOT_SOLVED
+    check = check_point(program, result.values) if result.values else None
+    record = result_record(result)
+    if check is not None:
+        misses = [asdict(miss) for miss in check.misses]
+        record |= {"feasible": check.feasible, "misses": misses, "stated_objective": result.answer.objective}
+    parts = [] if check is None else [f"{check}{_stated(result, check)}"]
+    if check is None or _claims_more(result):
+        parts += [str(result), str(verification)]
+    answer(a, record, "\n\n".join(parts))
+    supported = result.solved or (check is not None and result.answer.bound is None and result.multipliers is None)
+    feasible = check is None or check.feasible
+    return SOLVED if feasible and supported and verification.stands else NOT_SOLVED
+
+
+def _claims_more(result: Result) -> bool:
+    """Return whether a file claims more than a point: how the solve ended, a bound, multipliers."""
+    return result.status is not Status.INTERRUPTED or result.answer.bound is not None or result.multipliers is not None
+
+
+def _stated(result: Result, check: PointCheck) -> str:
+    """Return the objective and the bound that the file states, beside the point's."""
+    sign = -1.0 if check.sense == "maximise" else 1.0
+    claim, bound = result.answer.objective, result.answer.bound
+    lines = []
+    if claim is not None and abs(sign * claim - check.objective) > 1e-9 * (1.0 + abs(check.objective)):
+        lines.append(f"\n  the file states the objective {sign * claim:.12g}")
+    lines.append("\n  no bound is stated" if bound is None else f"\n  the file states the bound {sign * bound:.12g}")
+    return "".join(lines)
 
 
 def prove(a: argparse.Namespace) -> int:

@@ -1,0 +1,177 @@
+"""The answer to the question that a solution file is opened for: is this point feasible, and what is missed by how much?
+
+Rows, bounds and integers are decided exactly, of the numbers as they are stored; rows of other cones in floating point. Names,
+senses and units are the program's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...display import Display, Displayed
+from ...models.arrays import FloatArray, as_array
+from ...models.bare_form import as_model
+from ...models.model import Model
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import StandardForm
+from ...models.program.parts import Constraint
+from ...models.rounding import gamma
+
+__all__ = ["Miss", "PointCheck", "check_point"]
+
+#: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
+TOLERANCE = 1e-6
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A row, bound or integer that a point misses: its name, by how much in its own units, and whether that is exact."""
+
+    name: str
+    kind: str
+    amount: float
+    exact: bool = True
+
+    def __str__(self) -> str:
+        words = {"row": "is missed by", "bound": "leaves its bounds by", "integer": "is off the nearest integer by"}
+        return f"{self.name} {words[self.kind]} {'' if self.exact else 'about '}{self.amount:.6g}"
+
+
+@dataclass(frozen=True)
+class PointCheck(Displayed):
+    """What a point is worth: feasible or not, the misses from the largest on, the objective in the program's own sense.
+
+    Parameters
+    ----------
+    program : str
+    misses : tuple of Miss
+        Every row, bound and integer that is missed by anything at all, the largest first.
+    objective : float
+        In the sense of the program.
+    sense : {"minimise", "maximise"}
+    tolerance : float
+        A point is feasible if no miss is larger.
+    exact : bool
+        Whether every row was decided in exact arithmetic.
+    """
+
+    program: str
+    misses: tuple[Miss, ...]
+    objective: float
+    sense: str
+    tolerance: float = TOLERANCE
+    exact: bool = True
+
+    @property
+    def feasible(self) -> bool:
+        """Return whether no row, bound or integer is missed by more than the tolerance."""
+        return not self.misses or self.misses[0].amount <= self.tolerance
+
+    def __str__(self) -> str:
+        arithmetic = "in exact arithmetic" if self.exact else "its cones in floating point"
+        if not self.misses:
+            verdict = f"feasible, {arithmetic}"
+        elif self.feasible:
+            verdict = f"feasible within {self.tolerance:g}; {self.misses[0]}"
+        else:
+            beyond = sum(miss.amount > self.tolerance for miss in self.misses)
+            verdict = f"infeasible: {beyond} of the rows, bounds and integers missed by more than {self.tolerance:g}"
+        lines = [f"{self.program}: {verdict}"]
+        if not self.feasible:
+            lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
+            lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
+        lines.append(f"  objective {self.objective:.12g} ({self.sense}), of this point")
+        return "\n".join(lines)
+
+    def display(self) -> Display:
+        """Return the notebook view: the lines."""
+        return Display(text=str(self))
+
+
+def check_point(
+    model: Model | StandardForm, values: Mapping[str, object] | FloatArray, *, tolerance: float = TOLERANCE
+) -> PointCheck:
+    """Return whether a point is feasible, what it misses by name, and its objective.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    values : mapping or ndarray (n,)
+        By block, or by the names of single variables; or all of them in the form's order.
+    tolerance : float
+        Largest miss of a row, bound or integer, in its own units, that counts as feasible.
+
+    Raises
+    ------
+    InputError
+        Names that the program does not have, or variables without a value.
+    """
+    stated = as_model(model)
+    form = stated.form
+    if isinstance(values, np.ndarray):
+        x = as_array(values, "values")
+    else:
+        x = form.join(stated.complete(form.values_given(values, "values")))
+    misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
+    misses.sort(key=lambda miss: -miss.amount)
+    value = form.evaluate(x).value
+    exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
+    sense = "maximise" if form.maximise else "minimise"
+    return PointCheck(stated.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact)
+
+
+def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
+    """Yield the rows that are missed."""
+    for c in form.constraints:
+        if not isinstance(c.cone, Nonnegative | Zero):
+            yield from _cones(c, c.value(x))
+            continue
+        value, size = c.value(x), abs(c.F) @ np.abs(x) + np.abs(c.g)
+        unsure = gamma(form.n + 2) * size
+        low = np.abs(value) if isinstance(c.cone, Zero) else -value
+        names: Sequence[str] | None = None
+        for i in np.flatnonzero(low > -unsure).tolist():
+            exact = _exact_row(c, i, x)
+            amount = abs(exact) if isinstance(c.cone, Zero) else max(-exact, Fraction(0))
+            if amount:
+                names = c.names() if names is None else names
+                yield Miss(names[i], "row", float(amount))
+
+
+def _exact_row(c: Constraint, i: int, x: FloatArray) -> Fraction:
+    begin, end = int(c.F.indptr[i]), int(c.F.indptr[i + 1])
+    pairs = zip(c.F.data[begin:end].tolist(), x[c.F.indices[begin:end]].tolist(), strict=True)
+    return sum((Fraction(a) * Fraction(v) for a, v in pairs), Fraction(float(c.g[i])))
+
+
+def _cones(c: Constraint, value: FloatArray) -> Iterator[Miss]:
+    """Yield the cones that are missed: by the largest change of an entry that a projection makes."""
+    outside = np.abs(value - c.cone.project(value)).reshape(-1, c.cone.block).max(axis=1)
+    names = c.names()
+    for k in np.flatnonzero(outside > 1e-15 * (1.0 + np.abs(value).max(initial=0.0))).tolist():
+        yield Miss(names[k * c.cone.block], "row", float(outside[k]), exact=False)
+
+
+def _bounds(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
+    """Yield the variables beyond their bounds."""
+    outside = np.flatnonzero((x < form.lower) | (x > form.upper)).tolist()
+    names = form.names() if outside else []
+    for j in outside:
+        end = form.lower[j] if x[j] < form.lower[j] else form.upper[j]
+        yield Miss(
+            names[j], "bound", float(abs(Fraction(float(x[j])) - Fraction(float(end)))) if math.isfinite(end) else math.inf
+        )
+
+
+def _integers(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
+    """Yield the integer variables that are none."""
+    broken = np.flatnonzero(form.integer & (x != np.round(x))).tolist()
+    names = form.names() if broken else []
+    for j in broken:
+        yield Miss(names[j], "integer", float(abs(x[j] - np.round(x[j]))))

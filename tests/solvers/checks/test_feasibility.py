@@ -1,0 +1,104 @@
+"""A point's feasibility by name and unit: exact for rows, bounds and integers; solution files of others, by content."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+from marginopt.models.program.cones import Nonnegative, Zero
+
+LP = """Maximize
+ obj: 3 X1 + 2 X2
+Subject To
+ BAL: X1 + X2 <= 4
+ CAP: X1 + 3 X2 <= 6
+Bounds
+ X1 <= 3
+General
+ X2
+End
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.lp"
+    path.write_text(LP)
+    return path
+
+
+def test_misses_have_the_names_and_units_of_the_program(program: Path) -> None:
+    form = mo.read(program)
+    check = mo.check_point(form, {"X1": 3.0, "X2": 4.0})
+    assert not check.feasible and [(m.name, m.kind, m.amount) for m in check.misses] == [("CAP", "row", 9.0), ("BAL", "row", 3.0)]
+    assert check.objective == 17.0 and check.sense == "maximise" and check.exact
+    half = mo.check_point(form, {"X1": 3.5, "X2": 0.5})
+    assert {(m.name, m.kind, m.amount) for m in half.misses} == {("X1", "bound", 0.5), ("X2", "integer", 0.5)}
+    assert mo.check_point(form, {"X1": 3.0, "X2": 1.0}).misses == ()
+    assert mo.certify(form, {"X1": 3.0, "X2": 1.0}).objective == -11.0
+
+
+@pytest.mark.parametrize("values", [{"X1": 3.0}, {"X1": 3.0, "X2": 1.0, "X3": 0.0}, {"X1": 3.0, "X2": np.nan}])
+def test_names_that_do_not_fit_are_refused(program: Path, values: dict[str, float]) -> None:
+    with pytest.raises(mo.InputError):
+        mo.check_point(mo.read(program), values)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_are_decided_as_in_rational_arithmetic(seed: int) -> None:
+    """Points on a row but for one rounding, coefficients of all sizes."""
+    rng = np.random.default_rng(seed)
+    d = mo.load("wdbc").prepared().subsample(20, seed)
+    form = mo.ZeroOneSVM(d.X[:, :5], d.y).form
+    x = rng.normal(size=form.n) * 10.0 ** rng.integers(-6, 6)
+    margin = form.constraint("margin")
+    F = margin.F.toarray()
+    for i in range(5):  # the row's slack as near to zero as its last variable allows
+        j = int(np.argmax(np.abs(F[i])))
+        x[j] -= (F[i] @ x + margin.g[i]) / F[i, j]
+    names = {miss.name for miss in mo.check_point(form, x).misses if miss.kind == "row"}
+    for c in form.constraints:
+        assert isinstance(c.cone, Nonnegative | Zero)
+        for name, row, g in zip(c.names(), c.F.toarray(), c.g, strict=True):
+            value = sum((Fraction(a) * Fraction(v) for a, v in zip(row.tolist(), x.tolist(), strict=True)), Fraction(float(g)))
+            assert (value < 0 if isinstance(c.cone, Nonnegative) else value != 0) == (name in names)
+
+
+def test_a_file_is_told_by_its_content_and_the_exit_code_answers(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "hand": ("X1 3\nX2 1\n", "unknown", 0),
+        "gurobi": ("# Solution for model x\n# Objective value = 20\nX1 3\nX2 4\n", "gurobi", 1),
+        "comment": ("# mine\nX1 3.00000000000001\nX2 1\n", "unknown", 0),
+        "scip": ("solution status: optimal solution found\nobjective value: 11\nX1 3 (obj:3)\nX2 1 (obj:2)\n", "scip", 0),
+    }
+    for name, (text, solver, code) in files.items():
+        path = tmp_path / f"{name}.sol"
+        path.write_text(text)
+        assert mo.read_solution(mo.read(program), path).solver == solver
+        assert main(["certify", str(program), str(path)]) == code
+        assert ("BAL is missed by 3" in capsys.readouterr().out) == (code == 1)
+
+
+def test_a_maximum_is_read_from_the_file_of_either_program(program: Path, tmp_path: Path) -> None:
+    """The original file's objective is 11, that of the file that we write of the form is -11."""
+    form = mo.read(program)
+    for claim in ("11", "-11"):
+        path = tmp_path / "a.sol"
+        path.write_text(f"objective value: {claim}\nX1 3\nX2 1\n")
+        assert mo.read_solution(form, path).answer.objective == -11.0
+
+
+def test_cones_are_checked_in_floating_point() -> None:
+    d = mo.load("wdbc").prepared().subsample(15, 0)
+    model = mo.ConicSVM(d.X[:, :4], d.y, 1.0)
+    values = dict(mo.solve(model, "clarabel").values)
+    assert mo.check_point(model, values).feasible and not mo.check_point(model, values).exact
+    values["W"] = values["W"] - 0.1 * np.eye(4)
+    assert not mo.check_point(model, values).feasible
