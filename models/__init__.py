@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import formulations
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
+from .importing.qp import from_qp
 from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
@@ -86,6 +87,7 @@ __all__ = [
     "from_gurobi",
     "from_highs",
     "from_pyomo",
+    "from_qp",
     "from_scipy",
     "materialise_limit",
     "neighbour_laplacian",

@@ -323,16 +323,18 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     # -- changes ------------------------------------------------------------------------------------------------
 
-    def with_constraint(self, *stated: Callable[[Any], Any]) -> Model:
+    def with_constraint(self, *stated: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
         """The model with further convex constraints, stated in CVXPY over its labelled blocks.
 
         >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
+        >>> model.with_constraint({"fair": lambda v: [c @ v.w <= 0.1, c @ v.w >= -0.1]})  # doctest: +SKIP
 
         Parameters
         ----------
-        *stated : callable
+        *stated : callable, or mapping of str to callable
             From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.blocks.BlockVariables`), to a CVXPY constraint, a
-            list of them, or a mapping of labels to constraints. They may hold CVXPY variables of their own, which become blocks.
+            list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
+            variables of their own, which become blocks.
 
         Returns
         -------

@@ -60,7 +60,7 @@ class Line:
     def of_words(cls, text: str, label: str = "") -> Line:
         """An expression that is known as words only."""
         # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
-        words = _EXPONENT.sub(r"\1{}e\2", _words(text))
+        words = _EXPONENT.sub(r"\1{}e\2", latex_words(text))
         return cls(text, rf"\text{{{words}}}", label)
 
 
@@ -168,9 +168,9 @@ class Statement:
             return body
         head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
         lines = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
-        items = "".join(f"\\item {_words(text)}\n" for text in lines)
+        items = "".join(f"\\item {latex_words(text)}\n" for text in lines)
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
-        return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
+        return f"{head}{latex_words(self.title)} ({latex_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
     def display(self) -> Display:
         """For a notebook: the mathematics set, and the text, which is readable without MathJax, folded below it."""
@@ -215,6 +215,6 @@ def _display(rows: list[str]) -> str:
     return f"\\[\n\\begin{{aligned}}\n  {body}\n\\end{{aligned}}\n\\]"
 
 
-def _words(text: str) -> str:
+def latex_words(text: str) -> str:
     """Prose for LaTeX: its special characters escaped."""
     return "".join(_SPECIAL.get(c, c) for c in text)

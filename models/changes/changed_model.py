@@ -20,6 +20,7 @@ from ..restricted_bound import Tilt, restricted_bound
 from ..statement import Statement
 from .blocks import cvxpy_module
 from .change import Change, FixedVariables, Relaxed
+from .expressions import expression_line, row_line
 
 if TYPE_CHECKING:
     from ..importing.proof import Import
@@ -118,7 +119,7 @@ class AddedParts(Change):
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs")
-        return cls._taken(form, CVXPYSource(problem, stem), tuple(map(_line, rows)), problem if cost else None)
+        return cls._taken(form, CVXPYSource(problem, stem), tuple(map(row_line, rows)), problem if cost else None)
 
     @property
     def imports(self) -> tuple[Import, ...]:
@@ -143,7 +144,8 @@ class AddedParts(Change):
         mine = np.flatnonzero(places >= form.n)
         mine = mine[np.argsort(places[mine])]
         if costed is not None:
-            said = (*said, Line.of_words(f"added to the objective: {_short(str(costed.objective.args[0]))}"))
+            cost = expression_line(costed.objective.args[0])
+            said = (*said, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
         P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
             over=form.blocks,
@@ -213,7 +215,7 @@ def _constraints(given: Any, form: StandardForm) -> list[tuple[str, Any]]:
     from cvxpy.constraints.constraint import Constraint as Row
 
     if isinstance(given, Mapping):
-        labelled_rows = [(str(label), row) for label, row in given.items()]
+        labelled_rows = [pair for label, rows in given.items() for pair in _numbered(str(label), rows)]
     else:
         labelled_rows = [("", row) for row in (given if isinstance(given, Iterable) and not isinstance(given, Row) else [given])]
     wrong = [row for _, row in labelled_rows if not isinstance(row, Row)]
@@ -224,6 +226,12 @@ def _constraints(given: Any, form: StandardForm) -> list[tuple[str, Any]]:
             f"one returned {what} (blocks: {', '.join(b.label for b in form.blocks)})"
         )
     return labelled_rows
+
+
+def _numbered(label: str, rows: Any) -> list[tuple[str, Any]]:
+    """Return the rows of a label, the second one and those behind it numbered."""
+    several = rows if isinstance(rows, list | tuple) else [rows]
+    return [(label if k == 0 else f"{label} {k + 1}", row) for k, row in enumerate(several)]
 
 
 def _cost(cost: State | None, v: BlockVariables) -> Any:
@@ -257,12 +265,6 @@ def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
             f"the cost {_short(str(problem.objective.args[0]))}, which is added to what is minimised, is not convex by CVXPY's "
             "rules (DCP)"
         )
-
-
-def _line(row: Any) -> Line:
-    text = str(row)
-    prefix = f"{row.label}: "
-    return Line.of_words(_short(text.removeprefix(prefix)), row.label)
 
 
 def _short(text: str) -> str:
@@ -497,10 +499,23 @@ def with_constraint(model: Model, stated: Sequence[State]) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not stated:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0")
-    for state in stated:
+    states = [labelled for state in stated for labelled in _by_label(state)]
+    for state in states:
         if not callable(state):
             raise InputError(f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}")
-    return ChangedModel(model, AddedParts.of(model.form, stated))
+    return ChangedModel(model, AddedParts.of(model.form, states))
+
+
+def _by_label(state: Any) -> list[State]:
+    """Return the functions of a mapping of labels to functions, each with its label; a function as it is."""
+    if not isinstance(state, Mapping):
+        return [state]
+    for label, function in state.items():
+        if not callable(function):
+            raise InputError(
+                f"with_constraint takes functions by label, as in {{{label!r}: lambda v: v.w[3] >= 0}}; got {function!r}"
+            )
+    return [lambda v, label=label, function=function: {label: function(v)} for label, function in state.items()]
 
 
 def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:

@@ -27,6 +27,7 @@ from ..inspection.spy import spy
 from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData
+from .linear_arrays import LinearArrays
 from .parts import Block, Constraint, Quadratic
 
 __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
@@ -97,6 +98,16 @@ class StandardForm(Displayed, FormData, ExportMethods):
     def replace(self, **changes: Any) -> StandardForm:
         """A new form with these fields replaced; every other array is shared."""
         return replace(self, **changes)
+
+    def linear(self) -> LinearArrays:
+        """Return the arrays P, q, A, l, u of a linear or quadratic program, and the way back: see `LinearArrays`.
+
+        Raises
+        ------
+        UnsupportedModelError
+            A cone that is not linear, indicators or integers.
+        """
+        return LinearArrays(self)
 
     def with_names(self, label: str, names: Sequence[str]) -> StandardForm:
         """Return the form with the entries of a block named ``label[name]``, if these are different names, one an entry."""

@@ -6,15 +6,14 @@ import time
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
-from ...models.arrays import IntArray
-from ...models.program.cones import Feature, Zero
+from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ...models.program.linear_arrays import LinearArrays
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
-from ..interface.linear_rows import by_label, not_taken, start_point
+from ..interface.linear_rows import not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..interface.subprocess_limit import run_with_timeout
@@ -79,60 +78,57 @@ class Osqp(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with native tolerances one order (absolute ones three, as they add up) below the requested gap, then polish."""
         begin = time.perf_counter()
-        solver, bounded = self._build(form, options)
-        return self._answer(solver, bounded, form, options, begin)
+        return self._answer(self._build(form.linear(), options), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update P, q, A and the sides in place if their sparsity patterns are the same; OSQP starts from its last point."""
         begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
+        parts, arrays = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"})), form.linear()
         if parts is None:
-            kept.hold(form, self._build(form, options))
+            kept.hold(form, self._build(arrays, options))
         else:
-            solver, bounded = kept.native
+            solver = kept.native
             changed: dict[str, Any] = {}
             if "P" in parts:
-                changed["Px"] = _objective(form).data
+                changed["Px"] = arrays.upper_P.data
             if "q" in parts:
-                changed["q"] = np.array(form.q)
+                changed["q"] = arrays.q
             if "F" in parts:
-                changed["Ax"] = _rows(form, bounded).data
+                changed["Ax"] = arrays.A.data
             if parts & {"g", "bounds"}:
-                changed |= _sides(form, bounded)
+                changed |= {"l": arrays.lower, "u": arrays.upper}
             if changed:
                 solver.update(**changed)
             kept.hold(form, kept.native)
-        solver, bounded = kept.native
-        return self._answer(solver, bounded, form, options, begin)
+        return self._answer(kept.native, form, options, begin)
 
-    def _build(self, form: StandardForm, options: Options) -> tuple[Any, IntArray]:
-        """Return a native solver, and the variables whose bounds are rows of it."""
+    def _build(self, arrays: LinearArrays, options: Options) -> Any:
+        """Return a native solver."""
         import osqp
 
-        bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
-        sides = _sides(form, bounded)
-        if (sides["l"] >= _INFINITY).any() or (sides["u"] <= -_INFINITY).any():  # OSQP would print the same message
+        if (arrays.lower >= _INFINITY).any() or (arrays.upper <= -_INFINITY).any():  # OSQP would print the same message
             raise SolverError(f"osqp refuses the problem: numbers from {_INFINITY:g} on are infinite to it: scale them")
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
             solver.setup(
-                P=_objective(form),
-                q=np.array(form.q),
-                A=_rows(form, bounded),
-                **sides,
+                P=arrays.upper_P,
+                q=arrays.q,
+                A=arrays.A,
+                l=arrays.lower,
+                u=arrays.upper,
                 **settings,
             )
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}") from error
         except osqp.OSQPException as error:
             raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
-        return solver, bounded
+        return solver
 
-    def _answer(self, solver: Any, bounded: IntArray, form: StandardForm, options: Options, begin: float) -> Answer:
+    def _answer(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import osqp
 
-        rows = form.rows
+        arrays = form.linear()
         start, details = start_point(form, options)
         if start is not None:
             solver.warm_start(x=start)
@@ -145,17 +141,15 @@ class Osqp(Backend):
         reached = status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
         usable = reached and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.y).all()
         y = np.asarray(answer.y)
-        reduced = np.zeros(form.n)
-        reduced[bounded] = -y[rows:]
         return Answer(
             status=status,
             native_status=status_name,
             values=form.split(np.asarray(answer.x)) if usable else None,
-            multipliers=by_label(form, -y[:rows]) if usable else None,
-            reduced=reduced if usable else None,
+            multipliers=arrays.multipliers(y) if usable else None,
+            reduced=arrays.reduced(y) if usable else None,
             objective=float(answer.info.obj_val) + form.r if usable else None,
             bound=float(answer.info.dual_obj_val) + form.r if usable else None,
-            farkas=by_label(form, -np.asarray(answer.prim_inf_cert)[:rows]) if status is Status.INFEASIBLE else None,
+            farkas=arrays.multipliers(np.asarray(answer.prim_inf_cert)) if status is Status.INFEASIBLE else None,
             ray=form.split(np.asarray(answer.dual_inf_cert)) if status is Status.UNBOUNDED else None,
             iterations=int(answer.info.iter),
             build_seconds=loaded - begin,
@@ -177,24 +171,6 @@ class Osqp(Backend):
         if options.time_limit is not None:
             settings["time_limit"] = options.time_limit
         return settings | {name: value for name, value in options.native.items() if name not in ("algebra", "polishing")}
-
-
-def _objective(form: StandardForm) -> sp.csc_matrix:
-    """Return the upper triangle of P."""
-    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
-
-
-def _rows(form: StandardForm, bounded: IntArray) -> sp.csc_matrix:
-    """Return A of l ≤ A x ≤ u: the form's rows, then one for each bounded variable."""
-    single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
-    return sp.csc_matrix(sp.vstack([form.rows_matrix()[0], single]))
-
-
-def _sides(form: StandardForm, bounded: IntArray) -> dict[str, Any]:
-    """Return l and u of l ≤ A x ≤ u."""
-    low = [-c.g for c in form.constraints]
-    high = [-c.g if isinstance(c.cone, Zero) else np.full(c.rows, np.inf) for c in form.constraints]
-    return {"l": np.concatenate([*low, form.lower[bounded]]), "u": np.concatenate([*high, form.upper[bounded]])}
 
 
 def _solve(solver: Any, *, polish: bool) -> Any:

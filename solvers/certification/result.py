@@ -435,7 +435,8 @@ class Result(Displayed):
         lines.append(f"  {self.message}")
         if self.certificate is not None:
             lines.append(f"  certificate: {self.certificate}")
-        lines.append(f"  solver's claim: {self.claim.native_status}" + _claimed(self.claim, self.sign))
+        ending = self.claim.native_status or self.claim.status.name.lower()
+        lines.append(f"  solver's claim: {ending}" + _claimed(self.claim, self.sign))
         if self.evidence:
             lines.append(f"  evidence: {self.evidence}")
         counts = [f"{self.iterations} iterations"] if self.iterations is not None else []

@@ -179,7 +179,7 @@ class Backend(Solver):
 
     def version(self) -> str:
         """Version of the installed package."""
-        return version_of(self.info.package)
+        return version_of(self.info.package) if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""
@@ -200,6 +200,8 @@ class Backend(Solver):
             if kept is not None:
                 kept.close()
             answer = self._left(left, time.perf_counter() - begin - built)
+        if answer.solve_seconds == answer.build_seconds == 0.0:  # a backend that times nothing
+            answer = replace(answer, solve_seconds=time.perf_counter() - begin - built)
         return replace(
             chain.bring_back(answer),
             build_seconds=built + answer.build_seconds,

@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         from_gurobi,
         from_highs,
         from_pyomo,
+        from_qp,
         from_scipy,
     )
     from .performance import performance_profile
@@ -122,7 +123,7 @@ _HOMES = {
     ".margin": ("at_most", "error_budget", "fixed", "keep", "parity"),
     ".models": (
         "RBF", "Laplacian", "Linear", "Mixture", "Model", "Polynomial", "Precomputed", "RationalQuadratic", "StandardForm",
-        "formulations", "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_scipy",
+        "formulations", "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_qp", "from_scipy",
     ),
     ".performance": ("performance_profile",),
     ".reading": ("read",),
@@ -193,6 +194,7 @@ __all__ = [
     "from_gurobi",
     "from_highs",
     "from_pyomo",
+    "from_qp",
     "from_scipy",
     "gap_report",
     "halfspace_depth",
