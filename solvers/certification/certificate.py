@@ -268,7 +268,7 @@ def certify(
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
     bound, conditions = _bound(form, x, multipliers, model), None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        weights = np.ones(form.n) if np.isfinite(bound.value) else _unseen(form)
+        weights = np.ones(form.n) if np.isfinite(bound.value) else _unseen(form, multipliers)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
     if bound.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
@@ -408,15 +408,17 @@ def _conditions(
     return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding if stationary else 0.0)
 
 
-def _unseen(form: StandardForm) -> FloatArray:
+def _unseen(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> FloatArray:
     """By how much the residuals of variables count whose coefficients are too small for a solver; 1 for all others.
 
     Their residuals are small at any point, whatever moving them is worth: they count in units in which the largest coefficient is
-    that of its row. A quadratic term of its own has a scale.
+    that of its row, among the rows that have a price. A quadratic term of its own has a scale.
     """
     F, _ = form.rows_matrix()
+    z = np.concatenate([np.zeros(0), *(np.ravel(multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints)])
+    priced = np.abs(z) > _SEEN * np.abs(z).max(initial=0.0)
     largest = np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)])
-    beside, share = np.repeat(largest, np.diff(F.indptr)), np.zeros(form.n)
+    beside, share = np.repeat(np.where(priced, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
     np.maximum.at(share, F.indices, np.divide(np.abs(F.data), beside, out=np.zeros(F.nnz), where=beside > 0.0))
     small = (share > 0.0) & (share < _SEEN)
     if form.quadratic is not None:

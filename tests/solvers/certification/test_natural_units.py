@@ -9,7 +9,7 @@ import pytest
 from data import clouds
 
 import marginopt as mo
-from marginopt import margin
+from marginopt import Status, margin
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers.certification.certificate import natural_units, objective_scale
 
@@ -60,3 +60,13 @@ def test_a_quadratic_term_is_balanced_with_the_prices_of_its_rows() -> None:
 def test_a_linear_cone_has_no_scale() -> None:
     """Nothing is constant in a linear ν-SVM, so any point may be multiplied: there is no unit, and the scale is 0."""
     assert objective_scale(form(margin.L1(0.5))) == 0.0
+
+
+def test_a_row_without_a_price_gives_no_variable_a_scale() -> None:
+    """Two features of 1e-150 that separate the points, and a row in which they have coefficients of 1: the optimum is 0."""
+    X = np.array([[1.0, 2e-150, 1e-150], [1.0, -1e-150, 2.5e-150], [1.0, 2.5e-150, 1e-150]])
+    rows = margin.LinearRows(np.ones((1, 3)), 0.5)
+    model = mo.Margin(X, [1.0, -1.0, 1.0], "hinge", "none", weights=1e6, subject_to=rows)
+    for solver in ("highs", "clarabel"):
+        result = mo.solve(model, solver)
+        assert result.status is not Status.OPTIMAL or result.objective < 1.0
