@@ -62,6 +62,7 @@ def test_a_linear_cone_has_no_scale() -> None:
     assert objective_scale(form(margin.L1(0.5))) == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:the features' scales")
 def test_a_row_without_a_price_gives_no_variable_a_scale() -> None:
     """Two features of 1e-150 that separate the points, and a row in which they have coefficients of 1: the optimum is 0."""
     X = np.array([[1.0, 2e-150, 1e-150], [1.0, -1e-150, 2.5e-150], [1.0, 2.5e-150, 1e-150]])
