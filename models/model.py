@@ -26,7 +26,7 @@ from typing import ClassVar, TypeVar, cast
 import numpy as np
 
 from ..display import Displayed
-from ..errors import UnsupportedModelError
+from ..errors import InputError, UnsupportedModelError
 from ..labelled import DataNames, labelled_arrays
 from .inspection.point_explanation import PointExplanation
 from .memory import check_bytes
@@ -204,6 +204,32 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
             The formulation has no classifier.
         """
         raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
+
+    def predict(self, result: Solution, X: object) -> np.ndarray[Any, Any]:
+        """Predict the classes of new rows by the classifier of a result.
+
+        Returns
+        -------
+        ndarray (rows,)
+            Names of the classes, where the data were given with names; else the codes -1 and +1, or 0 to K - 1. A score of 0
+            counts as +1.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The formulation has no classifier.
+        InputError
+            The result has no point, or X has another number of columns.
+        """
+        if not result.values:
+            raise InputError(f"the result of {result.model} has no point to predict by")
+        named = labelled_arrays(X, None)
+        scores = self.decision_function(result.values, X if named is None else named[0])
+        codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        names = self.unmodified.data_names
+        if names is not None and names.classes:
+            return np.array(names.classes)[codes]
+        return np.where(codes > 0, 1.0, -1.0) if scores.ndim == 1 else codes
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.

@@ -67,6 +67,7 @@ def _candidates(model: Model) -> Iterator[Solver]:
     session = EXTENSIONS.session
     known = {**all_solvers(discover=False), **session}
     yield from ranked(Purpose.STRUCTURE, known)
+    yield from (solver for solver in ranked(Purpose.NO_FORM, known) if solver.takes_over(model))
     purpose = _class_of(model)
     if purpose is not None:
         yield from ranked(purpose, known)

@@ -43,8 +43,9 @@ _CLAIM = 1e-2 * _RAY
 #: Share of non-zeros in P and the rows from which the dense solver is faster.
 _DENSE = 0.25
 
-#: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50).
-_FACTOR, _PAIR = 1e-9, 8e-8
+#: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50), and
+#: for each unit of d³, d the columns or rows that several others fill in (2,000 x 2,000, 1% dense).
+_FACTOR, _PAIR, _FILLED = 1e-9, 8e-8, 3e-9
 
 _SUPPORTED_OPTIONS = frozenset({"iteration_limit"})
 
@@ -55,7 +56,8 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
     if form.quadratic is not None:  # as many in each column
         pairs += float(np.square(form.quadratic.most_in_columns).sum())
-    return min(_FACTOR * form.n**3, _PAIR * pairs)
+    shared = min(int((np.bincount(F.indices, minlength=form.n) > 1).sum()), int((np.diff(F.indptr) > 2).sum()))
+    return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(shared) ** 3)
 
 
 class Piqp(Backend):

@@ -78,8 +78,8 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if answer.status is Status.STATIONARY:
         return _stationary(answer, certificate, tol)
     bounded = not certificate.inner and certificate.feasible(_FEASIBLE) and np.isfinite(certificate.bound)
-    if answer.status is Status.STALLED and bounded:
-        verdict_by_bound = _by_bound(certificate, tol)  # an optimum of zero has no relative gap that an algorithm could close
+    if (answer.status is Status.STALLED or answer.status.stopped) and bounded:
+        verdict_by_bound = _by_bound(certificate, tol)  # a limit may come after the gap was closed
         return verdict_by_bound if verdict_by_bound.status is Status.OPTIMAL else Verdict(answer.status)
     if (answer.status.stopped or answer.status is Status.STALLED) and _proved_already(answer, certificate, tol):
         return Verdict(Status.OPTIMAL)

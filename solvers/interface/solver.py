@@ -69,6 +69,9 @@ class SolverInfo:
         else 1e-6.
     rank : mapping of Purpose to int
         Where ``auto`` may take it, the smallest rank first; nowhere by default.
+    takes_over : callable, optional
+        Whether ``auto`` takes it for a view before solvers of the form, which would take long (algorithms with a rank for models
+        without a form).
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     time_limit_caveat : str
@@ -102,6 +105,7 @@ class SolverInfo:
     first_order: bool = False
     reaches: float | None = None
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
+    takes_over: Callable[[Any], bool] | None = None
     extra: str = ""
     time_limit_caveat: str = ""
     uninterruptible_seconds: Callable[[StandardForm], float] | None = None
@@ -129,6 +133,12 @@ class Solver(ABC):
     def licence(self) -> Licence:
         """State of the licence, probed without a model; open solvers need none."""
         return OPEN
+
+    def takes_over(self, model: Model) -> bool:
+        """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""
+        rule = self.info.takes_over
+        views = () if rule is None else (model.view(kind) for kind in self.info.views)
+        return any(view is not None and rule is not None and rule(view) for view in views)
 
     @abstractmethod
     def obstacle(self, model: Model) -> str | None:

@@ -65,6 +65,7 @@ class LinearState:
     passes: int = 0
     stale: int = 0
     trials: int = 0  #: number of times that the gap was within the tolerance
+    enough: int = 0  #: steps after which the gap was first within the tolerance
     idle: int = 0  #: steps that did not halve the residual
     previous_residual: float = float("inf")  #: residual before the last step
     previous_gap: float = float("inf")
@@ -319,6 +320,8 @@ _ROWS = {1: 50, 2: 200}
 _STALE = 4
 #: Number of times that the gap may be reached without stationarity.
 _TRIALS = 4
+#: Most steps beyond the tolerance, for stationarity.
+_MORE = 10
 #: Tolerance from which the answer need not be stationary.
 _LOOSE = 1e-4
 #: Newton steps without progress after which the multipliers change, or the run ends.
@@ -457,13 +460,15 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Return whether the gap is small enough at α and the w that follows from α, so that stationarity is exact; one more
         pass.
 
-        If rounding keeps the two apart, the best of both is the answer after some trials. At a loose tolerance it is the answer
-        at once: the gap proves it, and stationarity would take the hinge twice the passes.
+        If the two stay apart, the best of both is the answer after some trials, or a few more steps: the gap proves it. At a
+        loose tolerance it is the answer at once, for stationarity would take the hinge twice the passes.
         """
         if state.gap > state.tol or state.tol >= _LOOSE:
             return state.gap <= state.tol
         state.trials += 1
-        if state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal:
+        state.enough = state.enough or state.steps
+        apart = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
+        if apart or state.steps > state.enough + min(state.enough // 2, _MORE):
             return True
         view, w = state.problem, state.w - state.gradient / (2.0 * state.problem.mu)
         u = margins(view, w, state.block_bytes)

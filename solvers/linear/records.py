@@ -8,10 +8,19 @@ from ..records.rank import Purpose
 
 __all__ = ["LINEAR_NEWTON", "RECORDS"]
 
+#: Seconds of an interior point method from which Newton steps on the rows are faster.
+_LONG = 0.1
+
+
+def _is_long(view: LinearProblem) -> bool:
+    return view.interior_point_seconds > _LONG
+
+
 LINEAR_NEWTON = SolverInfo(
     name="linear-newton",
     implementation="marginopt.solvers.linear.newton:LinearNewton",
     rank={Purpose.NO_FORM: 1},
+    takes_over=_is_long,
     summary="Newton steps and the method of multipliers on linear classifiers, rows read in blocks, from disk too",
     views=(LinearProblem,),
     gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

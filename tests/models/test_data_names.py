@@ -140,3 +140,28 @@ def test_labels_that_are_codes_stay(tmp_path: Path) -> None:
     assert labelled_arrays(table.to_numpy(), codes) is None
     values = np.linspace(0.0, 1.0, 24)
     assert mo.Margin(table, values, "epsilon-insensitive").y.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("formulation", [mo.HingeSVM, mo.ZeroOneSVM, mo.Margin])
+def test_predictions_have_the_names_of_the_classes(formulation: Any) -> None:
+    table, y = frame()
+    table = table.assign(**{"age & more": table["age & more"] / 40.0 - 1.0})
+    model = formulation(table, y)
+    result = mo.solve(model, time_limit=10)
+    names = model.predict(result, table)
+    codes = formulation(table.to_numpy(), np.where(y == "yes", 1.0, -1.0)).predict(result, table.to_numpy())
+    assert set(names) <= {"yes", "no"} and np.array_equal(names == "yes", codes > 0.0)
+    assert np.array_equal(codes > 0.0, table.to_numpy() @ result.values["w"] >= 0.0)
+
+
+def test_a_loss_of_residuals_predicts_values_and_several_classes_their_codes() -> None:
+    table, _ = frame()
+    X = table.to_numpy(dtype=float) / 10.0
+    target = X @ np.array([0.1, 0.2, -0.3, 0.05])
+    model = mo.Margin(X, target, "epsilon-insensitive")
+    result = mo.solve(model)
+    assert np.allclose(model.predict(result, X), X @ result.values["w"])
+    classes = mo.MulticlassSVM(X, np.arange(24) % 3)
+    assert set(classes.predict(mo.solve(classes), X)) <= {0, 1, 2}
+    with pytest.raises(mo.UnsupportedModelError):
+        mo.MEBDual(X).predict(mo.solve(mo.MEBDual(X)), X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ....rows import Rows
 from ...appraisal import Appraisal, CountedCost
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...conic_dual.bound import certified_bound
+from ...inspection.explanation import Solution
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
 from ...margin_view import MarginProblem
@@ -177,6 +178,12 @@ class Composition(Model):
 
         bound = restricted_bound(self.form, base.form, x, multipliers, tilted)
         return [] if bound is None else [bound]
+
+    def predict(self, result: Solution, X: object) -> np.ndarray[Any, Any]:
+        """Predict classes as `Model.predict` does; the value x'w itself for a loss of residuals."""
+        if self.loss.labels or not result.values:
+            return super().predict(result, X)
+        return self.decision_function(result.values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.
