@@ -205,8 +205,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
 
-    def predict(self, result: Solution, X: object) -> np.ndarray[Any, Any]:
-        """Predict the classes of new rows by the classifier of a result.
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Predict the classes of new rows by the classifier of a point, ``model.predict(result.values, X)``.
 
         Returns
         -------
@@ -219,12 +219,12 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         UnsupportedModelError
             The formulation has no classifier.
         InputError
-            The result has no point, or X has another number of columns.
+            There is no point, or X has another number of columns.
         """
-        if not result.values:
-            raise InputError(f"the result of {result.model} has no point to predict by")
+        if not values:
+            raise InputError(f"there is no point of {self.name} to predict by")
         named = labelled_arrays(X, None)
-        scores = self.decision_function(result.values, X if named is None else named[0])
+        scores = self.decision_function(values, X if named is None else named[0])
         codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         names = self.unmodified.data_names
         if names is not None and names.classes:

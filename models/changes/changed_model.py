@@ -495,7 +495,7 @@ class ChangedModel(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
-def with_constraint(model: Model, stated: Sequence[State]) -> ChangedModel:
+def with_constraint(model: Model, stated: Sequence[State | Mapping[str, State]]) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not stated:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0")
@@ -515,7 +515,18 @@ def _by_label(state: Any) -> list[State]:
             raise InputError(
                 f"with_constraint takes functions by label, as in {{{label!r}: lambda v: v.w[3] >= 0}}; got {function!r}"
             )
-    return [lambda v, label=label, function=function: {label: function(v)} for label, function in state.items()]
+    return [_Labelled(label, function) for label, function in state.items()]
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """A function of the blocks whose constraints have a label."""
+
+    label: str
+    function: State
+
+    def __call__(self, v: Any) -> Mapping[str, Any]:
+        return {self.label: self.function(v)}
 
 
 def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:

@@ -45,7 +45,7 @@ class Miss:
 
 @dataclass(frozen=True)
 class PointCheck(Displayed):
-    """What a point is worth: feasible or not, the misses from the largest on, the objective in the program's own sense.
+    """The answer about a point: feasible or not, the misses from the largest on, the objective in the program's own sense.
 
     Parameters
     ----------

@@ -137,8 +137,9 @@ class Solver(ABC):
     def takes_over(self, model: Model) -> bool:
         """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""
         rule = self.info.takes_over
-        views = () if rule is None else (model.view(kind) for kind in self.info.views)
-        return any(view is not None and rule is not None and rule(view) for view in views)
+        if rule is None:
+            return False
+        return any(view is not None and rule(view) for view in map(model.view, self.info.views))
 
     @abstractmethod
     def obstacle(self, model: Model) -> str | None:

@@ -148,8 +148,8 @@ def test_predictions_have_the_names_of_the_classes(formulation: Any) -> None:
     table = table.assign(**{"age & more": table["age & more"] / 40.0 - 1.0})
     model = formulation(table, y)
     result = mo.solve(model, time_limit=10)
-    names = model.predict(result, table)
-    codes = formulation(table.to_numpy(), np.where(y == "yes", 1.0, -1.0)).predict(result, table.to_numpy())
+    names = model.predict(result.values, table)
+    codes = formulation(table.to_numpy(), np.where(y == "yes", 1.0, -1.0)).predict(result.values, table.to_numpy())
     assert set(names) <= {"yes", "no"} and np.array_equal(names == "yes", codes > 0.0)
     assert np.array_equal(codes > 0.0, table.to_numpy() @ result.values["w"] >= 0.0)
 
@@ -160,8 +160,8 @@ def test_a_loss_of_residuals_predicts_values_and_several_classes_their_codes() -
     target = X @ np.array([0.1, 0.2, -0.3, 0.05])
     model = mo.Margin(X, target, "epsilon-insensitive")
     result = mo.solve(model)
-    assert np.allclose(model.predict(result, X), X @ result.values["w"])
+    assert np.allclose(model.predict(result.values, X), X @ result.values["w"])
     classes = mo.MulticlassSVM(X, np.arange(24) % 3)
-    assert set(classes.predict(mo.solve(classes), X)) <= {0, 1, 2}
+    assert set(classes.predict(mo.solve(classes).values, X)) <= {0, 1, 2}
     with pytest.raises(mo.UnsupportedModelError):
-        mo.MEBDual(X).predict(mo.solve(mo.MEBDual(X)), X)
+        mo.MEBDual(X).predict(mo.solve(mo.MEBDual(X)).values, X)

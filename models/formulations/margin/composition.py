@@ -14,7 +14,6 @@ from ....rows import Rows
 from ...appraisal import Appraisal, CountedCost
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...conic_dual.bound import certified_bound
-from ...inspection.explanation import Solution
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
 from ...margin_view import MarginProblem
@@ -179,11 +178,9 @@ class Composition(Model):
         bound = restricted_bound(self.form, base.form, x, multipliers, tilted)
         return [] if bound is None else [bound]
 
-    def predict(self, result: Solution, X: object) -> np.ndarray[Any, Any]:
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
         """Predict classes as `Model.predict` does; the value x'w itself for a loss of residuals."""
-        if self.loss.labels or not result.values:
-            return super().predict(result, X)
-        return self.decision_function(result.values, X)
+        return super().predict(values, X) if self.loss.labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.
