@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -359,6 +359,19 @@ class Instance(Displayed, LabelledData):
         """Choose n rows at random without replacement; stratified keeps the classes' proportions."""
         rows = choose_rows(self.y, n, seed, stratified)
         return self._taken(rows, **self.naming.changed({"n": rows.size}, {}))
+
+    def subsamples(self, n: int, seeds: Iterable[int], stratified: bool = True) -> tuple[Instance, ...]:
+        """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, and the family is this instance's.
+
+        A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
+        """
+        drawn = [(seed, self.subsample(n, seed, stratified)) for seed in seeds]
+        if not drawn:
+            raise InputError("subsamples needs at least one seed")
+        family = self.naming.of
+        return tuple(
+            replace(part, name=f"{self.name}[n={part.n}, seed={seed}]", family=f"{family}[n={part.n}]") for seed, part in drawn
+        )
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""

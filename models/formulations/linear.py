@@ -70,6 +70,10 @@ def price_words(price: float | FloatArray, name: str = "lam") -> str:
     return f"{name} = {float(price):g}" if np.ndim(price) == 0 else f"{name} = {np.min(price):g} .. {np.max(price):g}"
 
 
+#: Frames up to the caller of a formulation: this function, the check, __init__, the formulation's type.
+_CALLER = 5
+
+
 def warn_about_features(X: Points | Rows) -> None:
     """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
     constant = _constant_columns(X)
@@ -77,7 +81,7 @@ def warn_about_features(X: Points | Rows) -> None:
         warnings.warn(
             "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first",
             MarginoptWarning,
-            stacklevel=4,
+            stacklevel=_CALLER,
         )
     twins = None if isinstance(X, Rows) else _equal_columns(X)
     if twins is not None:
@@ -85,7 +89,7 @@ def warn_about_features(X: Points | Rows) -> None:
             f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and a norm counts it "
             "less; drop one of them",
             MarginoptWarning,
-            stacklevel=4,
+            stacklevel=_CALLER,
         )
     scales = np.sqrt(_mean_squares(X))
     scales = scales[scales > 0]
@@ -94,7 +98,7 @@ def warn_about_features(X: Points | Rows) -> None:
             f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: a norm penalises them unequally "
             "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
             MarginoptWarning,
-            stacklevel=4,
+            stacklevel=_CALLER,
         )
 
 

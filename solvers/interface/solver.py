@@ -137,9 +137,11 @@ class Solver(ABC):
     def takes_over(self, model: Model) -> bool:
         """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""
         rule = self.info.takes_over
-        if rule is None:
-            return False
-        return any(view is not None and rule(view) for view in map(model.view, self.info.views))
+        for kind in self.info.views if rule is not None else ():
+            view: object = model.view(kind)
+            if view is not None and rule is not None and rule(view):
+                return True
+        return False
 
     @abstractmethod
     def obstacle(self, model: Model) -> str | None:

@@ -1,0 +1,63 @@
+"""A program from elsewhere: read it, look at its dual, find out why it is infeasible, export it, certify a colleague's solution.
+
+python examples/users/foreign_program.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import marginopt as mo
+
+PLAN = """NAME PLAN
+OBJSENSE
+    MAX
+ROWS
+ N profit
+ L BAL
+ L CAP
+ G DEMAND
+COLUMNS
+    X1 profit 3.0 BAL 1.0
+    X1 CAP 1.0 DEMAND 1.0
+    X2 profit 2.0 BAL 1.0
+    X2 CAP 3.0
+RHS
+    RHS BAL 4.0 CAP 6.0
+    RHS DEMAND 1.0
+BOUNDS
+ UP BND X1 3.0
+ENDATA
+"""
+
+
+def main(folder: Path) -> dict[str, float]:
+    """Run the whole task and return what the test asserts."""
+    (folder / "plan.mps").write_text(PLAN)
+    plan = mo.read(folder / "plan.mps")
+    print(plan)
+    result = mo.solve(plan)
+    print(result, result.values["X1"], result.values["X2"])
+    dual = mo.solve(plan.dual())
+    print(dual)
+    plan.write(folder / "plan.lp")
+
+    (folder / "impossible.mps").write_text(PLAN.replace("RHS DEMAND 1.0", "RHS DEMAND 5.0"))
+    conflict = mo.read(folder / "impossible.mps").conflict()
+    print(conflict)
+
+    (folder / "colleague.sol").write_text("X1 3\nX2 4\n")
+    wrong = mo.check_point(plan, mo.read_solution(plan, folder / "colleague.sol").values)
+    print(wrong)
+    right = mo.check_point(plan, {"X1": 3.0, "X2": 1.0})
+    print(right)
+    return {
+        "objective": result.objective, "dual": abs(dual.objective), "wrong": float(wrong.feasible),
+        "right": float(right.feasible), "worst": wrong.misses[0].amount,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name))
