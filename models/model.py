@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .importing.proof import Import
 import inspect
 from abc import ABC, ABCMeta, abstractmethod
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar, TypeVar, cast
 
 import numpy as np
@@ -42,6 +42,12 @@ __all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
 V = TypeVar("V")
 
 
+@cache
+def _first_parameters(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of the first two parameters of a class."""
+    return tuple(inspect.signature(kind.__init__).parameters)[1:3]
+
+
 class FormulationType(ABCMeta):
     """The type of formulations: one that is called with an `Instance` or a data frame for X takes its labels and names too."""
 
@@ -52,11 +58,14 @@ class FormulationType(ABCMeta):
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
-        names = list(inspect.signature(cast("Any", cls).__init__).parameters)[1:3]
+        given_names = options.get("data_names")
+        if given_names is not None and not isinstance(given_names, DataNames):
+            raise InputError(f"data_names must be names of features and classes (DataNames); it is {given_names!r}")
+        names = _first_parameters(cls)
         X = args[0] if args else options.get("X")
-        if names[:1] != ["X"] or X is None:
+        if names[:1] != ("X",) or X is None:
             return super().__call__(*args, **options)
-        with_labels = names[1:] == ["y"]
+        with_labels = names[1:] == ("y",)
         y = args[1] if with_labels and len(args) > 1 else options.get("y")
         data = labelled_arrays(X, y)
         if data is None:

@@ -1,6 +1,7 @@
 """The true gap of machines that scikit-learn has fitted."""
 
 from .machines import audit
+from .several import AuditTable
 from .values import Audit
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "AuditTable", "audit"]

@@ -29,10 +29,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from .several import AuditTable, class_against_rest, pairs_of_classes, wrapped
 from .values import Audit, audited, dual_value, feasible, hinge_cost, norm, scores, squared_norm
 
 __all__ = ["audit"]
@@ -43,13 +44,14 @@ _ASSUMED = "the kernel matrix is positive semidefinite"
 _MOST_ROWS = 20_000
 
 
-def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit:
-    """The true gap of a fitted SVC, LinearSVC, NuSVC or OneClassSVM of scikit-learn, on the data that it was fitted on.
+def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit | AuditTable:
+    """The true gap of a fitted machine of scikit-learn, on the data that it was fitted on.
 
     Parameters
     ----------
     estimator : object
-        Fitted, of two classes (or one, for ``OneClassSVM``).
+        A fitted SVC, LinearSVC, NuSVC or OneClassSVM; a pipeline that ends in one, which sees X as its earlier steps make it; a
+        search (GridSearchCV), of which the refitted best estimator is meant; OneVsRestClassifier or OneVsOneClassifier.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
@@ -57,34 +59,85 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     sample_weight : array (n,), optional
         As in ``fit``; for SVC and LinearSVC.
 
+    Returns
+    -------
+    Audit or AuditTable
+        The table where there are several machines: one for each pair of classes (SVC), or for each class (LinearSVC).
+
     Raises
     ------
     InputError
-        Not one of these machines, not fitted, more than two classes, other data, or weights where they are not supported.
+        Not one of these machines, not fitted, other data, or weights or several classes where they are not supported.
     """
     from sklearn.exceptions import NotFittedError
-    from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
     from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError) as error:
+        raise InputError(f"audit needs a fitted machine of scikit-learn: {error}") from error
+    machine, X = _last_step(estimator, X)
+    kind = type(machine).__name__
+    if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
+        if sample_weight is not None:
+            raise InputError(f"audit of {kind} knows no sample_weight")
+        return wrapped(machine, y, lambda part, rows, labels: _audited(part, X[rows], labels, None))
+    return _audited(machine, X, y, sample_weight)
+
+
+def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the machine at the end of searches and pipelines, and the data as it sees them."""
+    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.pipeline import Pipeline
+
+    while True:
+        if isinstance(estimator, BaseSearchCV):
+            if not vars(estimator).get("refit", True):
+                raise InputError("audit needs a search with refit=True: without it no machine is fitted on all the data")
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator[-1]
+        else:
+            return estimator, X
+
+
+def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return the audit of one machine, or the table of a machine of several classes."""
+    from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
     kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear}
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
-        raise InputError(f"audit knows SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn; it was given {type_name}")
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError as error:
-        raise InputError(f"audit needs a fitted machine: {error}") from error
+        known = "SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn, alone, in pipelines, searches and wrappers"
+        raise InputError(f"audit knows {known}; it was given {type_name}")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}")
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
         raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}")
-    signs = np.ones(data.shape[0]) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, data.shape[0])
-    weights = np.ones(data.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != signs.shape or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError(f"sample_weight must hold {signs.size} numbers ≥ 0")
+    n = data.shape[0]
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise InputError(f"sample_weight must hold {n} numbers ≥ 0")
+    several = {SVC: pairs_of_classes, LinearSVC: class_against_rest}.get(type(estimator))
+    if several is not None and len(estimator.classes_) > 2:
+        if np.shape(y) != (n,):
+            raise InputError(f"y must hold a label for each of the {n} rows of X")
+        own = kinds[type(estimator)]
+        parts = list(several(estimator, y, weights))
+        return AuditTable(
+            type(estimator).__name__,
+            {part.name: own(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},
+        )
+    signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, n)
     return kinds[type(estimator)](estimator, data, signs, weights)
+
+
+def _rows_of(estimator: Any, X: FloatArray, rows: IntArray) -> FloatArray:
+    """Return the rows, and of a kernel matrix the columns too."""
+    return X[np.ix_(rows, rows)] if vars(estimator).get("kernel") == "precomputed" else X[rows]
 
 
 def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
