@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ..models.program.form import StandardForm
 from .certification.result import Result
 from .certification.result_file import load_results, save_results
 
-__all__ = ["Comparison", "ComparisonRow"]
+__all__ = ["Comparison", "ComparisonRow", "Comparisons"]
 
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
 
@@ -158,6 +158,67 @@ class Comparison(Displayed, Tabular):
         if axes.get_legend_handles_labels()[0]:
             axes.legend()
         return axes
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
+    """Comparisons of the same solvers on several models, by the models' names; `marginopt.performance_profile` takes them.
+
+    Parameters
+    ----------
+    tables : mapping of str to Comparison
+    """
+
+    tables: Mapping[str, Comparison]
+
+    def __getitem__(self, name: str) -> Comparison:
+        return self.tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """The solvers' labels."""
+        return tuple(row.solver for row in next(iter(self.tables.values())).rows)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each model and solver."""
+        return [{"model": name, **record} for name, table in self.tables.items() for record in table.records()]
+
+    def _cells(self) -> list[list[str]]:
+        """Seconds of each solver on each model, "-" where it solved nothing; then how many it solved, and their mean."""
+        cells = []
+        for name, table in self.tables.items():
+            results = table.results
+            solved = [results[s] if s in results and results[s].solved else None for s in self.solvers]
+            cells.append([name, *("-" if r is None else f"{r.solve_seconds:.3g}" for r in solved)])
+        counts, means = ["solved"], ["mean s"]
+        for solver in self.solvers:
+            seconds = [
+                t.results[solver].solve_seconds for t in self.tables.values() if solver in t.results and t.results[solver].solved
+            ]
+            counts.append(f"{len(seconds)} of {len(self)}")
+            means.append(f"{np.expm1(np.log1p(seconds).mean()):.3g}" if seconds else "-")
+        return [*cells, counts, means]
+
+    def __str__(self) -> str:
+        head, cells = ["model", *self.solvers], self._cells()
+        widths = [max(len(row[k]) for row in [head, *cells]) for k in range(len(head))]
+        lines = ["seconds of what was solved; means are geometric, shifted by 1 s"]
+        lines += ["  ".join(value.ljust(w) for value, w in zip(row, widths, strict=True)).rstrip() for row in [head, *cells]]
+        for name, table in self.tables.items():
+            lines += [f"{row.solver} did not run {name}: {row.reason}" for row in table.rows if row.result is None]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        return Display("comparisons", head=("model", *self.solvers), rows=tuple(map(tuple, self._cells())), words=("model",))
 
 
 def _shown(column: str, value: Any) -> str:

@@ -62,9 +62,10 @@ def main() -> dict[str, float]:
     alone = mo.solve(one, ToyADMM())
     print(alone)
     solvers = [ToyADMM(), "clarabel", "osqp", "piqp", "highs"]
-    comparisons = [mo.compare(program, solvers) for program in programs(4)]
-    print(comparisons[0])
-    solved = sum(result.solved for comparison in comparisons for result in comparison.results.values())
+    comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(programs(4))}, solvers)
+    print(comparisons)
+    print(mo.performance_profile(comparisons))
+    solved = sum(result.solved for table in comparisons.values() for result in table.results.values())
     trace = mo.solve(mo.L2SVMDual(*_points()), "fw", tol=1e-3).trace
     print(f"{len(trace)} rows of a trace, the last {trace[-1]}")
     return {"proved": float(alone.bound_kind == "proved"), "solved": solved / (4 * len(solvers)), "trace": float(len(trace))}

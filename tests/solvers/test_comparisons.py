@@ -1,0 +1,40 @@
+"""`compare` on several models: a table of seconds, reasons of what did not run, a performance profile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.solvers.compare import Comparisons
+
+
+def programs() -> list[mo.StandardForm]:
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(5, 3))
+    return [mo.from_qp(B @ B.T + scale * np.eye(5), -rng.random(5), lb=0.0, ub=1.0) for scale in (0.1, 1.0)]
+
+
+def test_a_list_and_a_mapping_of_models() -> None:
+    made = programs()
+    listed = mo.compare(made, ["clarabel", "osqp"])
+    named = mo.compare({"a": made[0], "b": made[1]}, ["clarabel", "osqp"])
+    assert isinstance(listed, Comparisons) and list(listed) == ["quadratic program 1", "quadratic program 2"]
+    assert list(named) == ["a", "b"] and named.solvers == ("clarabel", "osqp") and len(named) == 2
+    for name, program in zip(named, made, strict=True):
+        assert named[name]["clarabel"].objective == pytest.approx(mo.solve(program, "clarabel").objective, rel=1e-6)
+    assert {record["model"] for record in named.records()} == {"a", "b"} and len(named.records()) == 4
+    assert "2 of 2" in str(named)
+    assert set(mo.performance_profile(named).ratios) == {"clarabel", "osqp"}
+
+
+def test_what_does_not_suit_is_a_line_with_its_reason() -> None:
+    d = mo.load("wdbc").prepared().subsample(12, 0)
+    both = mo.compare([programs()[0], mo.ConicSVM(d.X[:, :3], d.y, 1.0)], ["piqp", "clarabel"])
+    assert "piqp did not run ConicSVM" in str(both) and "1 of 2" in str(both)
+
+
+@pytest.mark.parametrize("models", [[], {}, [3], {"a": "b"}])
+def test_what_are_no_models_is_refused(models: object) -> None:
+    with pytest.raises(mo.InputError):
+        mo.compare(models, ["clarabel"])  # type: ignore[call-overload]
