@@ -63,6 +63,8 @@ def restricted_bound(
     tilted : callable
         The bound of the base's objective less h'w.
     """
+    if not _same_objective(form, base):
+        return None
     w, p = form.slices["w"], form.slices["w"].stop - form.slices["w"].start
     known = {c.label for c in base.constraints}
     others = np.ones(form.n, dtype=bool)
@@ -95,6 +97,16 @@ def restricted_bound(
         return None
     rounding = lost + gamma(4) * (abs(bound.value) + abs(sides))
     return Bound(bound.value - sides - rounding, f"{bound.argument}, with the added rows at their prices", bound.error + rounding)
+
+
+def _same_objective(form: StandardForm, base: StandardForm) -> bool:
+    """Return whether the form costs what the base costs: what is added is free, and only restricts."""
+    if form.r != base.r or not np.array_equal(form.q[: base.n], base.q) or form.q[base.n :].any():
+        return False
+    if form.quadratic is None or base.quadratic is None:
+        return form.quadratic is base.quadratic
+    P, Q = form.quadratic.csc, base.quadratic.csc
+    return bool(P.nnz == Q.nnz and not abs(P[: base.n, : base.n] - Q).sum())
 
 
 def _balanced(rows: list[Constraint], multipliers: Mapping[str, FloatArray], extra: slice) -> list[FloatArray] | None:

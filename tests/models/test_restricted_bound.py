@@ -93,3 +93,16 @@ def test_relaxations_of_a_restricted_model_are_proved() -> None:
     conic = mo.solve(mo.Margin(X, y, "strongest-conic", "l2", subject_to=mo.parity(g, 0.05)), "clarabel").bound
     assert relaxed.bound_kind == "proved"
     assert conic * (1.0 - 1e-6) <= relaxed.bound <= mo.solve(model, "margin-bb").objective
+
+
+def test_a_restriction_that_costs_something_has_no_such_bound() -> None:
+    """The bound of the base says nothing of an objective that is another one."""
+    from marginopt.models.restricted_bound import restricted_bound
+
+    X, y, g, _ = fair(0)
+    base = mo.Margin(X, y, "strongest-conic", "l2")
+    form = mo.Margin(X, y, "strongest-conic", "l2", subject_to=mo.parity(g, 0.05)).form
+    q = form.q.copy()
+    q[0] = -1.0
+    for other in (form.replace(q=q), form.replace(r=-1.0)):
+        assert restricted_bound(other, base.form, np.zeros(form.n), {}, lambda tilt: None) is None
