@@ -36,7 +36,7 @@ class BareForm(Model):
 
     @property
     def form_bytes(self) -> int:
-        """None beyond those that are there."""
+        """Bytes to build: 0, for the form is there."""
         return 0
 
     def compile(self) -> StandardForm:

@@ -173,7 +173,7 @@ class Statement:
         return f"{head}{latex_words(self.title)} ({latex_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
     def display(self) -> Display:
-        """For a notebook: the mathematics set, and the text, which is readable without MathJax, folded below it."""
+        """Return the notebook view: the mathematics set, and the text, which is readable without MathJax, folded below it."""
         facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
         facts += [("equivalent", text) for text in self.equivalences]
         typeset_facts = [(name, typeset(fact)) for name, fact in facts]

@@ -117,7 +117,7 @@ class BoxQP:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Of ZZ' + D."""
+        """Diagonal of ZZ' + D."""
         Z = self.Z if self.coarse is None else self.coarse.Z
         squares = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
         return np.asarray(squares + self.ridge)

@@ -117,7 +117,7 @@ class Reduction(ABC, Generic[T]):
 
     @property
     def base(self) -> int | None:
-        """Its turn as the relaxation from which a report counts the gap closed, the least first; None where it is not one."""
+        """Turn as the relaxation from which a report counts the gap closed, the least first; None where it is not one."""
         return None
 
     @property

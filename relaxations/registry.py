@@ -107,7 +107,7 @@ def reduction_of(given: Reduction[Any] | str) -> Reduction[Any]:
 
 
 def default_relaxations() -> tuple[Reduction[Any], ...]:
-    """Those of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
+    """Relaxations of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
     return tuple(record.reduction for record in relaxations().values() if record.default)
 
 

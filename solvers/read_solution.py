@@ -46,7 +46,7 @@ class _FileSolver(Solver):
         self.info = SolverInfo(name=name, summary="read from a file")  # type: ignore[misc]  # one for each file
 
     def obstacle(self, model: Model) -> str | None:
-        """It is not here."""
+        """Return the obstacle: the solver is known by its file alone."""
         return "it is known only by its solution file"
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:

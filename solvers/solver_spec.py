@@ -56,7 +56,7 @@ class SolverSpec:
         return Options.of(options, **self.own)
 
     def resolved(self, name: str) -> SolverSpec:
-        """For ``auto``, the solver that it chose, with the options that were asked for."""
+        """Return the solver that ``auto`` chose, with the options that were asked for."""
         return SolverSpec(_label(name, self.own), get_solver(name), self.own)
 
     @property

@@ -127,7 +127,7 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, given: Mapping[str, Any]) -> FixedVariables:
-        """From values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
+        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
 
         Raises
         ------
@@ -188,16 +188,16 @@ class Relaxed(Change):
     suffix: ClassVar[str] = "continuous"
 
     def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
-        """It is the relaxation of the form, constants and all."""
+        """Return the level of the constants, which the relaxation keeps."""
         return float("inf")
 
     def applied(self, form: StandardForm) -> StandardForm:
-        """Without integrality and indicators."""
+        """Drop integrality and indicators."""
         return form.relax_integrality()
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """None."""
+        """Return no line: the statement says that it is relaxed."""
         return ()
 
     @property

@@ -324,7 +324,7 @@ class ChangedModel(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Those of the model."""
+        """Bytes of the model's form."""
         return self.base.form_bytes
 
     def compile(self) -> StandardForm:

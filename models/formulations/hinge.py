@@ -127,7 +127,7 @@ class HingeSVM(Model):
         return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1)  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """By blocks of rows."""
+        """Appraise a point by blocks of rows."""
         return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1).appraise(values, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

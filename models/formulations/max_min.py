@@ -146,7 +146,7 @@ class GaussianMaxMin(MaxMinProblem):
         return np.asarray(np.exp(-self._exponents(gamma)))
 
     def ratio(self, gamma: FloatArray) -> float:
-        """From 1 - k, which does not cancel."""
+        """Return the ratio from 1 - k, which does not cancel."""
         return fisher_ratio(self._exponents(gamma), self.y, 1.0)
 
     def value(self, a: FloatArray, gamma: FloatArray) -> float:
@@ -201,7 +201,7 @@ class KernelMaxMin(MaxMinProblem):
         return self.base.with_parameter(self.name, float(gamma[0]))
 
     def kernel(self, gamma: FloatArray) -> FloatArray:
-        """Its matrix, symmetric to the last bit."""
+        """Kernel matrix, symmetric to the last bit."""
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
 
@@ -218,7 +218,7 @@ class KernelMaxMin(MaxMinProblem):
         return np.array([0.5 * float(b @ self.at(gamma).derivative(self.name, points, points) @ b)])
 
     def ratio(self, gamma: FloatArray) -> float:
-        """From the kernel matrix."""
+        """Return the ratio from the kernel matrix."""
         K = self.kernel(gamma)
         diagonal = np.diagonal(K)
         return class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)

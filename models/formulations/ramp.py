@@ -128,7 +128,7 @@ class RampSVM(BinaryMargins):
 
     @property
     def incumbent_source(self) -> str:
-        """Of the bound that was given, or of a trivial point."""
+        """Source of the feasible value: the given bound, or a trivial point."""
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property

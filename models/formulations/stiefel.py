@@ -127,7 +127,7 @@ class StiefelQP(Model):
 
     @property
     def form_bytes(self) -> int:
-        """None: there is no form."""
+        """0: there is no form."""
         return 0
 
     def zero_objective_point(self) -> None:

@@ -174,7 +174,7 @@ class _Rows:
 
     @classmethod
     def of(cls, linear: Sequence[Constraint], n: int) -> _Rows | None:
-        """None where there are too many."""
+        """Return the evidence; None where the program has too many rows."""
         if sum(c.rows for c in linear) * n > _SWEPT:
             return None
         F = np.vstack([np.zeros((0, n)), *(c.F.toarray() for c in linear)])

@@ -190,7 +190,7 @@ class Taken:
         return self.form.join(values)
 
     def row_prices(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
-        """By how much the package's own objective changes for one more unit of each row's right-hand side.
+        """Return the changes of the package's own objective for one more unit of each row's right-hand side.
 
         A row a'x ≥ l has z ≥ 0 in the form and price z; a row a'x ≤ u is -a'x ≥ -u there and has price -z; a program that is
         maximised has the negatives of both.
@@ -201,7 +201,7 @@ class Taken:
         return -prices if self.form.maximise else prices
 
     def reduced_costs(self, reduced: Mapping[str, FloatArray] | None) -> FloatArray:
-        """By how much the package's own objective changes for one more unit of each variable's active bound."""
+        """Return the changes of the package's own objective for one more unit of each variable's active bound."""
         zeta = np.zeros(self.form.n) if reduced is None else self.form.join(reduced)
         return -zeta if self.form.maximise else zeta
 

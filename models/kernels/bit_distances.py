@@ -64,7 +64,7 @@ class BitDistances:
 
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
-        """For points whose stored numbers are all the same; None for others, and where bits of many features cost more."""
+        """Return the distances of points with one stored number; None for others, and where bits of many features cost more."""
         if not cls.suit(X):
             return None
         n, p = X.shape

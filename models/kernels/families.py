@@ -101,7 +101,7 @@ class RationalQuadratic(RadialKernel):
         return np.asarray(np.exp(-self.alpha * np.log1p(self.gamma / self.alpha * distances)))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """With s = γ||x - z||²/α: -||x - z||² k/(1 + s) for γ, k·(s/(1 + s) - log(1 + s)) for α."""
+        """Return the derivatives, with s = γ||x - z||²/α: -||x - z||² k/(1 + s) for γ, k·(s/(1 + s) - log(1 + s)) for α."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
         s = self.gamma / self.alpha * distances
@@ -206,7 +206,7 @@ class Mixture(Kernel):
         return self.first.translation_invariant and self.second.translation_invariant
 
     def rounding(self, X: Points) -> FloatArray:
-        """Of both parts, and of their sum."""
+        """Rounding of both parts, and of their sum."""
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
     def coarse(self, X: Points) -> bool:
@@ -218,7 +218,7 @@ class Mixture(Kernel):
         return np.asarray((1.0 - self.weight) * self.first.fine_matrix(X, Z) + self.weight * self.second.fine_matrix(X, Z))
 
     def fine_rounding(self, X: Points) -> FloatArray:
-        """Of both parts, and of their sum."""
+        """Rounding of both parts, and of their sum."""
         return self._sum_rounding(X, self.first.fine_rounding(X), self.second.fine_rounding(X))
 
     def _sum_rounding(self, X: Points, first: FloatArray, second: FloatArray) -> FloatArray:

@@ -77,7 +77,7 @@ class KernelGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """Of a kernel that is so by theorem: signs, an offset ≥ 0 and a ridge ≥ 0 keep it."""
+        """True of a kernel that is semidefinite by theorem: signs, an offset ≥ 0 and a ridge ≥ 0 keep it."""
         known = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
         return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if known else ""
 
@@ -189,7 +189,7 @@ class KernelGram(GramOperator):
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
-        """Of points of zeros and ones, that of their distances."""
+        """Kind of the entries; of points of zeros and ones, that of their distances."""
         return BitDistances.kind(self.X) if self._bits else super().entry_kind
 
     def load(self, *, single: bool, panels: bool = False) -> None:

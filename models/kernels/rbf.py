@@ -43,7 +43,7 @@ class RBFExponents:
 
     @classmethod
     def of(cls, kernel: RBF, X: Points) -> RBFExponents:
-        """For a fitted kernel on the points X."""
+        """Return the operator of a fitted kernel on the points X."""
         assert not isinstance(kernel.gamma, str)
         root = math.sqrt(2.0 * kernel.gamma * math.log2(math.e))
         Z = X * root if sp.issparse(X) else (X - X.mean(axis=0)) * root

@@ -292,7 +292,7 @@ class PSD(Cone):
         return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.stacked(v)))[:, 0], 0.0))
 
     def filled(self, v: FloatArray) -> FloatArray:
-        """With the largest entry on the diagonal of rows of zeros: semidefinite if and only if v is."""
+        """Fill the diagonal of rows of zeros with the largest entry: the result is semidefinite if and only if v is."""
         matrices = smat(self.stacked(v))
         sizes = np.abs(matrices).max(axis=(1, 2))
         cone, row = np.nonzero(~matrices.any(axis=2))

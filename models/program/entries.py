@@ -40,7 +40,7 @@ class Entries:
 
     @staticmethod
     def of(matrix: Any) -> Entries:
-        """Of a dense matrix (what is not zero), or of a sparse one as it is."""
+        """Return the entries of a dense matrix that are not zero, or those of a sparse one."""
         if isinstance(matrix, np.ndarray):
             return _of_dense(matrix)
         rows = matrix if isinstance(matrix, sp.csr_array) else sp.csr_array(matrix)
@@ -48,7 +48,7 @@ class Entries:
 
     @staticmethod
     def identity(size: int) -> Entries:
-        """Of this order."""
+        """Return the identity of this order."""
         ends = np.arange(size + 1, dtype=np.int32)
         return Entries(np.ones(size), ends[:-1], ends, size)
 
@@ -87,7 +87,7 @@ class Entries:
 
     @property
     def met(self) -> FloatArray:
-        """Of each column, how many entries its rows have: at least as many as its column of A'A has."""
+        """Count, for each column, the entries of its rows: at least as many as its column of A'A has."""
         return np.asarray(
             np.bincount(self.indices, weights=np.repeat(self.counts, self.counts) * 1.0, minlength=self.width), dtype=np.float64
         )
@@ -99,7 +99,7 @@ class Entries:
 
     @property
     def columns(self) -> sp.csc_matrix:
-        """By columns, as native interfaces take it."""
+        """Matrix by columns, as native interfaces take it."""
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(self.rows, self.width)).tocsc()
 
     @property

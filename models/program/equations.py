@@ -95,7 +95,7 @@ class Equations:
 
     @classmethod
     def of(cls, A: Entries, *, apart: bool) -> Equations:
-        """With moves that are settled ``apart``, or with all equations alike."""
+        """Return the equations with moves that are settled ``apart``, or with all equations alike."""
         kept = A.data != 0.0
         A = A if kept.all() else A.where(kept)
         alone = np.flatnonzero(A.counts == 1) if apart else np.zeros(0, dtype=np.intp)

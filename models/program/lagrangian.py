@@ -269,7 +269,7 @@ class _Tangent:
 
     @classmethod
     def flat(cls, form: StandardForm, x: FloatArray | None) -> _Tangent | None:
-        """Without curvature, so that x̂ may move; None where P is no matrix or its convexity has a deficit, which depends on x̂."""
+        """Return the tangent without curvature, so that x̂ may move; None where P is no matrix or its convexity has a deficit."""
         quadratic, convexity = form.quadratic, form.convexity
         if quadratic is None or quadratic.matrix is None or convexity.deficit is not None or convexity.penalty:
             return None
@@ -278,7 +278,7 @@ class _Tangent:
 
     @property
     def moves(self) -> PointMoves:
-        """Of x̂."""
+        """Moves of x̂."""
         assert self.form.quadratic is not None
         return PointMoves(self.hat, self.form.quadratic)
 

@@ -220,7 +220,7 @@ class _FreeEquations:
         return cls(indices, z.rows.by_variable.at(indices), curved, point)
 
     def at(self, z: Multipliers, W: Entries, *, apart: bool) -> Equations:
-        """With the moves W of these; with what one move settles ``apart``."""
+        """Return the repair with the moves W of these, or with the part that one move settles ``apart``."""
         A = self.columns.product(W)
         if self.curved is not None:
             A = Entries.beside([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)

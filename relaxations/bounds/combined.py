@@ -144,7 +144,7 @@ class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxa
 
     @property
     def of_costs(self) -> tuple[Need, ...]:
-        """Nothing: every point may have its own λ."""
+        """Return no demand on costs: every point may have its own λ."""
         return ()
 
     def target(self, model: ZeroOneSVM) -> CombinedRelaxation:

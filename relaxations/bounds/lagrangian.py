@@ -177,7 +177,7 @@ class Lagrangian(Reduction[Any]):
         return (ZeroOneSVM,) if self.rows == _BUDGET else (Model,)
 
     def obstacle(self, model: Model) -> str:
-        """Of a `ZeroOneSVM` what its form lacks; of other models, which are read by their form alone, the same."""
+        """Return the form's lack for a `ZeroOneSVM`, and for other models, which are read by their form alone."""
         if ZeroOneSVM in self.reads or isinstance(model, ZeroOneSVM):
             return super().obstacle(model)
         unread = _BY_FORM.obstacle(model)

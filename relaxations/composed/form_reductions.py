@@ -70,7 +70,7 @@ class _Moments:
     number: dict[Monomial, int] = field(default_factory=dict)
 
     def of(self, variables: Monomial) -> int:
-        """Its number; a new one where it was not seen."""
+        """Return the number of a monomial; a new one where it was not seen."""
         reduced = tuple(i for i, k in sorted(Counter(variables).items()) for _ in range(1 if self.binary[i] else k))
         return self.number.setdefault(reduced, len(self.number))
 
@@ -150,7 +150,7 @@ def _assembled(
     total = len(moments.number)
 
     def affine(rows: sp.coo_array) -> Affine:
-        """In x and y: monomial 0 is the constant, 1 to n are x_j/scale_j."""
+        """Return the row in x and y: monomial 0 is the constant, 1 to n are x_j/scale_j."""
         matrix = sp.csr_array((rows.data, (rows.row, rows.col)), shape=(rows.shape[0], total))
         in_x = sp.csr_array(matrix[:, 1 : n + 1] @ sp.diags_array(1.0 / scale))
         return x.under(in_x) + y.under(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
@@ -371,7 +371,7 @@ class FormReduction(ComposedReduction):
             return self.of_form(model.form, None) if parts is None else self.target(parts)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Of a composition the best multiple of w; of others the better of a multiple and of rounded integers."""
+        """Recover the best multiple of w of a composition; of others the better of a multiple and of rounded integers."""
         if parts_of(model) is not None:
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
@@ -490,7 +490,7 @@ class Moments(FormReduction):
         return missing
 
     def obstacle(self, model: Model) -> str:
-        """Also with what is known of |w_j| at an optimum as bounds."""
+        """Return the obstacle, with bounds of |w_j| at an optimum taken into account."""
         composed = parts_of(model)
         if composed is None:
             return super().obstacle(model)

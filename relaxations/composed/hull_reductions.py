@@ -43,7 +43,7 @@ class BoundingLoss(Loss):
 
     @property
     def reads_reach(self) -> bool:
-        """It multiplies bounds of the margins by its weights."""
+        """True: bounds of the margins multiply the weights."""
         return True
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -160,7 +160,7 @@ class PointHulls(BoundingLoss):
 
 
 def union_lines() -> tuple[Line, ...]:
-    """Of the hull of a union."""
+    """State the hull of a union."""
     return (
         Line("sum_k m_ik = y_i x_i'w", r"\textstyle\sum_k m_{ik} = y_i x_i^\top w", "whole"),
         Line("sum_k z_ik = 1, z >= 0", r"\textstyle\sum_k z_{ik} = 1,\ z\ge 0", "one branch"),

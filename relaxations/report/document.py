@@ -237,13 +237,13 @@ class Document:
 
     @property
     def asked(self) -> ReportScope:
-        """Of what problems the optima are."""
+        """Return the kind of problems whose optima are shown."""
         stated = {cell.lam is None for cell in self.data.instances} or {False}
         return ReportScope.BOTH if len(stated) == 2 else ReportScope.STATED if stated.pop() else ReportScope.ZERO_ONE
 
     @property
     def title(self) -> str:
-        """Of what the gaps are: of the 0-1 loss unless every row is a model as it was stated."""
+        """Return the title: gaps of the 0-1 loss unless every row is a model as it was stated."""
         return TITLE if self.asked is ReportScope.STATED else f"{TITLE} of the 0-1 loss"
 
     @cached_property

@@ -208,7 +208,7 @@ def exact_means(report: ReportData) -> list[ExactMean]:
 
 
 def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Problem, ExactCell]:
-    """For each problem the run of whoever proves it soonest; where nobody does, the run that leaves the smallest gap."""
+    """Return, for each problem, the run that proves it soonest; if none does, the run that leaves the smallest gap."""
     best: dict[Problem, list[ExactCell]] = {}
     for cells in table.values():
         for problem, cell in cells.items():

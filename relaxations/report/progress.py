@@ -92,6 +92,6 @@ class Progress:
             self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
 
     def end(self) -> None:
-        """Nothing is left to do."""
+        """End the display."""
         if self.on:
             self._line.end()

@@ -220,7 +220,7 @@ class Plan:
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
     def after(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
-        """All that follows a heuristic; the tasks share one model, whose form is compiled once."""
+        """Return the tasks that follow a heuristic; they share one model, whose form is compiled once."""
         tight = first.subject.tightened(w)
         return [*self.relaxed(tight, w), *self.solved(tight, w), *self.swept(first.subject, w)]
 

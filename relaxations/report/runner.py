@@ -32,7 +32,7 @@ class Work(Protocol):
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """All that determines the record, for the store's key."""
+        """Return everything that determines the record, for the store's key."""
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """The record, and whether it is worth keeping; ``threads`` is the process's share of the machine."""

@@ -192,7 +192,7 @@ class Fixing(Reduction[StandardForm]):
         return self.fixed(model).M
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """From the dual point and UB."""
+        """Source of M: the dual point and UB."""
         return "dual point and incumbent, valid"
 
     def caveat(self, model: ZeroOneSVM) -> str:

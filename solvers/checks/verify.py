@@ -111,7 +111,7 @@ class _NamedSolver(Solver):
         self.info = SolverInfo(name=name, summary="from a result", tolerance=tolerance)  # type: ignore[misc]  # one for each result
 
     def obstacle(self, model: Model) -> str | None:
-        """It is not run."""
+        """Return the obstacle: a verified result is not run."""
         return "it is known only by its result"
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:

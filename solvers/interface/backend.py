@@ -32,7 +32,7 @@ __all__ = ["Backend"]
 
 @dataclass(frozen=True, eq=False)
 class BridgeChain:
-    """From ``source`` over bridges (none, where the solver reads it as it is) to ``target``, and back.
+    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back.
 
     Parameters
     ----------

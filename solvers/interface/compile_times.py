@@ -73,7 +73,7 @@ class CompileClock(event.Listener):
             self._line.show(f"compiling {self._name} {_how_often()}{about}: {self._functions} functions, {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
-        """It is compiled."""
+        """Record the end of a compilation."""
         self._depth -= 1
         self._functions += 1
         if self._depth == 0:

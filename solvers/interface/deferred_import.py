@@ -30,7 +30,7 @@ class Deferred(Solver):
         return self.info.unread(model) or self.solver.obstacle(model)
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """By the solver."""
+        """Run the solver, imported now."""
         return self.solver.run(model, options, kept)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:

@@ -124,7 +124,7 @@ class _Part(JITCodeLibrary):
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing to set in code that is not loaded."""
+        """Do nothing: the code is not loaded."""
 
 
 class _PartCompiler(LeanCompiler):

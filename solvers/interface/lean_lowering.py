@@ -35,7 +35,7 @@ class LeanLower(Lower):
     """Lowering of functions on arrays, with fewer instructions still where they count no references."""
 
     def delvar(self, name: str) -> None:
-        """Nothing is released where nothing is counted."""
+        """Release nothing: nothing is counted."""
         if self.context.enable_nrt:
             super().delvar(name)
 

@@ -160,7 +160,7 @@ class Solver(ABC):
         return self
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """In which order a path solves its values: as given, unless the solver gains by another one."""
+        """Return the order in which a path solves its values: as given, unless the solver gains by another one."""
         return range(len(values))
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ class Update:
 
     @classmethod
     def read(cls, text: str) -> Update:
-        """From the text that ``str`` gives, as stored results hold it."""
+        """Read the record from the text that ``str`` gives, as stored results hold it."""
         kind, _, what = text.partition(": ")
         return cls(UpdateKind(kind), what)
 

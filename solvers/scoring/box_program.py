@@ -147,7 +147,7 @@ class BoxProgram:
         self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
 
     def solve(self, cut: int) -> Relaxed | None:
-        """Its solution; nothing where HiGHS has none. Multipliers are fine enough for bounds near ``cut``."""
+        """Return the solution; None where HiGHS has none. Multipliers are fine enough for bounds near ``cut``."""
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None

@@ -229,7 +229,7 @@ _ALIKE = 10
 
 
 def branching_for(reduced: ReducedScoringProblem) -> str:
-    """By signs where features are few or most have many values; else by pairs if opposite points are hardly alike, or by support.
+    """Choose a branching: signs where features are few or most have many values, else pairs or supports.
 
     Columns of many values tell nearly all points apart: where most are such, linear programs over pairs bound more and cost
     more than they save (`branching="pairs"` asks for them).

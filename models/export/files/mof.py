@@ -60,7 +60,7 @@ class Read:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the variables."""
+        """Names of the variables."""
         return tuple(self.index)
 
     @property

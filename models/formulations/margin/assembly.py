@@ -98,7 +98,7 @@ class Assembly:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Of all blocks and rows so far."""
+        """Labels of all blocks and rows so far."""
         return (*(block.label for block in self._blocks), *(label for label, *_ in self._rows))
 
     def variables(

@@ -134,7 +134,7 @@ class Composition(Model):
         return composed_problem(data, self.penalised, *parts)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """By blocks of rows, where the composition is a `LinearProblem`."""
+        """Appraise a point by blocks of rows, where the composition is a `LinearProblem`."""
         view = self.view(LinearProblem)
         return None if view is None else view.appraise(values, multipliers)
 

@@ -78,7 +78,7 @@ class Images(Features):
 
     @cached_property
     def coordinates(self) -> KernelCoordinates:
-        """Of the span of the points."""
+        """Coordinates of the span of the points."""
         return KernelCoordinates(self.X, self.kernel)
 
     @cached_property

@@ -37,7 +37,7 @@ class MarginProblemView:
     obstacle: str = ""
 
     def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
-        """With signed rows, which are made where they are needed, and costs."""
+        """Return the problem with signed rows, which are made where they are needed, and costs."""
         return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
 
 

@@ -115,7 +115,7 @@ class ActivityBounds:
     alone: bool
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Of |w_j| and of |argument_i|; infinite where none is known."""
+        """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
         if self.cutoff is not None:
             axis_reach = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
@@ -205,7 +205,7 @@ def dual_weights(A: FloatArray, penalised: BoolArray, mu: float, beta: FloatArra
 
 
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
-    """In α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    """State the dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
     if not mu:  # balanced: nothing is left of A'β
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)

@@ -123,7 +123,7 @@ class AtMost:
 
     @property
     def nonzero(self) -> Nonzero:
-        """Of the penalised coefficients that are not zero."""
+        """Limit the penalised coefficients that are not zero."""
         return Nonzero(self.k)
 
 

@@ -49,15 +49,15 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
-        """Its variables, rows ``margin`` and cost; ``others`` rows of ``margins`` belong to each point."""
+        """Add variables, rows ``margin`` and cost; ``others`` rows of ``margins`` belong to each point."""
 
     @abstractmethod
     def cost_line(self) -> Line:
-        """Its share of the objective."""
+        """Line of the loss in the objective."""
 
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """Its constraints."""
+        """Lines of the constraints."""
 
     @property
     @abstractmethod
@@ -203,7 +203,7 @@ class ZeroOneClasses(ClassLoss):
 
     @property
     def dual_line(self) -> None:
-        """None."""
+        """No line."""
 
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
         """Zero: nothing is known."""

@@ -102,12 +102,12 @@ class Prices(Cost):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """None."""
+        """No line."""
         return ()
 
     @property
     def title(self) -> str:
-        """None."""
+        """No addition to the title."""
         return ""
 
     @property
@@ -144,7 +144,7 @@ class Budget(Cost):
         return norm if int(violated.sum()) <= self.limit else np.inf
 
     def limited(self, form: StandardForm) -> StandardForm:
-        """With the row ``budget``."""
+        """Return the form with the row ``budget``."""
         return with_budget(form, self.limit)
 
     def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneBudget:
@@ -172,5 +172,5 @@ class Budget(Cost):
 
     @property
     def known(self) -> str:
-        """Nothing."""
+        """No addition: the budget takes no share of a known value."""
         return ""

@@ -194,7 +194,7 @@ class Strengthened(MarginEncoding):
         return strengthened_form(name, program.signed, program.cost.prices, self.gamma, big_m, integer=True)
 
     def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-        """With the parts of 1 - u and their squares."""
+        """Return the point with the parts of 1 - u and their squares."""
         return split_values(program.signed, self.gamma, self.rows, w, z)
 
     def with_integers(self, program: Program, z: FloatArray) -> StandardForm:
@@ -219,7 +219,7 @@ class Strengthened(MarginEncoding):
         return int((self.gamma > 0).sum())
 
     def objective(self, plain: Line) -> Line:
-        """With S = I - Σ γ_i x_i x_i' and what makes up for it."""
+        """State the objective with S = I - Σ γ_i x_i x_i' and the terms that make up for it."""
         return strengthened_lines(self._positive, self.rows)[0]
 
     def lines(self) -> tuple[Line, ...]:

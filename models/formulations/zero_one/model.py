@@ -281,7 +281,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def incumbent_source(self) -> str:
-        """Of the incumbent, or of a trivial point."""
+        """Source of the feasible value: the incumbent, or a trivial point."""
         if self.upper_bound is not None or self.incumbent is not None:
             return "incumbent"
         if not np.isfinite(self.incumbent_value):

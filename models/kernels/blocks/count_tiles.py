@@ -23,7 +23,7 @@ _WIDTH = 4096
 
 
 class CountPanel(Panel):
-    """Of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
+    """Panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
 
     Parameters
     ----------

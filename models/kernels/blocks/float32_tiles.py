@@ -61,7 +61,7 @@ class Panel(ABC):
 
 
 class BlockPanel(Panel):
-    """Of any Q: one tile, by a function that gives Q[rows, columns]."""
+    """Panel of any Q: one tile, by a function that gives Q[rows, columns]."""
 
     def __init__(self, block: Callable[[IntArray, IntArray], SingleArray], points: IntArray) -> None:
         super().__init__(points)
@@ -74,7 +74,7 @@ class BlockPanel(Panel):
 
 
 class ExponentPanel(Panel):
-    """Of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
+    """Panel of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
 
     What is stored, and what tiles hold, are the powers alone: float32 would lose digits of them in a sum with the offset.
 

@@ -23,7 +23,7 @@ LARGEST = 65535.0
 
 
 class RoundedPanel(Panel):
-    """Of Q_ij = s_i s_j scale·(k_ij + offset) + δ_ij·loading_i, k from 0 to 1.
+    """Panel of Q_ij = s_i s_j scale·(k_ij + offset) + δ_ij·loading_i, k from 0 to 1.
 
     Parameters
     ----------

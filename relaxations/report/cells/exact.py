@@ -169,7 +169,7 @@ class ExactTask(Task[InstanceAt]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """With the incumbent, the solver, the encoding and M."""
+        """Return the incumbent, the solver, the encoding and M."""
         what = {"solver": self.solver.key, "encoding": self.encoding, "M": self.constants}
         if self.encoding == "strengthened":
             what["relaxation solver"] = self.relaxation_solver.key

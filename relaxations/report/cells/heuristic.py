@@ -85,7 +85,7 @@ class HeuristicTask(Task[InstanceAt]):
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Label in progress lines."""
         return "heuristic"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:

@@ -120,7 +120,7 @@ class KappaTask(Task[InstanceAt]):
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Label in progress lines."""
         return f"conic SDP, κ = {self.kappa:g}"
 
     @property
@@ -130,7 +130,7 @@ class KappaTask(Task[InstanceAt]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """With κ in place of λ."""
+        """Return the parts with κ in place of λ."""
         what = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
         return {**super().parts, "lam": None, "incumbent": self.w, **what}
 

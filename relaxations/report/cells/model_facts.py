@@ -35,7 +35,7 @@ class StatedTask(Task[ModelSubject]):
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Label in progress lines."""
         return "stated"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -102,7 +102,7 @@ class StatedExactTask(Task[ModelSubject]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """With the start and the solver."""
+        """Return the parts with the start and the solver."""
         return {**super().parts, "incumbent": self.w, "solver": self.solver.key}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:

@@ -118,7 +118,7 @@ class RelaxationTask(Task[Subject]):
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Label in progress lines."""
         return self.reduction.name
 
     @property
@@ -128,7 +128,7 @@ class RelaxationTask(Task[Subject]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """With the incumbent, the reduction and its solver."""
+        """Return the incumbent, the reduction and its solver."""
         return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:

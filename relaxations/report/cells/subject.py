@@ -41,7 +41,7 @@ class Subject(ABC):
     @property
     @abstractmethod
     def parts(self) -> dict[str, Any]:
-        """All that determines it, for the store's key."""
+        """Return everything that determines the subject, for the store's key."""
 
     @property
     def optimum(self) -> str:
@@ -90,7 +90,7 @@ class InstanceAt(Subject):
         return {"name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y, "lam": self.model.lam}
 
     def tightened(self, w: FloatArray) -> InstanceAt:
-        """With the objective of a classifier as the upper bound behind M."""
+        """Return the subject with the objective of a classifier as the upper bound behind M."""
         return replace(self, zero_one=tighten(self.zero_one, w))
 
 

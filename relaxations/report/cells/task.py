@@ -55,7 +55,7 @@ class Task(ABC, Generic[S]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that determines the cell, for the store's key."""
+        """Return everything that determines the cell, for the store's key."""
         return {"layout": LAYOUT, **self.subject.parts, "options": self.options.record()}
 
     @abstractmethod

@@ -43,7 +43,7 @@ class ConeRows(ScaledRows):
 
     @classmethod
     def of(cls, form: StandardForm) -> ConeRows | None:
-        """None where a set is not convex, a variable is an integer, or the matrix is too large."""
+        """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
         if not all(c.cone.convex for c in form.constraints) or not fit(form, _MOST):
             return None
         A, b = stacked(form)

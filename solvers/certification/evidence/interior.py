@@ -32,7 +32,7 @@ _PAID = 0.1
 
 
 def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-    """Such multipliers at a point; None where rows are not linear or too many, or none are found (in ``seconds``)."""
+    """Return interior multipliers at a point; None where rows are not linear or too many, or ``seconds`` are not enough."""
     if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
     F, g = form.rows_matrix()

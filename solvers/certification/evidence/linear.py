@@ -53,7 +53,7 @@ class Rows(ScaledRows):
 
     @classmethod
     def of(cls, form: StandardForm) -> Rows | None:
-        """None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
+        """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
         if not linear or not fit(form, _MOST):
             return None
@@ -134,7 +134,7 @@ class Rows(ScaledRows):
         return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
 
     def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """In the relative interior of all of them."""
+        """Return the point in the relative interior of all of them."""
         return interior(self.form, x, seconds)
 
     def _chosen(self) -> BoolArray:

@@ -33,7 +33,7 @@ class CheckedNode:
         )  # fmt: skip
 
     def without(self) -> CheckedNode:
-        """Nothing that is not decided."""
+        """Return no undecided point."""
         node = replace(self, more=False)
         for j in self.undecided():
             node = node.bounded(j, 0, 0)

@@ -99,7 +99,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         return state.algorithm.measure(state.state)
 
     def answer(self, state: AutoState) -> Answer:
-        """Its answer, with what was chosen."""
+        """Return the chosen algorithm's answer, and the choice."""
         answer = state.algorithm.answer(state.state)
         finished = "smo with Newton finisher" if state.state.newton.guesses else "smo"
         if state.state.began is Phase.LOW_RANK:

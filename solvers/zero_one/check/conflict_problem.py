@@ -152,7 +152,7 @@ def reduced_problem(
 
 
 def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflict:
-    """Its points and the norm that its multipliers prove, rounded down."""
+    """Return the points of a conflict and the norm that its multipliers prove, rounded down."""
     points = [int(i) for i in record["conflict"]]
     alpha = np.array(record["alpha"], dtype=np.float64)
     if len(set(points)) != len(points) or alpha.shape != (len(points),):

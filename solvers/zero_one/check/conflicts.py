@@ -72,7 +72,7 @@ class Conflicts:
         return conflict
 
     def of(self, records: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-        """Those that some nodes name."""
+        """Return the conflicts that some nodes name."""
         named = {number for record in records for number in _named(record)}
         return {number: self._stated[number] for number in named if number in self._stated}
 

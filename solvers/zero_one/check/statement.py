@@ -85,7 +85,7 @@ class LoggedZeroOneProblem:
         return cls(A, np.ones(n), penalised, min(math.floor(share + 1e-9 * max(share, 1.0)), n))
 
     def difference(self, other: LoggedZeroOneProblem) -> str | None:
-        """In what two problems differ, in words; None where they are the same."""
+        """Return the difference of two problems in words; None where they are the same."""
         if self.A.shape != other.A.shape:
             return f"{_size(self.A)} against {_size(other.A)}"
         if not (self.penalised == other.penalised).all():

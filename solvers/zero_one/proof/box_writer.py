@@ -91,7 +91,7 @@ class BoxRecords:
         return done
 
     def text(self) -> str:
-        """All that is left as lines of a log."""
+        """Return the rest as lines of a log."""
         return "".join(json.dumps(record) + "\n" for record in self.taken(last=True))
 
     def leaf(self, active: Any, tau: FloatArray, target: float) -> None:

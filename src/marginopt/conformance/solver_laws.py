@@ -141,7 +141,7 @@ def permutation(t: Trial) -> Verdict:
 
 @SOLVER_LAWS.law("names of the classes")
 def label_flip(t: Trial) -> Verdict:
-    """With the two classes exchanged the optimum is the same."""
+    """Check that the optimum is the same with the two classes exchanged."""
     if t.case.info.data is not DataKind.TWO_CLASSES:
         return not_applicable("it is not stated on two classes")
     return _invariant(t, t.case.flipped())

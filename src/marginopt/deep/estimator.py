@@ -157,7 +157,7 @@ class Samples:
 
     @classmethod
     def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> Samples:
-        """From the training samples.
+        """Return the state of the training samples.
 
         Raises
         ------

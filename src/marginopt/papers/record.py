@@ -71,7 +71,7 @@ class Run:
 
     @property
     def parameters(self) -> dict[str, Plain]:
-        """By name."""
+        """Parameters by name."""
         return dict(self.items)
 
 
@@ -98,7 +98,7 @@ class Published:
 
     @classmethod
     def of(cls, value: str, deviation: str = "") -> Published | None:
-        """From the printed words; None where there are none."""
+        """Read the printed words; None where there are none."""
         if not value:
             return None
         mantissa, _, exponent = value.lower().partition("e")
@@ -193,7 +193,7 @@ class PaperTable:
     across: int = 0
 
     def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
-        """All that its cells need, each once; of the rows whose first label is given, where any is."""
+        """Return the runs that its cells need, each once; of the rows whose first label is given, where any is."""
         entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
         return list(dict.fromkeys(run for entry in entries for run in entry.runs))
 
@@ -226,5 +226,5 @@ class PaperFigure:
     of_cells: Callable[[Cells], Picture | None] | None = None
 
     def runs(self, effort: ProtocolSize) -> list[Run]:
-        """All that it needs, each once."""
+        """Return the runs that it needs, each once."""
         return list(dict.fromkeys(self.needs(effort)))

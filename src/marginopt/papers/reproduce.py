@@ -90,7 +90,7 @@ class Reproduction:
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """Of the runs that the page shows something of; its own where it shows nothing."""
+        """Return the heads of the runs that the page shows; its own where it shows nothing."""
         return tuple(head for head in (self.head, *self.earlier) if any(self.share(head))) or (self.head,)
 
     def share(self, head: Head) -> tuple[int, int]:

@@ -47,7 +47,7 @@ class RunTask:
 
     @property
     def key(self) -> str:
-        """In the store."""
+        """Key in the store."""
         return digest({"kind": self.kind, **self.parts})
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:

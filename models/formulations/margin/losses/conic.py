@@ -53,7 +53,7 @@ class Conic(Loss):
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
-        """With γ decided, in Γ."""
+        """Decide γ, in Γ."""
         scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0

@@ -54,7 +54,7 @@ class Conjugate(ABC):
 
     @property
     def balance(self) -> Line | None:
-        """Its first entry is zero: what a free intercept asks for. None where it is zero in any case."""
+        """Equation that a free intercept asks for, the first entry of A'β; None where it is zero in any case."""
         return Line("sum_i alpha_i y_i = 0", r"\textstyle\sum_i \alpha_i y_i = 0")
 
     @property
@@ -80,7 +80,7 @@ class Conjugate(ABC):
 
 @dataclass(frozen=True)
 class HingeConjugate(Conjugate):
-    """Of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0."""
+    """Conjugate of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0."""
 
     squared: bool = False
     pairs: bool = False
@@ -123,13 +123,13 @@ class HingeConjugate(Conjugate):
 
     @property
     def balance(self) -> Line | None:
-        """None for differences, which have no intercept."""
+        """None: differences have no intercept."""
         return None if self.pairs else super().balance
 
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
-    """Of a loss with a level of its own: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
+    """Conjugate of a loss with a level: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
 
     β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
     """
@@ -157,7 +157,7 @@ class LevelConjugate(Conjugate):
 
     @property
     def objective(self) -> Line:
-        """Nothing, or what the constant part of the arguments gives."""
+        """Contribution of the constant part of the arguments, if there is one."""
         return Line("", "") if self.falls else Line("sum_i alpha_i x_i'x_i", r"\textstyle\sum_i\alpha_i x_i^\top x_i")
 
     @property
@@ -192,7 +192,7 @@ class LevelConjugate(Conjugate):
 
 @dataclass(frozen=True, eq=False)
 class BallConjugate(Conjugate):
-    """Of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g) with b_i = c_i a_i, a in the simplex, B = Σb: -||g||²/(4B).
+    """Conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb: -||g||²/(4B).
 
     A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
     """
@@ -216,7 +216,7 @@ class BallConjugate(Conjugate):
 
     @property
     def balanced(self) -> bool:
-        """By its choice of g."""
+        """True: g balances the equation."""
         return True
 
     @property

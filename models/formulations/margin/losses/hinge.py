@@ -47,7 +47,7 @@ class Hinge(Loss):
         return None
 
     def corners(self) -> Corners:
-        """Its one corner."""
+        """Corners of the loss: one."""
         return Corners.hinge()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

@@ -64,11 +64,11 @@ class Loss(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """Its variables, constraints and cost; its 0-1 variables that count errors, where it has such."""
+        """Add variables, constraints and cost; return the 0-1 variables that count errors, where there are any."""
 
     @abstractmethod
     def cost_line(self) -> Line:
-        """Its share of the objective in the variables that `add` makes."""
+        """Line of the loss in the objective, in the variables that `add` makes."""
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
         """The loss on these data: with what it leaves to them decided, or refused.

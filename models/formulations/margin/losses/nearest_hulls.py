@@ -74,7 +74,7 @@ class NearestHulls(Loss):
     positive: BoolArray | None = field(default=None, repr=False, compare=False)
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> NearestHulls:
-        """With the classes."""
+        """Bind the loss to the classes."""
         if not all((weights[y == side] > 0).any() for side in (-1.0, 1.0)):
             raise InputError("the levels of both classes need a point of positive weight in each class")
         return replace(self, positive=y > 0)

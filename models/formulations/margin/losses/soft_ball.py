@@ -132,12 +132,12 @@ class EnclosingBall(Loss):
         return sp.csr_array(below), np.concatenate([row_norms_squared(X), np.zeros(p)])
 
     def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
-        """Those of the points, none for w."""
+        """Costs of the points; 0 for w."""
         assert self.X is not None
         return np.concatenate([weights, np.zeros(self.X.shape[1])])
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> EnclosingBall:
-        """With the points."""
+        """Bind the loss to the points."""
         if not (weights > 0).any():
             raise InputError("a ball needs a point with a weight above 0")
         return replace(self, X=X)

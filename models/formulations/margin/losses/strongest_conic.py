@@ -42,12 +42,12 @@ class StrongestConic(Loss):
     curvature: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
-        """With the regulariser's curvature."""
+        """Bind the loss to the regulariser's curvature."""
         curved_where_seen(dense_signed_rows(X, y), curvature)
         return replace(self, curvature=curvature)
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """It is a function of all margins together.
+        """Refuse: the loss is a function of all margins together.
 
         Raises
         ------

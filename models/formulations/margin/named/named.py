@@ -37,7 +37,7 @@ class NamedComposition(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Those of the composition."""
+        """Bytes of the composition's form."""
         return self.composed.form_bytes
 
     def compile(self) -> StandardForm:

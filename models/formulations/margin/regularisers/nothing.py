@@ -14,17 +14,17 @@ __all__ = ["NoRegulariser"]
 
 @dataclass(frozen=True)
 class NoRegulariser(Regulariser):
-    """Nothing: the loss alone, as with a domain of integers."""
+    """No regulariser: the loss alone, as with a domain of integers."""
 
     def value(self, w: FloatArray) -> float:
         """0."""
         return 0.0
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Nothing."""
+        """Add nothing."""
 
     def cost_line(self) -> Line:
-        """Nothing."""
+        """Empty line."""
         return Line("", "")
 
     def lines(self) -> tuple[Line, ...]:

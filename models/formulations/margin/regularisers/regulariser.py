@@ -33,11 +33,11 @@ class Regulariser(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Its variables, constraints and cost; ``span`` bounds |w_j|."""
+        """Add variables, constraints and cost; ``span`` bounds |w_j|."""
 
     @abstractmethod
     def cost_line(self) -> Line:
-        """Its share of the objective."""
+        """Line of the regulariser in the objective."""
 
     def curvature(self) -> float:
         """The largest μ such that R(w) - μ||w||² is convex."""

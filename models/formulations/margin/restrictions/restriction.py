@@ -37,7 +37,7 @@ class Restriction(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """Its variables and constraints, under labels that begin with ``name``.
+        """Add variables and constraints, under labels that begin with ``name``.
 
         ``errors`` are the loss's 0-1 variables that count errors, where it has such.
         """
@@ -53,7 +53,7 @@ class Restriction(Part):
         return None
 
     def kept(self, n: int) -> IntArray | None:
-        """Those of n points whose margins must be at least 1, where it says that and no more; None where it is something else."""
+        """Return the points, of n, whose margins must be at least 1; None where the restriction is something else."""
         return None
 
     def budget(self, y: FloatArray) -> Budget | None:
@@ -89,7 +89,7 @@ class Restriction(Part):
         return {}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """By how much a classifier breaks it, from the data; 0 where it does not."""
+        """Return the violation by a classifier, from the data; 0 where it is satisfied."""
         return 0.0
 
     def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:

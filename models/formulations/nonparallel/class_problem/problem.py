@@ -73,7 +73,7 @@ class ClassProblem(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """Of the features."""
+        """Kernel of the features."""
 
     @property
     def features(self) -> FeatureMap:

@@ -30,7 +30,7 @@ class ChebyshevProblem(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """Of the features."""
+        """Kernel of the features."""
 
     @property
     def P(self) -> FloatArray | None:
@@ -66,15 +66,15 @@ class ChebyshevProblem(Protocol):
 
     @property
     def ridge(self) -> float:
-        """Of the features."""
+        """Ridge of the features."""
 
     @property
     def offset(self) -> float:
-        """Of the features."""
+        """Offset of the features."""
 
     @property
     def neighbours(self) -> int | None:
-        """Of the graph."""
+        """Neighbours in the graph."""
 
     def near(self, k: int) -> BoolArray:
         """Points that hyperplane k is to be near."""

@@ -118,7 +118,7 @@ class _Evolution:
         return [run for dataset in sets for run in _runs(effort, dataset, self.shown)]
 
     def picture(self, results: Results) -> Picture | None:
-        """Of the first set on which all that it shows was measured."""
+        """Draw the first set on which everything that is shown was measured."""
         records = self._found(results)
         if records is None:
             return None

@@ -69,7 +69,7 @@ _LOSSES = {"TWSVM": "twsvm", "NPSVM": "npsvm", "pinTWSVM": "pinball", "RMTBSVM":
 
 
 def maker(method: str) -> Maker:
-    """From training points to the classifier."""
+    """Return the function from training points to the classifier."""
     if method == "SVM":
         return _svm
     if method in _LOSSES:
