@@ -1,4 +1,4 @@
-"""The check of names and docstrings of ``make lint``: banned identifiers and paths, docstrings that begin with a question word.
+"""The check of names and docstrings of ``make lint``: banned identifiers and paths, beginnings of docstrings.
 
 ``.ci/names.csv`` lists names that the project no longer uses, with the field's standard term. Its column ``banned`` holds
 alternatives separated by bars: a regular expression that an identifier must not match, or ``path:`` and one that the name of a
@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("models", "solvers", "relaxations", "instances", "src/marginopt")
 QUESTION = re.compile(r"(What|Whether|Whose|That|As|Where|Which|Who|How|When)\b")
+#: Beginnings of public docstrings that name nothing.
+FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
 
 
 def banned() -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -44,11 +46,12 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and the first words of every docstring that begins with a question word."""
+    """Yield the line and the first words of every docstring that begins with a question word, or, if public, with a fragment."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = ast.get_docstring(node)
-            if text and QUESTION.match(text):
+            public = not isinstance(node, ast.Module) and not node.name.startswith("_")
+            if text and (QUESTION.match(text) or (public and FRAGMENT.match(text))):
                 yield node.body[0].lineno, text[:40]
 
 
@@ -62,7 +65,7 @@ def main() -> int:
             f"{name}: the path has a banned name, {part}" for part in Path(name).with_suffix("").parts if paths.fullmatch(part)
         ]
         faults += [f"{name}:{line}: the name {word} is banned" for line, word in identifiers(tree) if words.fullmatch(word)]
-        faults += [f"{name}:{line}: the docstring begins with a question word: {text}" for line, text in questions(tree)]
+        faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
     print("\n".join(faults) or "names and docstrings: no fault")
     return bool(faults)
 

@@ -168,7 +168,7 @@ class _Steps:
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Squares of the coefficients of (S + 1) v: at most those of τ/(1-τ) d_j and the norm, times 1 - τ; 0 for an intercept."""
+        """Squares of the coefficients of (S + 1) v: at most those of τ/(1-τ) d_j and the norm, times 1-τ; 0 for an intercept."""
         view, tau = self.view, self.tau
         squares = tau * view.curvature
         if view.atoms.any():
