@@ -209,7 +209,7 @@ class FormData:
             values[block.label] = block.unpack(entries)
         if rest:
             known = ", ".join(block.label for block in self.blocks)
-            raise InputError(f"{what}: the form has no block and no variable {next(iter(rest))!r}; its blocks are {known}")
+            raise InputError(f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name")
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
