@@ -71,8 +71,8 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     -------
     Result
         ``solver`` is who wrote the file, "unknown" where it does not say. The status is the file's claim, lowered where the
-        certificate does not support it; a file without a claim (Gurobi's) counts as interrupted. Multipliers of a claim of
-        infeasibility are its proof, checked, in ``farkas``.
+        certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap is closed.
+        Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
 
     Raises
     ------

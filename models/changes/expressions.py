@@ -81,8 +81,8 @@ class _Writer:
     def _addexpression(self, e: Any) -> tuple[str, int]:
         parts = [self.of(e.args[0])]
         for argument in e.args[1:]:
-            text = self.of(argument)
-            parts.append(f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}")
+            negative = type(argument).__name__ == "NegExpression"
+            parts.append(f" - {self.of(argument.args[0], _PRODUCT)}" if negative else f" + {self.of(argument, _PRODUCT)}")
         return "".join(parts), _SUM
 
     def _negexpression(self, e: Any) -> tuple[str, int]:

@@ -35,7 +35,8 @@ def test_gurobi(model: mo.Model, tmp_path: Path) -> None:
         native.write(str(tmp_path / "g.sol"))
     result = mo.read_solution(model, tmp_path / "g.sol")
     assert result.solver == "gurobi"
-    assert result.status is mo.Status.INTERRUPTED  # the file does not say how the solve ended
+    # the file does not say how the solve ended, and what closes the gap is an optimum all the same
+    assert result.status is (mo.Status.OPTIMAL if result.gap <= 1e-6 else mo.Status.INTERRUPTED)
     assert "says nothing" in result.claim.native_status
     assert result.objective == pytest.approx(mo.solve(model, "scip").objective, rel=1e-5)
     assert result.values["w"].shape == (3,)
@@ -217,7 +218,7 @@ _BAD = {
     "missing variables": ("# Objective value = 1\nw[0] 1\n", "variables are missing"),
     "another model": ("solution status: optimal\nobjective value: 1\na 1\nb 2\n", "is one of the form's"),
     "cut off": ("Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 2\n# Columns 3\nw_0 1\n", "too early"),
-    "no numbers": ("# Objective value = 1\nw[0] one\n", "could not convert"),
+    "no numbers": ("# Solution for model a\n# Objective value = 1\nw[0] one\n", "could not convert"),
     "no solution": ("hello\n", "no solution file that is known"),
     "other sizes": ("x\n\nOptions\n1\n0\n2\n0\n3\n3\n1\n1\n1\n", "3 variables and 2 rows"),
 }

@@ -20,6 +20,7 @@ from marginopt.models.formulations.stiefel import StiefelQP
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
+from marginopt.solvers.interface.compile_times import pace
 from marginopt.solvers.interface.subprocess_limit import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
 from marginopt.solvers.records.answer import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
@@ -115,6 +116,11 @@ def test_every_native_solver_has_a_case() -> None:
     assert own <= set(NATIVE), own - set(NATIVE)
 
 
+def allowed(limit: float) -> float:
+    """A tenth more than the limit and half a second, on a machine that is slower now in so many times that."""
+    return 1.1 * limit + 0.5 * max(pace(), 1.0)
+
+
 @pytest.mark.parametrize("name", [*NATIVE, *FOREIGN])
 def test_processor_time_is_within_a_tenth_of_the_limit_and_half_a_second(name: str) -> None:
     state, n = {**NATIVE, **FOREIGN}[name]
@@ -126,9 +132,9 @@ def test_processor_time_is_within_a_tenth_of_the_limit_and_half_a_second(name: s
         begin = time.process_time()
         result = mo.solve(model, name, tol=1e-13, time_limit=LIMIT)
         spent = time.process_time() - begin
-        if spent <= 1.1 * LIMIT + 0.5:
+        if spent <= allowed(LIMIT):
             break
-    assert spent <= 1.1 * LIMIT + 0.5, f"{spent:.2f} s, {result.status.value}, {result.evidence}"
+    assert spent <= allowed(LIMIT), f"{spent:.2f} s, {result.status.value}, {result.evidence}"
     if result.claim.native_status == LEFT:
         assert not result.values and result.certificate is None and "was left" in result.details["left"]
 
@@ -143,7 +149,7 @@ def test_nodes_of_the_conflict_search_that_take_long_end_at_the_limit(n: int, li
         begin = time.process_time()
         assert mo.solve(model, "zero-one-bb", tol=1e-13, time_limit=limit).status is Status.TIME_LIMIT
         spent.append(time.process_time() - begin)
-        if spent[-1] <= 1.1 * limit + 0.5:
+        if spent[-1] <= allowed(limit):
             return
     raise AssertionError(spent)
 
@@ -155,7 +161,7 @@ def test_a_first_majorant_ends_at_the_time_limit() -> None:
     mo.solve(NATIVE["npsvc-mm"][0](40), "npsvc-mm")
     begin = time.process_time()
     assert mo.solve(model, "npsvc-mm", tol=1e-13, time_limit=LIMIT).status is Status.TIME_LIMIT
-    assert time.process_time() - begin <= 1.1 * LIMIT + 0.5
+    assert time.process_time() - begin <= allowed(LIMIT)
 
 
 def test_a_step_that_would_end_after_the_limit_is_not_begun() -> None:
