@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,3 +69,15 @@ def test_a_cost_prints_as_mathematics(model: mo.HingeSVM) -> None:
     t = cp.Variable(name="t", nonneg=True)
     changed = model.with_variables(t, cost=lambda v: 3.0 * v.t + cp.sum_squares(v.w[1:]))
     assert any("3 t + ||w[1:4]||_2^2" in line.text for line in changed.statement.constraints)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX engine (pdflatex) is installed")
+def test_a_tex_engine_compiles_what_was_added(model: mo.HingeSVM, tmp_path: Path) -> None:
+    t = cp.Variable(name="t_1", nonneg=True)
+    changed = model.with_constraint({f"{name} & co": row for name, (row, _, _) in ROWS.items()}).with_variables(
+        t, cost=lambda v: v["t_1"]
+    )
+    (tmp_path / "added.tex").write_text(changed.latex(standalone=True))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "added.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-600:]
