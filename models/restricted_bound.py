@@ -78,10 +78,9 @@ def restricted_bound(
     for c, z in zip(rows, prices, strict=True):
         F = c.F[:, w]
         h += F.T @ z
-        error += gamma(z.size + 2) * (abs(F).T @ np.abs(z))
+        error += gamma(z.size + len(rows) + 4) * (abs(F).T @ np.abs(z))  # the sum over constraints may cancel
         side = dot(c.g, z)
         sides, lost = sides + side.value, lost + side.error + gamma(len(rows) + 2) * abs(side.value)
-    error += gamma(len(rows) + 2) * np.abs(h)
     lower, upper = form.lower[w], form.upper[w]
     ends = (lower != base.lower[w]) | (upper != base.upper[w])
     if ends.any():
@@ -90,7 +89,7 @@ def restricted_bound(
         reduced = np.where((reduced > 0.0) & np.isinf(lower) | (reduced < 0.0) & np.isinf(upper), 0.0, reduced)
         at = np.where(reduced > 0.0, lower, upper)
         value = dot(reduced, np.where(reduced == 0.0, 0.0, at))
-        h, sides, lost = h + reduced, sides - value.value, lost + value.error
+        h, sides, lost = h + reduced, sides - value.value, lost + value.error + gamma(4) * (abs(value.value) + abs(sides))
         error += gamma(2) * np.abs(h)
     bound = tilted(Tilt(h, error))
     if bound is None or not np.isfinite(bound.value):
@@ -114,8 +113,10 @@ def _balanced(rows: list[Constraint], multipliers: Mapping[str, FloatArray], ext
     prices = [np.asarray(multipliers[c.label], dtype=np.float64) for c in rows]
     prices = [np.maximum(z, 0.0) if isinstance(c.cone, Nonnegative) else z for c, z in zip(rows, prices, strict=True)]
     largest = max((float(np.abs(z).max(initial=0.0)) for z in prices), default=0.0)
-    if not np.isfinite(largest) or not largest > 0.0:
-        return prices if np.isfinite(largest) else None
+    if not all(np.isfinite(z).all() and z.shape == (c.rows,) for c, z in zip(rows, prices, strict=True)) or largest > 1e300:
+        return None
+    if not largest > 0.0:
+        return prices
     grid = 2.0 ** np.ceil(np.log2(largest)) * _GRID
     prices = [np.round(z / grid) * grid for z in prices]
     if extra.stop == extra.start:

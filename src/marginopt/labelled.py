@@ -91,8 +91,8 @@ class LabelledData(ABC):
 def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     """Return X, y and their names, if X is labelled data or a data frame; None if it is neither.
 
-    Of the two classes that ``y`` holds beside a frame, the one that sorts second is +1; more classes are numbered as they sort.
-    Labels -1 and +1 stay, and so do numbers of more than two values, a target. ``y`` is None where labelled data bring it, or
+    Of two classes that are words or truth values beside a frame, the one that sorts second is +1; more words are numbered as they
+    sort. Numbers stay: they are labels -1 and +1, or a target. ``y`` is None where labelled data bring it, or
     where no labels are needed.
 
     Raises
@@ -109,6 +109,8 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
         return None
     names = tuple(str(name) for name in frame.columns)
+    if len(set(names)) < len(names):
+        raise InputError(f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice")
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
     if y is None:
@@ -120,9 +122,11 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
 def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     """Return a column as float64."""
     try:
+        if column.dtype.kind not in "biufO":
+            raise TypeError("words or dates")
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        missing = sum(value is None or value != value for value in column.tolist())
+        missing = sum(map(_is_missing, column.tolist()))
         what = f"misses {missing} values" if missing else "does not hold numbers"
         raise InputError(
             f"column {name!r} {what}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
@@ -133,8 +137,15 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     return values
 
 
+def _is_missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
+
+
 def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
-    """Return the codes of the classes with their names; codes -1 and +1, and numbers of more or fewer values, as they are."""
+    """Return the codes of the classes with their names; numbers as they are."""
     try:
         classes = np.unique(labels)
     except TypeError:
@@ -143,6 +154,6 @@ def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[st
         raise InputError(f"y must hold both classes; every label is {classes[0]!r}")
     if labels.dtype.kind not in "biuf" and classes.size > 2:
         return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
-    if classes.size != 2 or set(classes.tolist()) == {-1, 1}:
+    if labels.dtype.kind in "iuf" or classes.size != 2:  # numbers may be a target
         return labels, ()
     return np.where(labels == classes[1], 1.0, -1.0), tuple(str(name) for name in classes.tolist())

@@ -106,6 +106,11 @@ class ConicSVM(Model):
         else:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        return () if self.kernel is not None else super().feature_names
+
     @cached_property
     def signed(self) -> FloatArray:
         """Rows a_i with u_i = a_i'w: y_i x_i', or K_i' in the kernel form."""

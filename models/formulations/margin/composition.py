@@ -60,6 +60,11 @@ class Composition(Model):
     upper_bound: float | None = None
     kernel: Kernel | None = None
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        return () if self.kernel is not None else super().feature_names
+
     @cached_property
     def features(self) -> Features:
         """The features of the program's rows: the data, or their images under a kernel."""

@@ -232,6 +232,11 @@ class ZeroOneSVM(BinaryMargins):
         assert isinstance(self.kernel, Images)
         return self.kernel
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        return () if self.kernel is not None else super().feature_names
+
     @cached_property
     def signed(self) -> FloatArray:
         """Rows y_i x_i, dense (n, p)."""

@@ -92,8 +92,11 @@ def _budget(entry: dict[str, Any], points: int) -> Budget:
 def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
     groups = np.array([index(g) for g in entry["groups"]], dtype=np.int64)
     labels, epsilon = np.array(entry["labels"], dtype=np.float64), float(entry["epsilon"])
-    is_valid = groups.shape == labels.shape == (points,) and np.isin(labels, (-1.0, 1.0)).all()
-    _demand(is_valid and np.array_equal(np.unique(groups), np.arange(groups.max() + 1)), "rates must be of a group of each point")
+    is_valid = groups.shape == labels.shape == (points,) and np.isin(labels, (-1.0, 1.0)).all() and (groups < points).all()
+    _demand(
+        is_valid and points and np.array_equal(np.unique(groups), np.arange(groups.max() + 1)),
+        "rates must be of a group of each point",
+    )
     _demand(0.0 <= epsilon < np.inf, "shares may differ by a number that is not negative")
     return EqualRates(groups, labels, epsilon)
 
