@@ -228,11 +228,15 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         UnsupportedModelError
             The formulation has no classifier.
         InputError
-            There is no point, or X has another number of columns.
+            There is no point, or X has other columns, or the same ones in another order.
         """
         if not values:
             raise InputError(f"there is no point of {self.name} to predict by")
         named = labelled_arrays(X, None)
+        if named is not None and self.feature_names and named[2].features and named[2].features != self.feature_names:
+            raise InputError(
+                f"X has the columns {', '.join(named[2].features[:12])}; the model has {', '.join(self.feature_names[:12])}"
+            )
         scores = self.decision_function(values, X if named is None else named[0])
         codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         names = self.unmodified.data_names

@@ -56,6 +56,8 @@ def from_qp(
         raise InputError(f"q must hold one finite number for each variable; its shape is {np.shape(q)}")
     n = linear.size
     upper, equal = _rows("G", G, "h", h, n), _rows("A", A, "b", b, n)
+    if not np.isfinite(equal[1]).all() or np.isneginf(upper[1]).any():
+        raise InputError("b must be finite, and h above -inf: no x satisfies such rows")
     sizes = upper[1].size, equal[1].size
     program = RowProgram(
         name="quadratic program",

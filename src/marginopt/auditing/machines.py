@@ -21,7 +21,6 @@ up, the bound down, kernel entries counted with their own error, and multipliers
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +32,7 @@ from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
-from .several import AuditTable, class_against_rest, pairs_of_classes, wrapped
+from .several import AuditTable, class_against_rest, pairs_of_classes, weights_of_classes, wrapped
 from .values import Audit, audited, dual_value, feasible, hinge_cost, norm, scores, squared_norm
 
 __all__ = ["audit"]
@@ -155,13 +154,9 @@ def _class_weights(estimator: Any, signs: FloatArray, weights: FloatArray | None
     ``balanced`` of ``LinearSVC`` counts the samples by their weights, from the version of scikit-learn on whose function takes
     them; LIBSVM's machines count samples.
     """
-    from sklearn.utils.class_weight import compute_class_weight
-
     labels = estimator.classes_[(signs > 0).astype(int)]
-    counted = weights is not None and "sample_weight" in inspect.signature(compute_class_weight).parameters
-    more = {"sample_weight": weights} if counted else {}
-    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **more)
-    return np.asarray(by_class, dtype=np.float64)[(signs > 0).astype(int)]
+    by_class = weights_of_classes(estimator, labels, weights)
+    return by_class[(signs > 0).astype(int)]
 
 
 def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:

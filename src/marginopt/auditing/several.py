@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +16,7 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from .values import Audit
 
-__all__ = ["AuditTable", "Part", "class_against_rest", "pairs_of_classes", "wrapped"]
+__all__ = ["AuditTable", "Part", "class_against_rest", "pairs_of_classes", "weights_of_classes", "wrapped"]
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,8 @@ def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[
     """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
     if estimator.multi_class != "ovr":
         raise InputError("audit of LinearSVC knows multi_class='ovr'")
-    from sklearn.utils.class_weight import compute_class_weight
-
     classes, codes = estimator.classes_, _codes(estimator, y)
-    by_class = compute_class_weight(estimator.class_weight, classes=classes, y=np.asarray(y))
+    by_class = weights_of_classes(estimator, np.asarray(y), weights)
     names = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
     shared = {name: getattr(estimator, name) for name in names}
     for k, label in enumerate(classes):
@@ -120,6 +119,16 @@ def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[
         own = codes == k
         signs = np.where(own, 1.0, -1.0)
         yield Part(f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(own, by_class[k], 1.0))
+
+
+def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray:
+    """Return the weight of each class, counting samples by their weights where scikit-learn's own function takes them."""
+    from sklearn.utils.class_weight import compute_class_weight
+
+    counted = weights is not None and "sample_weight" in inspect.signature(compute_class_weight).parameters
+    more = {"sample_weight": weights} if counted else {}
+    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **more)
+    return np.asarray(by_class, dtype=np.float64)
 
 
 def _codes(estimator: Any, y: Any) -> IntArray:

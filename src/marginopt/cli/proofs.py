@@ -42,14 +42,16 @@ def certify(a: argparse.Namespace) -> int:
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
     answer(a, record, "\n\n".join(parts))
-    supported = result.solved or (check is not None and result.answer.bound is None and result.multipliers is None)
+    integers = result.certificate is not None and result.certificate.integrality is not None
+    silent = not _claims_more(result) or (integers and result.answer.bound is None)
+    supported = result.solved or (check is not None and silent)
     feasible = check is None or check.feasible
     return SOLVED if feasible and supported and verification.stands else NOT_SOLVED
 
 
 def _claims_more(result: Result) -> bool:
-    """Return whether a file claims more than a point: how the solve ended, a bound, multipliers."""
-    return result.status is not Status.INTERRUPTED or result.answer.bound is not None or result.multipliers is not None
+    """Return whether a file claims more than a point: how the solve ended, or a bound."""
+    return result.claim.status is not Status.INTERRUPTED or result.answer.bound is not None
 
 
 def _stated(result: Result, check: PointCheck) -> str:
