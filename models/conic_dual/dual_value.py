@@ -58,7 +58,7 @@ def proved_value(
     if tilt is None:
         return proved_sum(rows, factor, gamma, v, penalty, square, constant)
     rows = np.vstack([rows, tilt.direction])
-    gamma, v, penalty, square = (np.append(part, last) for part, last in ((gamma, 0.0), (v, 1.0), (penalty, 1.0), (square, 1.0)))
+    gamma, v, penalty, square = (np.append(part, last) for part, last in ((gamma, 0.0), (v, 1.0), (penalty, 1.0), (square, 0.0)))
     return proved_sum(rows, factor, gamma, v, penalty, square, constant, tilt.error)
 
 

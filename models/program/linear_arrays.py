@@ -18,7 +18,13 @@ from .cones import Nonnegative, Zero
 if TYPE_CHECKING:
     from .form_data import FormData
 
-__all__ = ["LinearArrays"]
+__all__ = ["LinearArrays", "by_label"]
+
+
+def by_label(form: FormData, z: FloatArray) -> dict[str, FloatArray]:
+    """Return multipliers of all rows, in the order of the form, cut by constraint."""
+    stops = accumulate(c.rows for c in form.constraints)
+    return {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +107,7 @@ class LinearArrays:
 
     def multipliers(self, y: FloatArray) -> dict[str, FloatArray]:
         """Return z by constraint, in the form's sign, from multipliers y of the rows with Px + q + A'y = 0."""
-        stops = accumulate(c.rows for c in self.form.constraints)
-        return {c.label: -y[stop - c.rows : stop] for c, stop in zip(self.form.constraints, stops, strict=True)}
+        return by_label(self.form, -y)
 
     def reduced(self, y: FloatArray) -> FloatArray:
         """Return the multipliers ζ of the bounds (n,), in the form's sign, from the same y."""

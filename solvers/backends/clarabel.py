@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
+from ...models.program.linear_arrays import by_label
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import by_label, not_taken, set_natives
+from ..interface.linear_rows import not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo

@@ -15,10 +15,11 @@ from ...models.arrays import FloatArray
 from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ...models.program.linear_arrays import by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import by_label, not_taken, unused_start
+from ..interface.linear_rows import not_taken, unused_start
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo

@@ -13,10 +13,11 @@ from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import StandardForm
+from ...models.program.linear_arrays import by_label
 from ...models.program.svec import svec_size
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
-from ..interface.linear_rows import by_label, not_taken, start_point
+from ..interface.linear_rows import not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..interface.subprocess_limit import run_with_timeout

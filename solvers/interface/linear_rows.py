@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from ...errors import InputError, MarginoptWarning
 from ...models.arrays import BoolArray, FloatArray
 from ...models.program.cones import Zero
 from ...models.program.form import StandardForm
+from ...models.program.linear_arrays import by_label
 from ..records.options import Options
 
-__all__ = ["LinearRows", "by_label", "not_taken", "set_natives", "start_point", "unused_start"]
+__all__ = ["LinearRows", "not_taken", "set_natives", "start_point", "unused_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +54,6 @@ class LinearRows:
         z[self.equal] = equalities
         z[~self.equal] = inequalities
         return by_label(self.form, z)
-
-
-def by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
-    """Multipliers of all rows, in the order of the form, cut by constraint."""
-    stops = accumulate(c.rows for c in form.constraints)
-    return {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:

@@ -122,7 +122,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
 def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     """Return a column as float64."""
     try:
-        if column.dtype.kind not in "biufO":
+        if column.dtype.kind not in "biufO" or any(isinstance(value, str) for value in column.flat if column.dtype.kind == "O"):
             raise TypeError("words or dates")
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):

@@ -165,3 +165,38 @@ def test_a_loss_of_residuals_predicts_values_and_several_classes_their_codes() -
     assert set(classes.predict(mo.solve(classes).values, X)) <= {0, 1, 2}
     with pytest.raises(mo.UnsupportedModelError):
         mo.MEBDual(X).predict(mo.solve(mo.MEBDual(X)).values, X)
+
+
+def test_a_target_of_two_values_stays_a_target() -> None:
+    table, _ = frame()
+    target = pd.Series(np.where(np.arange(24) % 2, 5.0, 0.0))
+    assert mo.Margin(table, target, "epsilon-insensitive").y.tolist() == target.tolist()
+    with pytest.raises(mo.InputError, match="-1 and"):
+        mo.HingeSVM(table, pd.Series(np.arange(24) % 2))
+    assert mo.HingeSVM(table, pd.Series(np.arange(24) % 2 == 1)).y[:2].tolist() == [-1.0, 1.0]
+
+
+def test_frames_that_would_be_read_as_others_are_refused() -> None:
+    table, y = frame()
+    twice = table.copy()
+    twice.columns = ["one", "one", "gender", "age"]
+    for wrong in (
+        twice,
+        table.assign(day=pd.Timestamp("2026-01-01")),
+        table.assign(some=pd.array([1, None] * 12, dtype="Int64")),
+        table.assign(text=["1"] * 24).astype({"text": "string"}),
+    ):
+        with pytest.raises(mo.InputError):
+            mo.HingeSVM(wrong, y)
+    model = mo.HingeSVM(table, y)
+    values = mo.solve(model).values
+    with pytest.raises(mo.InputError, match="columns"):
+        model.predict(values, table[table.columns[::-1]])
+
+
+def test_coordinates_of_a_kernel_have_no_names_of_columns() -> None:
+    table, y = frame()
+    model = mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1))
+    assert model.feature_names == () and "w[one]" not in model.form.names()
+    with pytest.raises(mo.InputError, match="kernel"):
+        mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1), subject_to=mo.fixed({"gender": 0.0}))

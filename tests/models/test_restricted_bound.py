@@ -106,3 +106,19 @@ def test_a_restriction_that_costs_something_has_no_such_bound() -> None:
     q[0] = -1.0
     for other in (form.replace(q=q), form.replace(r=-1.0)):
         assert restricted_bound(other, base.form, np.zeros(form.n), {}, lambda tilt: None) is None
+
+
+def test_prices_that_cancel_carry_the_rounding_of_what_cancels() -> None:
+    """Opposite rows at prices of 1e12: h is their difference, and its error is that of 1e12."""
+    from marginopt.models.restricted_bound import restricted_bound
+
+    X, y, _, c = fair(2)
+    base = mo.ConicSVM(X, y, 1.0)
+    model = base.with_constraint({"above": lambda v: c @ v.w <= 0.1, "below": lambda v: c @ v.w >= -0.1})
+    seen: list[float] = []
+    prices = {"above": np.array([1e12]), "below": np.array([1e12])}
+    restricted_bound(model.form, base.form, np.zeros(model.form.n), prices, lambda tilt: seen.append(float(tilt.error.max())))
+    assert seen and seen[0] >= 1e12 * np.abs(c).max() * 2.0**-52
+    assert (
+        restricted_bound(model.form, base.form, np.zeros(model.form.n), {"above": np.array([np.nan])}, lambda tilt: None) is None
+    )

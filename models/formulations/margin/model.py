@@ -304,6 +304,8 @@ class Margin(Composition):
     def _locate_restrictions(self) -> None:
         """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
         names = self.data_names or DataNames()
+        if self.kernel is not None and any(restriction.names_coefficients for restriction in self.subject_to):
+            raise InputError("with a kernel the coefficients are coordinates of its feature space: columns do not name them")
         located = tuple(restriction.located(names, self.X, self.y) for restriction in self.subject_to)
         object.__setattr__(self, "subject_to", located)
         for restriction in located:

@@ -102,3 +102,9 @@ def test_cones_are_checked_in_floating_point() -> None:
     assert mo.check_point(model, values).feasible and not mo.check_point(model, values).exact
     values["W"] = values["W"] - 0.1 * np.eye(4)
     assert not mo.check_point(model, values).feasible
+
+
+def test_a_feasible_point_of_a_continuous_program_that_claims_nothing_is_a_yes(tmp_path: Path) -> None:
+    (tmp_path / "plan.lp").write_text(LP.replace("General\n X2\n", ""))
+    (tmp_path / "some.sol").write_text("X1 1\nX2 1\n")
+    assert main(["certify", str(tmp_path / "plan.lp"), str(tmp_path / "some.sol")]) == 0

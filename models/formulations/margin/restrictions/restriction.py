@@ -60,6 +60,11 @@ class Restriction(Part):
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
 
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether it names coefficients by columns of X."""
+        return False
+
     def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with columns and classes by number, where it was stated by their names.
 

@@ -103,6 +103,11 @@ class Fixed(Restriction):
             raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
         object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether a key is the name of a column."""
+        return any(isinstance(j, str) for j in self.coefficients)
+
     def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with indices in place of names."""
         return Fixed({names.column(j) if isinstance(j, str) else j: v for j, v in self.coefficients.items()})
