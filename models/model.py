@@ -71,9 +71,9 @@ class FormulationType(ABCMeta):
         if data is None:
             return super().__call__(*args, **options)
         rest = args[2:] if with_labels else args[1:]
-        given = {"X": data[0], **({"y": data[1]} if with_labels else {})}
-        others = {name: value for name, value in options.items() if name not in given}
-        return super().__call__(*given.values(), *rest, **{"data_names": data[2], **others})
+        arrays = data[:2] if with_labels else data[:1]
+        others = {name: value for name, value in options.items() if name not in ("X", "y")}
+        return super().__call__(*arrays, *rest, **{"data_names": data[2], **others})
 
 
 @dataclass(frozen=True, eq=False)

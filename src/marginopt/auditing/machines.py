@@ -124,11 +124,11 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if several is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
             raise InputError(f"y must hold a label for each of the {n} rows of X")
-        own = kinds[type(estimator)]
+        audit_of = kinds[type(estimator)]
         parts = list(several(estimator, y, weights))
         return AuditTable(
             type(estimator).__name__,
-            {part.name: own(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},
+            {part.name: audit_of(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},
         )
     signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, n)
     return kinds[type(estimator)](estimator, data, signs, weights)

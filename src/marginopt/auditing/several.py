@@ -93,9 +93,9 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
         rows = np.flatnonzero((codes == i) | (codes == j))
         counted = rows[weights[rows] > 0.0] if estimator.support_vectors_.shape[0] else rows
         inside = np.flatnonzero(np.isin(support, rows))
-        own = np.where(codes[support[inside]] == i, coefficients[j - 1, inside], coefficients[i, inside])
+        pair_coefficients = np.where(codes[support[inside]] == i, coefficients[j - 1, inside], coefficients[i, inside])
         stored = SimpleNamespace(
-            **shared, _gamma=estimator._gamma, class_weight=None, classes_=np.array([0, 1]), dual_coef_=own,
+            **shared, _gamma=estimator._gamma, class_weight=None, classes_=np.array([0, 1]), dual_coef_=pair_coefficients,
             support_=np.searchsorted(counted, support[inside]), support_vectors_=estimator.support_vectors_,
             intercept_=np.ravel(estimator.intercept_)[k],
         )  # fmt: skip
@@ -116,9 +116,9 @@ def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[
             **shared, class_weight=None, classes_=np.array([0, 1]), coef_=estimator.coef_[k],
             intercept_=np.ravel(estimator.intercept_)[k] if estimator.fit_intercept else 0.0,
         )  # fmt: skip
-        own = codes == k
-        signs = np.where(own, 1.0, -1.0)
-        yield Part(f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(own, by_class[k], 1.0))
+        positive = codes == k
+        signs = np.where(positive, 1.0, -1.0)
+        yield Part(f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(positive, by_class[k], 1.0))
 
 
 def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray:
