@@ -17,6 +17,7 @@ from .memory import materialise_limit
 from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.difference import FormDelta
+from .program.exponential_cones import Exponential, Power
 from .program.form import Block, Constraint, Quadratic, StandardForm
 from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
@@ -57,6 +58,7 @@ __all__ = [
     "ConicProblem",
     "Constraint",
     "DataKind",
+    "Exponential",
     "Feature",
     "FeatureMap",
     "FormDelta",
@@ -71,6 +73,7 @@ __all__ = [
     "Nonnegative",
     "Parameter",
     "Polynomial",
+    "Power",
     "Precomputed",
     "Quadratic",
     "RationalQuadratic",

@@ -11,7 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
+from ..program.exponential_cones import Exponential, Power
 
 __all__ = ["cones_of", "reader", "with_stated_bounds", "without_values"]
 
@@ -55,13 +58,15 @@ def without_values(leaves: Sequence[Any]) -> Iterator[None]:
 @functools.cache
 def reader(bounded: bool = True) -> Any:
     """CVXPY's interface to Clarabel, whose signs and order of entries are a form's, widened to integers and (stated) bounds."""
+    from cvxpy.constraints.exponential import ExpCone
     from cvxpy.constraints.nonpos import NonNeg
+    from cvxpy.constraints.power import PowCone3D
     from cvxpy.constraints.psd import SvecPSD
     from cvxpy.constraints.second_order import SOC
     from cvxpy.constraints.zero import Zero as ZeroConstraint
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
 
-    cones: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD]
+    cones: list[Any] = [ZeroConstraint, NonNeg, SOC, SvecPSD, ExpCone, PowCone3D]
 
     class StandardFormReader(CLARABEL):
         """A reader of everything that a standard form holds."""
@@ -79,7 +84,9 @@ def reader(bounded: bool = True) -> Any:
 
 def cones_of(piece: Any) -> list[Cone]:
     """Return the cones of one of CVXPY's canonical constraints."""
+    from cvxpy.constraints.exponential import ExpCone
     from cvxpy.constraints.nonpos import NonNeg
+    from cvxpy.constraints.power import PowCone3D
     from cvxpy.constraints.psd import SvecPSD
     from cvxpy.constraints.second_order import SOC
     from cvxpy.constraints.zero import Zero as ZeroConstraint
@@ -91,6 +98,13 @@ def cones_of(piece: Any) -> list[Cone]:
     if isinstance(piece, SOC):
         sizes = [int(size) for size in piece.cone_sizes()]
         return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
+    if isinstance(piece, ExpCone):
+        return [Exponential(3, piece.num_cones())]
+    if isinstance(piece, PowCone3D):
+        exponents = np.ravel(np.asarray(piece.alpha.value, dtype=np.float64), order="F")
+        starts = np.flatnonzero(np.diff(exponents, prepend=np.nan) != 0.0)
+        sizes = np.diff(starts, append=exponents.size)
+        return [Power(3, int(size), float(exponents[start])) for start, size in zip(starts, sizes, strict=True)]
     assert isinstance(piece, SvecPSD)
     count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
     return [PSD(piece.size // count, count)]

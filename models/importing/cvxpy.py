@@ -1,8 +1,8 @@
 """A CVXPY problem as a standard form, and an answer back into it.
 
 CVXPY canonicalises the problem itself, for a solver that reads exactly what a standard form holds: a quadratic objective, linear
-rows, second-order and semidefinite cones, bounds and integers. Variables and constraints that the user wrote keep their names;
-those that CVXPY adds have names of its own.
+rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote
+keep their names; those that CVXPY adds have names of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WITHOUT_OPTIMUM = (Ending.INFEASIBLE, Ending.UNBOUNDED, Ending.INFEASIBLE_OR_UN
 
 
 class CVXPYSource(Source, Recipient):
-    """A ``cvxpy.Problem`` that is DCP and needs no cones but linear, second-order and semidefinite ones.
+    """A ``cvxpy.Problem`` that is DCP and needs no cones but those of a standard form.
 
     An answer goes back as if CVXPY had called the solver: values of variables, dual values in CVXPY's signs, status and value.
     Names of the variables and rows that CVXPY adds begin with ``stem``.
@@ -75,7 +75,7 @@ class CVXPYSource(Source, Recipient):
             raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
         except cvxpy.error.SolverError as error:
             raise UnsupportedModelError(
-                "the CVXPY problem needs cones that a standard form does not hold (exponential or power cones): " + str(error)
+                "the CVXPY problem needs cones that a standard form does not hold: " + str(error)
             ) from error
         self._canonical = _canonical(stated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
@@ -399,6 +399,13 @@ def _constraints(
 
 def _violation(constraint: Any) -> float:
     """The largest violation of a constraint by CVXPY; infinite where it has none."""
+    import cvxpy
+
+    kinds: Any = cvxpy.constraints
+    if isinstance(constraint, kinds.ExpCone | kinds.PowCone3D):  # CVXPY would solve a problem to project on them
+        value = _stacked(constraint)
+        pieces = np.split(value, np.cumsum([cone.rows for cone in cones_of(constraint)])[:-1])
+        return max(cone.violation(piece) for cone, piece in zip(cones_of(constraint), pieces, strict=True))
     residual = constraint.residual
     return float("inf") if residual is None else float(np.max(np.abs(residual), initial=0.0))
 
@@ -420,10 +427,17 @@ def _row(name: str, constraint: Any) -> Row:
         heads, tails = np.atleast_1d(constraint.args[0].value), np.asarray(constraint.args[1].value)
         tails = tails.reshape(-1, 1) if tails.ndim < 2 else tails.T if constraint.axis == 1 else tails
         value = np.vstack([heads.reshape(1, -1), tails]).ravel(order="F")
+    elif isinstance(constraint, kinds.ExpCone | kinds.PowCone3D):
+        value = _stacked(constraint)
     elif isinstance(constraint, kinds.PSD) and constraint.expr.ndim == 2:
         matrix = np.asarray(constraint.expr.value)
         value = svec(0.5 * (matrix + matrix.T)) if np.isrealobj(matrix) else value
     return Row(name, value, violation, np.zeros(value.size))
+
+
+def _stacked(constraint: Any) -> FloatArray:
+    """The rows of exponential or power cones, one cone after the other."""
+    return np.vstack([_flat(part.value) for part in constraint.args]).ravel(order="F")
 
 
 def _violated(name: str, constraint: Any) -> Row:

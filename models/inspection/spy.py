@@ -13,7 +13,7 @@ from ..program.form_data import FormData
 __all__ = ["spy"]
 
 #: One for each kind of row.
-_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator")
+_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power")
 _COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
 
 

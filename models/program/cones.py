@@ -32,6 +32,8 @@ class Feature(enum.Enum):
     SECOND_ORDER = "second-order cones"
     ROTATED = "rotated second-order cones"
     PSD = "positive semidefinite cones"
+    EXPONENTIAL = "exponential cones"
+    POWER = "power cones"
     INTEGER = "integer variables"
     INDICATOR = "indicator constraints"
 
@@ -85,17 +87,33 @@ class Cone(ABC):
     def depth(self, v: FloatArray) -> FloatArray:
         """Return the radius of a ball that each cone of the stack holds around its rows; 0: none known.
 
-        Rounded: good to some roundings of ||v||. The cones that have a depth are their own duals.
+        Rounded: good to some roundings of ||v||.
         """
         return np.zeros(self.count)
+
+    def dual_depth(self, z: FloatArray) -> FloatArray:
+        """Return `depth` in the dual cone."""
+        return self.depth(z)
+
+    def dual_inward(self, z: FloatArray) -> FloatArray:
+        """Return a direction, of the size of each cone's multipliers, into the interior of the dual cone; zero: none is needed.
+
+        Only multipliers on the boundary of a dual cone that is curved in every direction need one: they may move along a ray.
+        """
+        return np.zeros_like(z)
 
     def filled(self, v: FloatArray) -> FloatArray:
         """Rows that are in the cone if v is, and deep inside where zeros of v alone put it on a face."""
         return v
 
     @property
+    def dual_map(self) -> FloatArray | None:
+        """D with K* = {z : D z in K}, dim × dim; None where the cone is its own dual (and of {0} and indicators)."""
+        return None
+
+    @property
     def interior(self) -> FloatArray:
-        """A direction into the interior of every cone of the stack: (1), (1, 0), (1, 1, 0), svec(I)."""
+        """A direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I)."""
         return np.tile(self._inward, self.count)
 
     @property

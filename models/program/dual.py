@@ -118,6 +118,8 @@ def _assembled(form: StandardForm, parts: _Parts, image: sp.csc_array | FloatArr
     for label, k in parts.cones:
         constraint = form.constraint(label)
         rows = sp.csr_array(identity[starts[k] : starts[k + 1]])
+        if constraint.cone.dual_map is not None:  # K* = {z : D z in K}
+            rows = sp.csr_array(sp.kron(sp.eye_array(constraint.cone.count), constraint.cone.dual_map, format="csr") @ rows)
         constraints.append(Constraint(f"cone of {label}", rows, np.zeros(constraint.rows), constraint.cone))
     quadratic = None
     if image is not None:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
 from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
 from .svec import svec_indices
 
@@ -116,6 +117,10 @@ def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArr
     elif isinstance(cone, RotatedSecondOrder):
         low[:, :2] = np.maximum(low[:, :2], 0.0)
         _within(low, high, slice(2, None), np.sqrt(2.0 * _product(high[:, :1], high[:, 1:2])))
+    elif isinstance(cone, Exponential):
+        low[:, 1:] = np.maximum(low[:, 1:], 0.0)
+    elif isinstance(cone, Power):
+        low[:, :2] = np.maximum(low[:, :2], 0.0)
     elif isinstance(cone, PSD):
         i, j = svec_indices(cone.order)
         diagonal, off = np.flatnonzero(i == j), np.flatnonzero(i != j)

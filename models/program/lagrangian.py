@@ -88,8 +88,9 @@ def _linear_rows(z: Multipliers) -> tuple[BoolArray, BoolArray]:
 _ROUNDS = 6
 #: Multipliers, the variables that want slope 0, and the tangent's point.
 _State: TypeAlias = tuple[FloatArray, BoolArray, FloatArray]
-#: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks.
-_LIFT = 1e-9
+#: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks. By
+#: the second share if there are exponential or power cones, whose multipliers it moves inside by more than a solver's residual.
+_LIFTS = (1e-9, 1e-7)
 #: Share of the objective by which a bound over implied bounds may miss it.
 _NEAR = 1e-6
 #: Shares of the largest multiplier below which others count as rounding, where they are in the way.
@@ -179,6 +180,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
     moved = MultiplierChange.nothing(form.n)
+    curved = any(c.cone.dual_map is not None for c in form.constraints)
     settle, tried, failures = True, list[_State](), list[BoolArray]()
     for _ in range(_ROUNDS):
         slope, error = tangent.slopes(z, settle)
@@ -192,8 +194,9 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
         given, found = z, None
         if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
             z, found = exact_beside(given, need, tangent, point)
-            if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
-                z, found = exact_beside(given.lifted(_LIFT), need, tangent, point)
+            for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
+                if found is None and (share == _LIFTS[0] or curved):
+                    z, found = exact_beside(given.lifted(share), need, tangent, point)
             if found is None:
                 failures.append(need)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many

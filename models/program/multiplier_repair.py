@@ -39,6 +39,9 @@ __all__ = ["MultiplierChange", "Multipliers", "exact_beside"]
 _MOST = 2000
 #: Depth inside a cone, relative to the size, from which multipliers may leave their ray.
 _DEEP = 1e-4
+#: Depth from which multipliers of exponential and power cones may leave their ray; the columns of these moves have the second
+#: share of the multipliers' size, so that the equations are well conditioned, and the way that is allowed is as much shorter.
+_SHALLOW, _COLUMN = 1e-11, 1e-3
 #: Newton-like corrections of the multipliers in floating point.
 _STEPS = 4
 #: Equations from which on those with one move stand apart, which saves time; of fewer the distance is often shorter without.
@@ -115,10 +118,10 @@ class Multipliers:
         return np.array([math.fsum([q[k], *terms[a:b], *more[a:b]]) for k, (a, b) in enumerate(ends)])
 
     @cached_property
-    def moves(self) -> tuple[Entries, BoolArray]:
-        """Columns W of the moves (rows × moves), and which of them are bounded by 1; without zeros."""
+    def moves(self) -> tuple[Entries, FloatArray]:
+        """Columns W of the moves (rows × moves), and by how much of its column each may move (∞: by any); without zeros."""
         pieces: list[Entries] = []
-        limited, start = [], 0
+        reach, start = list[FloatArray](), 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
         for c in (c for c in self.form.constraints if c.rows):
             z = self.z[start : start + c.rows]
@@ -127,20 +130,29 @@ class Multipliers:
             if equal or isinstance(c.cone, Nonnegative):
                 own = np.full(c.rows, largest) if equal else z.copy()
                 pieces.append(Entries.identity(c.rows).times(own))
+                reach.append(np.full(c.rows, np.inf if equal else 1.0))
             else:
-                pieces.append(_moves_inside(c, z))
-            limited.append(np.full(pieces[-1].width, not equal))
+                inner, reach_inside = _moves_inside(c, z)
+                pieces.append(inner)
+                reach.append(reach_inside)
         if not pieces:
-            return Entries.identity(0), np.zeros(0, dtype=bool)
+            return Entries.identity(0), np.zeros(0)
         ends = np.cumsum([piece.width for piece in pieces])
         shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
         whole = Entries.below(*shifted)
-        return whole.where(whole.data != 0.0), np.concatenate(limited)
+        return whole.where(whole.data != 0.0), np.concatenate(reach)
 
     def lifted(self, share: float) -> Multipliers:
-        """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
+        """z with those of inequalities that are zero raised by this share of the largest: then they may move as well.
+
+        Those of exponential and power cones are moved into the interior by as much.
+        """
         least = share * np.abs(self.z).max(initial=0.0)
-        return replace(self, z=np.where(self.rows.inequality, np.maximum(self.z, least), self.z))
+        raised, start = np.where(self.rows.inequality, np.maximum(self.z, least), self.z), 0
+        for c in self.form.constraints:
+            raised[start : start + c.rows] += share * c.cone.dual_inward(self.z[start : start + c.rows])
+            start += c.rows
+        return replace(self, z=raised)
 
     def settled(self, share: float) -> Multipliers:
         """z with those of inequalities that are below this share of the largest set to zero: rounding, perhaps."""
@@ -156,18 +168,20 @@ class Multipliers:
         return replace(self, z=np.concatenate(pieces))
 
 
-def _moves_inside(c: Constraint, z: FloatArray) -> Entries:
-    """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone."""
+def _moves_inside(c: Constraint, z: FloatArray) -> tuple[Entries, FloatArray]:
+    """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone; and their reach."""
     owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
-    depth = c.cone.depth(z)
-    deep = depth > _DEEP * np.linalg.norm(c.cone.stacked(z), axis=1)
+    # a little less than half the depth: its own rounding is within the rest
+    depth, size = 0.499 * c.cone.dual_depth(z), np.linalg.norm(c.cone.stacked(z), axis=1)
+    deep = depth > 0.499 * (_DEEP if c.cone.dual_map is None else _SHALLOW) * size
     rays = sp.csr_array((np.where(deep[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
     if not deep.any():
-        return Entries.of(rays)
+        return Entries.of(rays), np.ones(c.cone.count)
     inner = np.flatnonzero(deep[owner])
-    # a little less than half the depth: its own rounding is within the rest
-    balls = sp.csr_array((0.499 * depth[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
-    return Entries.of(sp.hstack([rays, balls], format="csr"))
+    column = depth if c.cone.dual_map is None else np.maximum(depth, _COLUMN * size)
+    balls = sp.csr_array((column[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
+    reach = np.divide(depth, column, out=np.ones_like(depth), where=column > 0.0)
+    return Entries.of(sp.hstack([rays, balls], format="csr")), np.concatenate([np.ones(c.cone.count), reach[owner][inner]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,14 +270,14 @@ def exact_beside(
             chosen, steps, grown = chosen | more, min(steps, 1), grown + 1
             stated = _FreeEquations.of(z, chosen, point)
             continue
-        W, limited = z.moves if point is None else _moves_with(point, z)
+        W, reach = z.moves if point is None else _moves_with(point, z)
         if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
             equations, rank, apart = stated.ranked(z, W, apart=apart)
             if rank is None:
                 break
             if last:
                 distance = equations.distance((np.abs(slope) + error)[stated.indices], rank)
-                return z, _moved(z, W, limited, chosen, distance, point)
+                return z, _moved(z, W, reach, chosen, distance, point)
             independent = rank.left.size == equations.others.size
         else:
             equations = stated.at(z, W, apart=apart)
@@ -278,11 +292,12 @@ def exact_beside(
 
 
 def _moved(
-    z: Multipliers, W: Entries, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
+    z: Multipliers, W: Entries, reach: FloatArray, chosen: BoolArray, distance: float, point: PointMoves | None
 ) -> MultiplierChange | None:
     """Return the changes of a move by up to this distance; None where that is too far."""
-    if limited.any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
+    if np.isfinite(reach).any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
         distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
+        distance = distance if distance <= float(reach.min()) else np.inf
     if not np.isfinite(distance):
         return None
     rows = Entries.of(z.rows.F)
@@ -293,8 +308,8 @@ def _moved(
     return MultiplierChange(chosen, np.where(chosen, 0.0, distance * np.sqrt(squares) * (1.0 + 1e-9)), constant)
 
 
-def _moves_with(point: PointMoves, z: Multipliers) -> tuple[Entries, BoolArray]:
+def _moves_with(point: PointMoves, z: Multipliers) -> tuple[Entries, FloatArray]:
     """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
-    W, limited = z.moves
+    W, reach = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
-    return replace(W, data=W.data * np.where(limited, 1.0, max(share, 1.0))[W.indices]), limited
+    return replace(W, data=W.data * np.where(np.isfinite(reach), 1.0, max(share, 1.0))[W.indices]), reach

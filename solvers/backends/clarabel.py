@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
+from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.linear_arrays import by_label
 from ..interface.backend import Backend
@@ -78,7 +79,7 @@ class Clarabel(Backend):
         summary="interior point, quadratic objective over conic constraints",
         package="clarabel",
         module="clarabel",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}),
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="what it sets up, and one factorisation",
@@ -336,6 +337,10 @@ def _cones(clarabel: Any, c: Constraint) -> list[Any]:
         return [clarabel.NonnegativeConeT(c.rows)]
     if isinstance(c.cone, SecondOrder):
         return [clarabel.SecondOrderConeT(c.cone.dim)] * c.cone.count
+    if isinstance(c.cone, Exponential):
+        return [clarabel.ExponentialConeT()] * c.cone.count
+    if isinstance(c.cone, Power):
+        return [clarabel.PowerConeT(c.cone.alpha)] * c.cone.count
     assert isinstance(c.cone, PSD)
     return [clarabel.PSDTriangleConeT(c.cone.order)] * c.cone.count
 

@@ -169,7 +169,10 @@ _INACCURATE = ("optimal_inaccurate", "user_limit", "solver_error")
 _THREADS_OF = {"SCIPY": "scipy"}
 
 #: Features by CVXPY's cone names; every interface takes linear cones.
-_CONES = {"SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD}
+_CONES = {
+    "SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD, "ExpCone": Feature.EXPONENTIAL,
+    "PowCone3D": Feature.POWER,
+}  # fmt: skip
 
 
 class CvxpySolver(Backend):

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.mosek import change_mosek, psd_order, to_mosek
-from ...models.program.cones import PSD, Feature, Nonnegative, Zero
+from ...models.export.native.mosek import change_mosek, native_order, to_mosek
+from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
@@ -65,11 +65,13 @@ class Mosek(Backend):
         summary="commercial conic interior point and branch and bound",
         package="mosek",
         module="mosek",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER}),
+        reads=frozenset(Feature) - {Feature.INDICATOR},
         forbids=(
             frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER}),
             frozenset({Feature.QUADRATIC, Feature.ROTATED}),
             frozenset({Feature.QUADRATIC, Feature.PSD}),
+            frozenset({Feature.QUADRATIC, Feature.EXPONENTIAL}),
+            frozenset({Feature.QUADRATIC, Feature.POWER}),
             frozenset({Feature.INTEGER, Feature.PSD}),
         ),
         integrality=("MSK_DPAR_MIO_TOL_ABS_RELAX_INT", _TIGHT),
@@ -289,11 +291,9 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: A
         pieces = []
         for _ in range(c.cone.count if c.rows else 0):
             piece = np.array(task.getaccdoty(solution_type, number))
-            if isinstance(c.cone, PSD):
-                multipliers = np.empty_like(piece)
-                multipliers[psd_order(c.cone.order)] = piece
-                piece = multipliers
-            pieces.append(piece)
+            multipliers = np.empty_like(piece)
+            multipliers[native_order(c.cone)] = piece
+            pieces.append(multipliers)
             number += 1
         z[c.label] = np.concatenate([np.zeros(0), *pieces])
     return z, np.array(task.getslx(solution_type)) - np.array(task.getsux(solution_type))

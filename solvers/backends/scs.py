@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
+from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm
 from ...models.program.linear_arrays import by_label
 from ...models.program.svec import svec_size
@@ -73,7 +74,7 @@ class Scs(Backend):
         summary="operator splitting, quadratic objective over conic constraints",
         package="scs",
         module="scs",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}),
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
@@ -175,11 +176,15 @@ def psd_order(order: int) -> IntArray:
 
 
 def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
-    """Return our rows in SCS's order (zero, nonnegative, second-order, semidefinite) and its cone dictionary."""
+    """Return our rows in SCS's order and its cone dictionary.
+
+    The order is: zero, nonnegative, second-order, semidefinite, exponential, power.
+    """
     starts = np.cumsum([0, *(c.rows for c in form.constraints)])
-    pieces: dict[str, list[IntArray]] = {"z": [], "l": [], "q": [], "s": []}
+    pieces: dict[str, list[IntArray]] = {"z": [], "l": [], "q": [], "s": [], "ep": [], "p": []}
     q: list[int] = []
     s: list[int] = []
+    exponents: list[float] = []
     for start, c in zip(starts, form.constraints, strict=False):
         rows = np.arange(start, start + c.rows)
         if isinstance(c.cone, Zero):
@@ -189,13 +194,18 @@ def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
         elif isinstance(c.cone, SecondOrder):
             pieces["q"].append(rows)
             q += [c.cone.dim] * c.cone.count
+        elif isinstance(c.cone, Exponential):
+            pieces["ep"].append(rows)
+        elif isinstance(c.cone, Power):
+            pieces["p"].append(rows)
+            exponents += [c.cone.alpha] * c.cone.count
         else:
             assert isinstance(c.cone, PSD)
             inside = psd_order(c.cone.order)
             pieces["s"].append((rows.reshape(c.cone.count, svec_size(c.cone.order))[:, inside]).ravel())
             s += [c.cone.order] * c.cone.count
-    indices = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in "zlqs"]
-    cone = {"z": indices[0].size, "l": indices[1].size, "q": q, "s": s}
+    indices = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in pieces]
+    cone = {"z": indices[0].size, "l": indices[1].size, "q": q, "s": s, "ep": indices[4].size // 3, "p": exponents}
     return np.concatenate(indices), {kind: size for kind, size in cone.items() if size}
 
 

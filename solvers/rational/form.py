@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from ...errors import TooLargeError
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import Constraint, StandardForm
 
 __all__ = ["MAX_NONZEROS", "RationalForm", "null_vector", "solve_linear"]
@@ -155,10 +156,20 @@ def _violation(cone: Cone, v: Vector) -> float:
         return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
     if isinstance(cone, PSD):  # svec holds √2, which is not rational: this value is computed in float64
         return cone.violation(np.array([float(value) for value in v]))
+    if isinstance(cone, TranscendentalCone):
+        return _transcendental_violation(cone, v)
     if all(_is_inside(cone, v[k : k + cone.dim]) for k in range(0, len(v), cone.dim)):
         return 0.0
     # outside by a positive amount, which needs roots: the float64 value, and never zero
     return max(cone.violation(np.array([float(value) for value in v])), float(np.finfo(float).tiny))
+
+
+def _transcendental_violation(cone: TranscendentalCone, v: Vector) -> float:
+    """Return 0 only if v is a vector of doubles that the cone holds for sure: float64 otherwise, and never zero."""
+    rounded = np.array([float(value) for value in v])
+    if all(Fraction(a) == b for a, b in zip(rounded.tolist(), v, strict=True)) and cone.surely_inside(rounded).all():
+        return 0.0
+    return max(cone.violation(rounded), float(np.finfo(float).tiny))
 
 
 def _is_inside(cone: Cone, v: Vector) -> bool:

@@ -28,6 +28,6 @@ class Purpose(enum.Enum):
         features = form.features
         if Feature.INTEGER in features:
             return cls.MIXED_INTEGER
-        if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
+        if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}:
             return cls.CONIC
         return cls.QUADRATIC if Feature.QUADRATIC in features else cls.LINEAR

@@ -1,9 +1,12 @@
-"""CBF, the Conic Benchmark Format, to version 3: linear rows, second-order, rotated and semidefinite cones, integers.
+"""CBF, the Conic Benchmark Format, to version 3: linear rows, second-order, rotated, semidefinite, exponential and power cones,
+integers.
 
-Variables in second-order cones and matrix variables are read too (they become rows of the form); exponential and power cones are
-refused by name.
+Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
+linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
 
-Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||c||²; rows are F x + g) but for two things.
+Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||c||²; rows are F x + g) but for three things.
+
+*Exponential cones* have their rows the other way round: ``EXP`` is (z, y, x) with z ≥ y e^{x/y}.
 
 *Bounds.* Variables in ``L+``, ``L-``, ``L=`` have bounds 0; others become rows x_j - l_j and u_j - x_j after those of the form.
 
@@ -31,6 +34,7 @@ from ....files import write_texts
 from ...arrays import FloatArray
 from ...memory import check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
 from ...program.svec import svec_indices, svec_size
 from ..shared.layout import Layout, sidecar
@@ -39,9 +43,13 @@ from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "scaled", "unscaled"]
 
-_DOMAINS: dict[type[Cone], str] = {Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR"}
+_DOMAINS: dict[type[Cone], str] = {
+    Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
+}  # fmt: skip
 #: Domains of variables and rows that are read.
-_NAMED = ("F", "L+", "L-", "L=", "Q", "QR")
+_NAMED = ("F", "L+", "L-", "L=", "Q", "QR", "EXP", "EXP*")
+#: A power cone: the number of its exponents in the table, and whether it is the dual one.
+_POWER = re.compile(r"@(\d{1,9}):POW(\*?)", re.ASCII)
 #: Tables of entries, and what each of their indices counts.
 _ENTRIES: dict[str, tuple[str, ...]] = {
     "OBJFCOORD": ("PSDVAR", "order", "order"),
@@ -52,7 +60,9 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
     "HCOORD": ("PSDCON", "VAR", "order", "order"),
     "DCOORD": ("PSDCON", "order", "order"),
 }
-_KEYWORDS = frozenset({"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", *_ENTRIES})
+_KEYWORDS = frozenset(
+    {"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", "POWCONES", "POW*CONES", *_ENTRIES}
+)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DIGITS = Context(prec=50)
@@ -65,7 +75,7 @@ _NEWEST = 4
 class _CBF(FileFormat):
     suffix = ".cbf"
     title = "CBF"
-    carries = frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER})
+    carries = frozenset(Feature) - {Feature.QUADRATIC, Feature.INDICATOR}
 
     def write(self, form: StandardForm, path: Path) -> None:
         lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MIN", ""]
@@ -78,11 +88,13 @@ class _CBF(FileFormat):
         matrices = [c for c in form.constraints if isinstance(c.cone, PSD) and c.rows]
         if matrices:
             lines += _table("PSDCON", [f"{c.cone.order}" for c in matrices for _ in range(c.cone.count)])  # type: ignore[attr-defined]
-        cones = [(_DOMAINS[type(c.cone)], size) for c in scalar for size in _sizes(c.cone)]
+        exponents = list(dict.fromkeys(c.cone.alpha for c in scalar if isinstance(c.cone, Power)))
+        lines += _exponents(exponents)
+        cones = [(_name(c.cone, exponents), size) for c in scalar for size in _sizes(c.cone)]
         lines += _counted("CON", sum(size for _, size in cones), cones)
         lines += _table("OBJACOORD", [f"{j} {form.q[j]:.17g}" for j in np.flatnonzero(form.q)])
         lines += ["OBJBCOORD", f"{form.r:.17g}", ""]
-        lines += _rows(scalar, form.n)
+        lines += _rows([_reversed(c) if isinstance(c.cone, Exponential) else c for c in scalar])
         lines += list(_matrices(matrices))
         text = "\n".join(lines)
         write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
@@ -115,6 +127,27 @@ def _sizes(cone: Cone) -> list[int]:
     return [cone.rows] if isinstance(cone, (Zero, Nonnegative)) else [cone.dim] * cone.count
 
 
+def _name(cone: Cone, exponents: list[float]) -> str:
+    """Return the format's name of a cone's domain."""
+    return f"@{exponents.index(cone.alpha)}:POW" if isinstance(cone, Power) else _DOMAINS[type(cone)]
+
+
+def _exponents(exponents: list[float]) -> list[str]:
+    """Return the table of the exponents α and 1 - α, to 34 digits: readers divide by their sum."""
+    if not exponents:
+        return []
+    lines = ["POWCONES", f"{len(exponents)} {2 * len(exponents)}"]
+    for alpha in exponents:
+        lines += ["2", f"{alpha:.17g}", f"{_SHORT.subtract(Decimal(1), Decimal(alpha))}"]
+    return [*lines, ""]
+
+
+def _reversed(c: Constraint) -> Constraint:
+    """Return the constraint with the rows of each cone the other way round."""
+    order = np.arange(c.rows).reshape(-1, c.cone.dim)[:, ::-1].ravel()
+    return Constraint(c.label, sp.csr_array(c.F[order]), c.g[order], c.cone)
+
+
 def _table(keyword: str, lines: list[str]) -> list[str]:
     return [keyword, f"{len(lines)}", *lines, ""] if lines else []
 
@@ -123,7 +156,7 @@ def _counted(keyword: str, total: int, parts: list[tuple[str, int]]) -> list[str
     return [keyword, f"{total} {len(parts)}", *(f"{name} {size}" for name, size in parts), ""] if parts else []
 
 
-def _rows(constraints: list[Constraint], n: int) -> list[str]:
+def _rows(constraints: list[Constraint]) -> list[str]:
     if not constraints:
         return []
     F = sp.coo_array(sp.vstack([c.F for c in constraints], format="coo"))
@@ -175,6 +208,8 @@ class _Reader:
         #: Orders of matrix variables and of semidefinite rows.
         self.orders: dict[str, list[int]] = {"PSDVAR": [], "PSDCON": []}
         self.integers: list[int] = []
+        #: Exponents α of power cones and of dual ones; None of a cone that has other than two.
+        self.exponents: dict[str, list[float | None]] = {"POWCONES": [], "POW*CONES": []}
         #: Entries (indices, text of the number) of each table.
         self.entries: dict[str, list[tuple[list[int], str]]] = {name: [] for name in _ENTRIES}
 
@@ -209,8 +244,6 @@ class _Reader:
         keyword = words[0]
         if len(words) > 1:
             raise DataError(f"a keyword stands alone in its line: {' '.join(words)[:60]!r}")
-        if keyword in ("POWCONES", "POW*CONES"):
-            raise DataError(f"power cones are not read ({keyword})")
         if keyword not in _KEYWORDS:
             raise DataError(f"the keyword {keyword} is not read")
         if keyword in self.seen:
@@ -230,6 +263,8 @@ class _Reader:
             self.cones = self._parts()
         elif keyword == "OBJBCOORD":
             self.r = float(_number(self._line(1)[0]))
+        elif keyword in self.exponents:
+            self.exponents[keyword] = list(self._exponents())
         elif keyword in self.orders:
             self.orders[keyword] = [_order(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
         elif keyword == "INT":
@@ -251,12 +286,47 @@ class _Reader:
         if sum(size for _, size in parts) != total:
             raise DataError(f"the domains have {sum(size for _, size in parts)} rows together, and {total} are declared")
         for name, size in parts:
+            if (power := _POWER.fullmatch(name)) is not None:
+                self._check_power(power, name, size)
+                continue
             if name not in _NAMED:
-                what = "exponential and power cones are" if "EXP" in name or "POW" in name else f"the domain {name} is"
-                raise DataError(f"{what} not read ({name})")
+                raise DataError(f"the domain {name} is not read ({name})")
+            if name in ("EXP", "EXP*") and size != 3:
+                raise DataError(f"a cone {name} of {size} rows")
             if name in ("Q", "QR") and size < (1 if name == "Q" else 2):
                 raise DataError(f"a cone {name} of {size} rows")
         return parts
+
+    def _exponents(self) -> Iterator[float | None]:
+        """Read the exponents of power cones, relative to their sum."""
+        count, _ = map(_size, self._line(2))
+        for _ in range(count):
+            values = [float(_number(self._line(1)[0])) for _ in range(_size(self._line(1)[0]))]
+            if not all(0.0 < value < np.inf for value in values):
+                raise DataError("the exponents of a power cone must be positive")
+            yield values[0] / (values[0] + values[1]) if len(values) == 2 else None
+
+    def _check_power(self, power: re.Match[str], name: str, size: int) -> None:
+        table = self.exponents["POW*CONES" if power[2] else "POWCONES"]
+        if int(power[1]) >= len(table):
+            raise DataError(f"{name} has no exponents: the table has {len(table)}")
+        if size != 3 or table[int(power[1])] is None:
+            raise DataError(f"power cones of three rows are read, not {name} {size}")
+
+    def _transcendental(self, name: str, F: sp.csr_array, g: FloatArray, label: str) -> Constraint:
+        """Return the rows of one exponential or power cone, or of a dual one, in our order."""
+        power = _POWER.fullmatch(name)
+        if power is None:
+            cone: Cone = Exponential()
+            turn = np.eye(3)[::-1]
+        else:
+            alpha = self.exponents["POW*CONES" if power[2] else "POWCONES"][int(power[1])]
+            assert alpha is not None
+            cone, turn = Power(alpha=alpha), np.eye(3)
+        if name.endswith("*"):
+            assert cone.dual_map is not None
+            turn = cone.dual_map @ turn
+        return Constraint(label, sp.csr_array(sp.csr_array(turn) @ F), turn @ g + 0.0, cone)
 
     def _size(self, keyword: str) -> int:
         return sum(size for _, size in (self.domains if keyword == "VAR" else self.cones))
@@ -298,7 +368,9 @@ class _Reader:
             piece = np.arange(start, start + size)
             start += size
             sign = -1.0 if name == "L-" else 1.0
-            if name != "F":  # a free row asks for nothing
+            if "EXP" in name or "POW" in name:
+                yield self._transcendental(name, sp.csr_array(F[piece]), g[piece], f"c{number}")
+            elif name != "F":  # a free row asks for nothing
                 yield Constraint(f"c{number}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
 
     def _semidefinite(self, n: int) -> Iterator[Constraint]:
@@ -316,11 +388,13 @@ class _Reader:
             yield Constraint(f"psd{number}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
 
     def _variable_cones(self, n: int) -> Iterator[Constraint]:
-        """Variables in second-order cones, and matrix variables."""
+        """Variables in cones, and matrix variables."""
         start = 0
         for number, (name, size) in enumerate(self.domains):
             if name in ("Q", "QR"):
                 yield Constraint(f"v{number}", _selection(start, np.ones(size), n), np.zeros(size), _cone(name, size))
+            elif "EXP" in name or "POW" in name:
+                yield self._transcendental(name, _selection(start, np.ones(size), n), np.zeros(size), f"v{number}")
             start += size
         for number, order in enumerate(self.orders["PSDVAR"]):
             upper, lower = svec_indices(order)

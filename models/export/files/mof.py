@@ -1,10 +1,10 @@
 """MathOptFormat 1.5 (JSON): carries everything, labels included; JuMP reads it.
 
-Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone and, for our svec
-rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each cone, named
-``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels. Indicators are
-MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z. Files that JuMP
-wrote are read too (`mof_reader`).
+Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone, ExponentialCone,
+PowerCone and, for our svec rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each
+cone, named ``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels.
+Indicators are MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z.
+Files that JuMP wrote are read too; dual exponential and power cones among them are linear images of the cones.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ....errors import DataError
 from ....files import write_text
 from ...arrays import BoolArray, FloatArray
 from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.svec import svec_indices
 from ..shared.indicators import indicator_rows
@@ -33,12 +34,14 @@ __all__ = ["FORMAT"]
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
 #
-# Refused by name: quadratic rows, nonlinear functions, and sets beyond those (exponential and power cones, SOS, complementarity).
+# Refused by name: quadratic rows, nonlinear functions, and sets beyond those (SOS, complementarity, other cones).
 
 _CONES: dict[str, Callable[[int], Cone]] = {
     "Zeros": Zero, "Nonnegatives": Nonnegative, "Nonpositives": Nonnegative, "SecondOrderCone": SecondOrder,
     "RotatedSecondOrderCone": RotatedSecondOrder,
 }  # fmt: skip
+#: Cones and dual cones, which are their linear images; those of power cones have an exponent.
+_TRANSCENDENTAL = ("ExponentialCone", "DualExponentialCone", "PowerCone", "DualPowerCone")
 _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 
@@ -178,6 +181,12 @@ def _read_piece(name: str, c: dict[str, Any], index: dict[str, int]) -> Constrai
         return Constraint(name, sp.csr_array(sp.diags_array(scale) @ F), scale * g, PSD(g.size))
     if kind == "Indicator":
         return _read_indicator(name, c, F, g)
+    if kind in _TRANSCENDENTAL:
+        cone: Cone = Power(alpha=float(c["set"]["exponent"])) if "Power" in kind else Exponential()
+        if g.size != 3:
+            raise DataError(f"{kind} has three rows, not {g.size} ({name})")
+        turn = cone.dual_map if kind.startswith("Dual") else None
+        return Constraint(name, F, g, cone) if turn is None else Constraint(name, sp.csr_array(turn) @ F, turn @ g + 0.0, cone)
     if kind not in _CONES:
         raise DataError(f"sets of type {kind} are not read ({name})")
     sign = -1.0 if kind == "Nonpositives" else 1.0
@@ -295,6 +304,10 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
 def _set(cone: Cone, dim: int, active: str) -> dict[str, Any]:
     if isinstance(cone, PSD):
         return {"type": "Scaled", "set": {"type": "PositiveSemidefiniteConeTriangle", "side_dimension": cone.order}}
+    if isinstance(cone, Exponential):
+        return {"type": "ExponentialCone"}
+    if isinstance(cone, Power):
+        return {"type": "PowerCone", "exponent": cone.alpha}
     if isinstance(cone, Indicator):
         return {"type": "Indicator", "set": {"type": "GreaterThan", "lower": 0.0}, "activate_on": active}
     return {"type": _SETS[type(cone)], "dimension": dim}

@@ -11,12 +11,13 @@ from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import RotatedBridge
 from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
 from ...program.svec import svec, svec_indices
 
 __all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
 
-_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD)
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power)
 #: Labels of the bounds, which are constraints in CVXPY: only those have dual values.
 LOWER, UPPER = "lower bounds", "upper bounds"
 
@@ -125,6 +126,12 @@ def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
     if isinstance(c.cone, SecondOrder):
         rows = cvxpy.reshape(value, (c.cone.count, c.cone.dim), order="C")
         return [cvxpy.SOC(rows[:, 0], rows[:, 1:], axis=1).set_label(c.label)]
+    if isinstance(c.cone, (Exponential, Power)):
+        rows = cvxpy.reshape(value, (c.cone.count, 3), order="C")
+        parts = rows[:, 0], rows[:, 1], rows[:, 2]
+        if isinstance(c.cone, Exponential):
+            return [cvxpy.constraints.ExpCone(*parts).set_label(c.label)]
+        return [cvxpy.constraints.PowCone3D(*parts, np.full(c.cone.count, c.cone.alpha)).set_label(c.label)]
     assert isinstance(c.cone, PSD)
     spread = _spread(c.cone.order)
     made = []
@@ -160,6 +167,8 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
         heads, rest = duals[c.label]
         heads = np.reshape(heads, (c.cone.count, 1))
         return np.hstack([heads, np.reshape(rest, (c.cone.count, c.cone.dim - 1))]).ravel()
+    if isinstance(c.cone, (Exponential, Power)):
+        return np.column_stack([np.ravel(part) for part in duals[c.label]]).ravel()
     matrices = np.array([duals[label] for label in _labels(c)])
     return svec(0.5 * (matrices + np.swapaxes(matrices, 1, 2))).ravel()
 

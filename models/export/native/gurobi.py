@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ....errors import ExportError, LicenceError, MissingPackageError
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.difference import changed_entries
+from ...program.exponential_cones import TranscendentalCone
 from ...program.form import StandardForm
 from ..shared.indicators import IndicatorRows, indicator_rows
 from ..shared.quadratic_cones import ConeRows, quadratic_cones
@@ -57,13 +58,15 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite cones.
+        The form has semidefinite, exponential or power cones.
     MissingPackageError, LicenceError
         See `silent_environment`.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | TranscendentalCone)]
     if refused:
-        raise ExportError(f"Gurobi has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
+        raise ExportError(
+            f"Gurobi has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them"
+        )
     if environment is None:
         environment = silent_environment()
     import gurobipy

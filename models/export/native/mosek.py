@@ -12,14 +12,17 @@ from ...arrays import IntArray
 from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.difference import changed_entries
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
 from ..shared.indicators import indicator_rows
 
-__all__ = ["change_mosek", "psd_order", "to_mosek"]
+__all__ = ["change_mosek", "native_order", "psd_order", "to_mosek"]
 
 
 #: Features beside which MOSEK takes no quadratic objective.
-_BESIDE_NO_QUADRATIC = {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INDICATOR}
+_BESIDE_NO_QUADRATIC = {
+    Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INDICATOR, Feature.EXPONENTIAL, Feature.POWER,
+}  # fmt: skip
 
 
 def to_mosek(form: StandardForm) -> Any:
@@ -175,7 +178,7 @@ def _append_disjunctions(task: Any, c: Constraint) -> None:
 
 def _put_cones(task: Any, c: Constraint, first: int) -> None:
     """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
-    order = np.tile(_native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
+    order = np.tile(native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
     F, g = sp.csr_array(c.F[order]), c.g[order]
     F.eliminate_zeros()
     rows = np.arange(first, first + c.rows, dtype=np.int64)
@@ -184,7 +187,10 @@ def _put_cones(task: Any, c: Constraint, first: int) -> None:
     task.putafegslice(first, first + c.rows, g)
 
 
-def _native_order(cone: Cone) -> IntArray:
+def native_order(cone: Cone) -> IntArray:
+    """Our positions of the rows of a cone in MOSEK's order: exponential cones are the other way round."""
+    if isinstance(cone, Exponential):
+        return np.array([2, 1, 0])
     return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
@@ -195,4 +201,8 @@ def _domain(task: Any, cone: Cone) -> int:
         return int(task.appendrquadraticconedomain(cone.dim))
     if isinstance(cone, PSD):
         return int(task.appendsvecpsdconedomain(cone.dim))
+    if isinstance(cone, Exponential):
+        return int(task.appendprimalexpconedomain())
+    if isinstance(cone, Power):
+        return int(task.appendprimalpowerconedomain(3, [cone.alpha, 1.0 - cone.alpha]))
     raise ExportError(f"MOSEK has no domain for {cone.symbol}")

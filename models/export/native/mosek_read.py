@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 __all__ = ["form_of_task", "read_task"]
@@ -139,10 +140,10 @@ def _conic(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
     """Affine conic constraints by label and domain."""
     count = task.getnumacc()
     labels = [_split(task.getaccname(k), "cone", k)[0] for k in range(count)]
-    kinds = [(task.getdomaintype(task.getaccdomain(k)), task.getaccn(k)) for k in range(count)]
+    kinds = [_domain(mosek, task, task.getaccdomain(k), task.getaccn(k)) for k in range(count)]
     for first, stop in _runs(list(zip(labels, kinds, strict=True))):
-        kind, dim = kinds[first]
-        cone, order = _cone(mosek, labels[first], kind, dim, stop - first)
+        kind = kinds[first][0]
+        cone, order = _cone(mosek, labels[first], kinds[first], stop - first)
         matrices, constants = [], []
         for k in range(first, stop):
             affine = task.getaccafeidxlist(k)
@@ -152,6 +153,15 @@ def _conic(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
             matrices.append(turn * F[order])
             constants.append(turn * g[order])
         yield Constraint(labels[first], sp.csr_array(sp.vstack(matrices, format="csr")), np.concatenate(constants), cone)
+
+
+def _domain(mosek: Any, task: Any, number: int, dim: int) -> tuple[Any, int, tuple[float, ...]]:
+    """Kind, rows and exponents (of power cones of three rows, with sum 1) of a domain."""
+    kind = task.getdomaintype(number)
+    if kind != mosek.domaintype.primal_power_cone or dim != 3:
+        return kind, dim, ()
+    first, second = task.getpowerdomainalpha(number)
+    return kind, dim, (first / (first + second),)
 
 
 def _disjunctions(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
@@ -170,8 +180,9 @@ def _disjunctions(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
         yield Constraint(labels[first], F, np.array([task.getafeg(i) for i in expressions]), Indicator(2, stop - first))
 
 
-def _cone(mosek: Any, label: str, kind: Any, dim: int, count: int) -> tuple[Cone, Any]:
-    """The cone of a domain, and the domain's positions in the order of our rows."""
+def _cone(mosek: Any, label: str, domain: tuple[Any, int, tuple[float, ...]], count: int) -> tuple[Cone, Any]:
+    """The cone of a domain (kind, rows, exponents), and the domain's positions in the order of our rows."""
+    kind, dim, exponents = domain
     domains = mosek.domaintype
     plain = np.arange(dim)
     if kind == domains.quadratic_cone:
@@ -188,6 +199,10 @@ def _cone(mosek: Any, label: str, kind: Any, dim: int, count: int) -> tuple[Cone
         place = {pair: k for k, pair in enumerate(lower)}
         upper = [(i, j) for j in range(order) for i in range(j + 1)]  # ours: upper triangle by columns
         return PSD(dim, count), np.array([place[j, i] for i, j in upper])
+    if kind == domains.primal_exp_cone:
+        return Exponential(dim, count), plain[::-1]
+    if kind == domains.primal_power_cone and dim == 3:
+        return Power(dim, count, exponents[0]), plain
     raise ExportError(f"constraint {label!r} is in a domain of the kind {kind}, which a standard form has not")
 
 

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
 from ...program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
 from ...program.svec import svec_indices
 from ..shared.quadratic_cones import ConeRows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
 
-_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder)
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power)
 
 
 def to_pyomo(form: StandardForm) -> Any:
@@ -26,7 +27,8 @@ def to_pyomo(form: StandardForm) -> Any:
     Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j),
     i ≤ j); each constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of
     a stack of second-order cones, whose auxiliary variables and linking equations (`quadratic_cones`) are
-    ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``.
+    ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are
+    y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def to_pyomo(form: StandardForm) -> Any:
     """
     refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if refused:
-        what = f"Pyomo takes linear and quadratic constraints, not {', '.join(refused)}"
+        what = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(refused)}"
         raise ExportError(f"{what}; to_cvxpy and to_mosek take semidefinite cones")
     try:
         import pyomo.environ as pyo
@@ -48,6 +50,8 @@ def to_pyomo(form: StandardForm) -> Any:
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)) and c.rows:
             _rows(pyo, model, c, x)
+        elif isinstance(c.cone, (Exponential, Power)) and c.rows:
+            _transcendental(pyo, model, c, x)
     for cone in quadratic_cones(form):
         _cones(pyo, model, cone, x)
     _component(model, "objective", pyo.Objective(expr=_objective(form, x), sense=pyo.minimize))
@@ -146,6 +150,32 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
         return sum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k)) <= 0.0
 
     _component(model, c.label, pyo.Constraint(range(c.cone.count), rule=rule))
+
+
+def _transcendental(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
+    """y e^{x/y} ≤ z, or |z| ≤ x^α y^{1-α} as two constraints; bounded variables stand for y, and for x of power cones."""
+    products, filled = _products(c, x), np.diff(c.F.indptr)
+    power = isinstance(c.cone, Power)
+    bases = [i for i in range(c.rows) if (filled[i] or c.g[i] <= 0.0) and (i % 3 < 2 if power else i % 3 == 1)]
+    auxiliary = pyo.Var(bases, bounds=(0.0, None), initialize=1.0)
+    if bases:
+        _component(model, f"{c.label}_value", auxiliary)
+        rule = pyo.Constraint(bases, rule=lambda _, i: products[i] - auxiliary[i] == -float(c.g[i]))
+        _component(model, f"{c.label}_link", rule)
+
+    def value(i: int) -> Any:
+        return auxiliary[i] if i in auxiliary else products[i] + float(c.g[i]) if filled[i] else float(c.g[i])
+
+    def exponential(_: Any, k: int) -> Any:
+        a, y, z = (value(3 * k + i) for i in range(3))
+        return y * pyo.exp(a / y) - z <= 0.0
+
+    def powers(_: Any, k: int, sign: int) -> Any:
+        a, b, z = (value(3 * k + i) for i in range(3))
+        return sign * z - a**c.cone.alpha * b ** (1.0 - c.cone.alpha) <= 0.0  # type: ignore[attr-defined]
+
+    cones = range(c.cone.count)
+    _component(model, c.label, pyo.Constraint(cones, (1, -1), rule=powers) if power else pyo.Constraint(cones, rule=exponential))
 
 
 def _objective(form: StandardForm, x: list[Any]) -> Any:

@@ -12,6 +12,7 @@ from ...arrays import FloatArray, IntArray
 from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.difference import changed_entries
+from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm
 from ..shared.indicators import indicator_rows
 from ..shared.quadratic_cones import ConeRows, quadratic_cones
@@ -30,13 +31,15 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite cones.
+        The form has semidefinite, exponential or power cones.
     MissingPackageError
         PySCIPOpt is not installed.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | TranscendentalCone)]
     if refused:
-        raise ExportError(f"SCIP has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
+        raise ExportError(
+            f"SCIP has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them"
+        )
     try:
         import pyscipopt
     except ImportError as error:

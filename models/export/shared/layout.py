@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,19 +13,30 @@ from ....errors import DataError
 from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...arrays import IntArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, StandardForm
 
 __all__ = ["Layout", "Rows", "cone_named", "sidecar"]
 
-_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator)
+_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
 
-def cone_named(symbol: str, dim: int, count: int) -> Cone:
-    """The cone of this symbol; see `models.program.cones`."""
+def cone_named(symbol: str, dim: int, count: int, alpha: float | None = None) -> Cone:
+    """The cone of this symbol, with the exponent of a power cone; see `models.program.cones`."""
     if symbol not in _CONES:
         raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
-    return _CONES[symbol](dim, count)
+    return _CONES[symbol](dim, count) if alpha is None else Power(dim, count, alpha)
+
+
+def _parameters(cone: Cone) -> dict[str, float]:
+    """Fields of a cone beside its sizes: the exponent of a power cone."""
+    return {f.name: getattr(cone, f.name) for f in fields(cone) if f.name not in ("dim", "count")}
+
+
+def _cone(record: Mapping[str, Any]) -> Cone:
+    alpha = float(record["alpha"]) if record["cone"] == Power.symbol else None
+    return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), alpha)
 
 
 def _whole(value: Any) -> int:
@@ -105,7 +116,10 @@ class Layout:
             "constant": self.constant,
             "blocks": [_named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.own) for b in self.blocks],
             "constraints": [
-                _named({"label": c.label, "cone": c.cone.symbol, "dim": c.cone.dim, "count": c.cone.count}, c.own)
+                _named(
+                    {"label": c.label, "cone": c.cone.symbol, "dim": c.cone.dim, "count": c.cone.count, **_parameters(c.cone)},
+                    c.own,
+                )
                 for c in self.constraints
             ],
         }
@@ -123,10 +137,7 @@ class Layout:
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
             raise DataError("a symmetric block that is not square")
-        constraints = tuple(
-            Rows(_text(c["label"]), cone_named(c["cone"], _whole(c["dim"]), _whole(c["count"])), _names(c))
-            for c in record["constraints"]
-        )
+        constraints = tuple(Rows(_text(c["label"]), _cone(c), _names(c)) for c in record["constraints"])
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(
             _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,

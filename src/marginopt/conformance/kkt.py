@@ -13,6 +13,7 @@ import numpy as np
 
 from ..models.arrays import FloatArray
 from ..models.program.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..models.program.exponential_cones import Exponential, Power
 from ..models.program.form import Constraint, StandardForm
 from ..models.program.svec import smat
 from ..solvers.certification.result import Result
@@ -55,11 +56,29 @@ def _(cone: PSD, v: FloatArray) -> float:
     return max((float(-np.linalg.eigvalsh(smat(row)).min()) for row in v.reshape(cone.count, cone.dim)), default=0.0)
 
 
+@outside.register
+def _(cone: Exponential, v: FloatArray) -> float:
+    x, y, z = v.reshape(cone.count, 3).T
+    with np.errstate(all="ignore"):
+        value = np.where(y > 0.0, y * np.exp(x / y), np.where(x > 0.0, np.inf, 0.0))
+    # a point of the cone at that distance or nearer: z raised, or the point of the face y = 0
+    face = np.maximum(np.maximum(x, 0.0), np.maximum(np.abs(y), np.maximum(-z, 0.0)))
+    return float(np.minimum(np.maximum(np.maximum(value - z, -y), 0.0), face).max(initial=0.0))
+
+
+@outside.register
+def _(cone: Power, v: FloatArray) -> float:
+    x, y, z = v.reshape(cone.count, 3).T
+    value = np.maximum(x, 0.0) ** cone.alpha * np.maximum(y, 0.0) ** (1.0 - cone.alpha)
+    return float(np.maximum(np.maximum(np.abs(z) - value, 0.0), np.maximum(-x, -y)).max(initial=0.0))
+
+
 def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
     """Return the broken conditions of a point and its multipliers, with the figures; empty where they are optimal to ``tol``.
 
     Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity,
-    ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0}.
+    ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0} and
+    those with a ``dual_map``.
 
     Parameters
     ----------
@@ -96,7 +115,8 @@ def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: 
     off = outside(c.cone, value)
     if not off <= tol * size:
         yield f"{c.label} is violated by {off:.2e}, allowed {tol * size:.1e}"
-    off = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, z)  # the dual of {0} is everything
+    mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
+    off = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
     if not off <= tol * size:
         yield f"the multipliers of {c.label} leave the dual cone by {off:.2e}, allowed {tol * size:.1e}"
     product = abs(float(z @ value))

@@ -231,7 +231,7 @@ def test_cones_of_variables_as_jump_writes_them(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"function": {"type": "ScalarQuadraticFunction"}, "set": {"type": "LessThan"}, "name": "ball"}, "ScalarQuadratic.*ball"),
-        ({"function": {"type": "VectorOfVariables", "variables": NAMES}, "set": {"type": "ExponentialCone"}}, "ExponentialCone"),
+        ({"function": {"type": "VectorOfVariables", "variables": NAMES}, "set": {"type": "GeometricMeanCone"}}, "GeometricMean"),
         ({"function": {"type": "Variable", "name": NAMES[0]}, "set": {"type": "Semicontinuous"}}, "Semicontinuous"),
     ],
 )

@@ -263,7 +263,7 @@ _BAD = {
     "bad.cbf": ("VER\n5\n", "versions 1 to 4"),
     "sense.cbf": ("VER\n2\nOBJSENSE\nMOST\n", "MIN or MAX"),
     "short.cbf": ("VER\n3\nVAR\n3 1\n", "ends too early"),
-    "exp.cbf": ("VER\n3\nVAR\n3 1\nEXP 3\n", r"exponential and power cones are not read \(EXP\)"),
+    "exp.cbf": ("VER\n3\nVAR\n4 1\nEXP 4\n", "EXP of 4 rows"),
     "bad.ptf": ("Task ''\nObjective\n    Maximize + x\n", "'x' is not among"),
     "unknown.ptf": ("Task ''\nObjective\n    Minimize + x\nConstraints\nVariables\n    y\n", "'x' is not among"),
     "bad.nl": ("b3 1 1 0\n", "first letter is g"),

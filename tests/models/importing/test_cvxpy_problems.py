@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.errors import UnsupportedModelError
 
+cp = pytest.importorskip("cvxpy")
 helpers = pytest.importorskip("cvxpy.tests.solver_test_helpers")
 
-#: What a standard form does not hold, by the beginning of the problem's name.
-EXOTIC = ("expcone", "mi_pcp", "pcp", "sdp_pcp")
+#: No solver here takes integers beside power cones: of these the continuous relaxation is solved, which bounds the optimum.
+RELAXED = ("mi_pcp",)
 
 
 def _makers() -> dict[str, Callable[[], Any]]:
@@ -33,6 +33,8 @@ def _makers() -> dict[str, Callable[[], Any]]:
 
 
 MAKERS = _makers()
+#: CVXPY solves a program, by MOSEK where that is installed, to say how far a point is from these.
+CURVED = (cp.constraints.ExpCone, cp.constraints.PowCone3D)
 
 
 def test_there_are_enough() -> None:
@@ -43,11 +45,12 @@ def test_there_are_enough() -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_its_optimum_is_ours(name: str) -> None:
     problem = MAKERS[name]()
-    if name.startswith(EXOTIC):
-        with pytest.raises(UnsupportedModelError, match="exponential or power cones"):
-            mo.from_cvxpy(problem.prob)
-        return
     form = mo.from_cvxpy(problem.prob)
+    if name.startswith(RELAXED):
+        relaxed = mo.solve(form.relax_integrality())
+        sign = -1.0 if form.maximise else 1.0
+        assert sign * relaxed.objective <= sign * float(problem.expect_val) + 1e-6
+        return
     result = mo.solve(form, "scip" if form.integer.any() and "socp" not in name else "auto", time_limit=60)
     expected = problem.expect_val
     if expected is not None and np.isinf(expected):
@@ -55,8 +58,11 @@ def test_its_optimum_is_ours(name: str) -> None:
         return
     result.into(problem.prob)
     assert problem.prob.status == "optimal"
-    assert problem.prob.value == pytest.approx(result.objective, rel=1e-9, abs=1e-9)
+    # an auxiliary variable in the objective misses its definition by what a power cone is violated
+    assert problem.prob.value == pytest.approx(result.objective, rel=1e-7 if "pcp" in name else 1e-9, abs=1e-9)
     for constraint in problem.prob.constraints:
-        assert np.max(constraint.violation(), initial=0.0) <= 1e-5
+        if not isinstance(constraint, CURVED):
+            assert np.max(constraint.violation(), initial=0.0) <= 1e-5
+    assert max(result.certificate.violations.values(), default=0.0) <= 1e-5
     if expected is not None:
         assert result.objective == pytest.approx(float(expected), rel=1e-5, abs=1e-5)
