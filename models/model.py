@@ -167,6 +167,10 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
         return dict(values)
 
+    def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Multipliers of all rows of the form from those that determine the rest (a structured algorithm's answer)."""
+        return dict(multipliers)
+
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
 

@@ -211,6 +211,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     """Recompute the certificate of an answer and say what it supports."""
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
+    if form is not None and raw.multipliers is not None:
+        raw = replace(raw, multipliers=settled.complete_multipliers(raw.multipliers))
     original_answer, raw = raw, validate_answer(raw, form)
     if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
         raw = replace(raw, proved=False)

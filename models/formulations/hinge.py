@@ -25,7 +25,7 @@ from ..arrays import (
     row_norms_squared,
 )
 from ..inspection.point_explanation import PointExplanation, priced, two_classes
-from ..linear_view import LinearProblem
+from ..linear_view import LinearLoss, LinearProblem
 from ..model import Bound, CountedCost, Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
@@ -124,11 +124,11 @@ class HingeSVM(Model):
         """The `LinearProblem`."""
         if kind is not LinearProblem:
             return None
-        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1)  # type: ignore[return-value]
+        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows."""
-        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1).appraise(values, multipliers)
+        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, LinearLoss.HINGE).appraise(values, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""

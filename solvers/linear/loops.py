@@ -1,11 +1,13 @@
 """Compiled passes over n numbers and over blocks of CSR rows.
 
-r_i = 1 - u_i is the shortfall of the margin u_i. For the hinge (q = 1) the weight is α_i = clip(a_i + σ r_i, 0, c_i), for its
-square (q = 2) α_i = 2 c_i (r_i)_+: minus the slope of the (smoothed) loss. ``step`` is 0 if c is one number for all, else 1.
+r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed) loss, whose number is that
+of `models.linear_view.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square (2), and
+c_i/(1 + e^{u_i}) for the logistic loss (3). ``step`` is 0 if c is one number for all, else 1.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..interface.numba_flags import entry
@@ -14,14 +16,27 @@ __all__ = ["add_squares", "slope", "weigh"]
 
 
 @entry
-def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, square: bool, alpha: Any, sums: Any) -> None:
-    """Write α, and into sums: Σ c r_+^q, Σα (less Σα²/(4c) for q = 2), and the number of points with curved loss."""
+def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, kind: int, alpha: Any, sums: Any) -> None:
+    """Write α, and into sums: Σ c ℓ, minus Σ of the conjugates at -α, and the number of points with curved loss.
+
+    The conjugates come to -Σα, with Σα²/(4c) more for squares; of the logistic loss to minus the entropies
+    c (log(1 + e^-|u|) + |u|/(1 + e^|u|)).
+    """
     loss, dual, curved = 0.0, 0.0, 0.0
     for i in range(u.size):
         r = 1.0 - u[i]
         ci = c[i * step]
         short = max(r, 0.0)
-        if square:
+        if kind == 3:
+            size = abs(u[i])
+            power = math.exp(-size)
+            tail = math.log1p(power)
+            share = power / (1.0 + power)
+            w = ci * share if u[i] > 0.0 else ci / (1.0 + power)
+            loss += ci * (max(-u[i], 0.0) + tail)
+            dual += ci * (tail + size * share)
+            curved += 1.0
+        elif kind == 2:
             w = 2.0 * ci * short
             loss += ci * short * short
             dual += w - w * w / (4.0 * ci)
@@ -37,13 +52,20 @@ def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, square: bool, alpha: 
 
 
 @entry
-def slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, square: bool) -> float:
+def slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, kind: int) -> float:
     """Return Σ α_i du_i at the margins u + t du: minus the slope of the losses along the line."""
     total = 0.0
     for i in range(u.size):
         r = 1.0 - u[i] - t * du[i]
         ci = c[i * step]
-        w = 2.0 * ci * max(r, 0.0) if square else min(max(a[i] + sigma * r, 0.0), ci)
+        if kind == 3:
+            m = 1.0 - r
+            power = math.exp(-abs(m))
+            w = ci * power / (1.0 + power) if m > 0.0 else ci / (1.0 + power)
+        elif kind == 2:
+            w = 2.0 * ci * max(r, 0.0)
+        else:
+            w = min(max(a[i] + sigma * r, 0.0), ci)
         total += w * du[i]
     return total
 

@@ -1,12 +1,14 @@
 """Newton steps on linear classifiers whose rows are read in blocks, with multipliers that are feasible for the dual throughout.
 
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
-a handful (Mangasarian 2002; Keerthi and DeCoste 2005). The hinge is smoothed towards the last multipliers a, as in the proximal
-method of multipliers (Rockafellar 1976): max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u. The same Newton steps minimise μ||w||²
-plus the sum of these; then a becomes α and σ grows. In both cases α is feasible for the dual at every step, so every step has a
-duality gap:
+a handful (Mangasarian 2002; Keerthi and DeCoste 2005), and so do they for the logistic loss (Lin, Weng and Keerthi 2008). The
+hinge is smoothed towards the last multipliers a, as in the proximal method of multipliers (Rockafellar 1976):
+max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u. The same Newton steps minimise μ||w||² plus the sum of these; then a becomes α and
+σ grows. In all cases α is feasible for the dual at every step, so every step has a duality gap:
 
     P(w) - D(α) = (the part of the smoothing) + ||2μw - Σ α_i y_i x_i||²/(4μ).
+
+With a free intercept b of the logistic loss α must balance: while it does not, b Σ α_i y_i is another part of the gap.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg
+from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray
+from ...models.linear_view import LinearLoss
 from ...models.memory import most_held
 from ...models.views import LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
@@ -82,13 +86,25 @@ class LinearState:
         """Return the relative gap between the best w and the best α."""
         return relative_gap(self.best_primal, self.best_dual)
 
+    @property
+    def ridge(self) -> FloatArray:
+        """2μ, and 0 at a free intercept."""
+        ridge = np.full(self.w.size, 2.0 * self.problem.mu)
+        ridge[: int(self.problem.free)] = 0.0
+        return ridge
+
+    def norm(self, w: FloatArray) -> float:
+        """Return the regulariser's value."""
+        penalised = w[self.problem.penalised]
+        return self.problem.mu * float(penalised @ penalised)
+
     def evaluate(self) -> None:
         """Compute α and the sums at the margins, and update the best objective."""
         view = self.problem
         costs = view.least_costs
-        weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, view.power == 2, self.alpha, self.sums)
+        weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
         self.dual_is_current = False
-        primal = view.mu * float(self.w @ self.w) + float(self.sums[0])
+        primal = self.norm(self.w) + float(self.sums[0])
         if primal < self.best_primal:
             self.best_primal, self.best_w = primal, self.w
 
@@ -100,10 +116,14 @@ class LinearState:
             return
         self.passes += 1
         self.dual_is_current = True
-        self.gradient = 2.0 * mu * self.w - v
-        self.residual = float(self.gradient @ self.gradient) / (4.0 * mu)
-        dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
-        primal = mu * float(self.w @ self.w) + float(self.sums[0])
+        self.gradient = self.ridge * self.w - v
+        unbalanced, penalised = 0.0, self.problem.penalised
+        if self.problem.free:  # what it costs to balance α, to first order
+            unbalanced = abs(float(v[0])) * (1.0 + abs(float(self.w[0])))
+        g, v = self.gradient[penalised], v[penalised]
+        self.residual = float(g @ g) / (4.0 * mu) + unbalanced
+        dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu) - unbalanced
+        primal = self.norm(self.w) + float(self.sums[0])
         self.smoothing_gap = max(primal - dual - self.residual, 0.0)
         if dual > self.best_dual:
             self.best_dual = dual
@@ -127,8 +147,11 @@ class LinearState:
         """Return α of a range of points after their margins have grown by du."""
         costs = self.problem.least_costs
         c = costs if costs.size == 1 else costs[part]
-        r = 1.0 - (self.u[part] + du)
-        if self.problem.power == 2:
+        u = self.u[part] + du
+        if self.problem.loss is LinearLoss.LOGISTIC:
+            return np.asarray(c * expit(-u))
+        r = 1.0 - u
+        if self.problem.loss is LinearLoss.SQUARED_HINGE:
             return np.asarray(2.0 * c * np.maximum(r, 0.0))
         return np.clip(self.a[part] + self.sigma * r, 0.0, c)
 
@@ -137,8 +160,11 @@ class LinearState:
         view = self.problem
         costs = view.least_costs
         c = costs if costs.size == 1 else costs[part]
+        if view.loss is LinearLoss.LOGISTIC:
+            share = self.alpha[part] / c
+            return np.asarray(self.alpha[part] * (1.0 - share))
         r = 1.0 - self.u[part]
-        if view.power == 2:
+        if view.loss is LinearLoss.SQUARED_HINGE:
             return np.where(r > 0.0, 2.0 * c, 0.0)
         z = self.a[part] + self.sigma * r
         return np.where((z > 0.0) & (z < c), self.sigma, 0.0)
@@ -268,10 +294,9 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
     numpy.linalg.LinAlgError
         The matrix is not positive definite to rounding.
     """
-    mu = state.problem.mu
     if H is None:
         return _by_products(state)
-    H[np.diag_indices(state.w.size)] += 2.0 * mu
+    H[np.diag_indices(state.w.size)] += state.ridge
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
     direction: FloatArray = -scale * scipy.linalg.cho_solve(factor, scale * state.gradient, check_finite=False)
@@ -281,14 +306,15 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
 def _by_products(state: LinearState) -> FloatArray:
     """Return the direction by conjugate gradients, preconditioned by the diagonal; each product is one pass over the rows."""
     view, curved, room = state.problem, state.loss_curvature, state.block_bytes
-    diagonal = 2.0 * view.mu + squares_of_columns(view, curved, room)
+    ridge = state.ridge
+    diagonal = ridge + squares_of_columns(view, curved, room)
     x, r = np.zeros(state.w.size), -state.gradient
     z = r / diagonal
     direction, rz = z.copy(), float(r @ z)
     enough = _RESIDUAL**2 * rz
     state.passes += 1
     for _ in range(_PRODUCTS):
-        product = 2.0 * view.mu * direction + curvature_times(view, curved, direction, room)
+        product = ridge * direction + curvature_times(view, curved, direction, room)
         state.passes += 1
         length = rz / float(direction @ product)
         x += length * direction
@@ -306,16 +332,17 @@ def _by_products(state: LinearState) -> FloatArray:
 _GROWTH = 5.0
 #: Share of the smoothing's part of the gap to which Newton steps reduce the other part.
 _SHARE = 0.1
-#: Points from which a sample is solved first, and the sample's gap by the loss's power.
-_MANY, _SAMPLE_TOL = 20_000, {1: 3e-3, 2: 1e-4}
+#: Points from which a sample is solved first, and the sample's gap by the loss.
+_MANY = 20_000
+_SAMPLE_TOL = {LinearLoss.HINGE: 3e-3, LinearLoss.SQUARED_HINGE: 1e-4, LinearLoss.LOGISTIC: 1e-4}
 #: n-vectors of a run, labels and the answer's among them; p × p matrices; blocks of rows that reading one takes.
 _VECTORS, _MATRICES, _BLOCKS = 8, 4, 4
 #: Copies of a sample during its construction.
 _COPIES = 2.5
 #: Share of ||gradient||² that a step by the sample's second derivatives may leave if another such step is to follow.
 _FALL = 0.1
-#: Rows of a sample for each column, by the loss's power: second derivatives need more rows than a first w.
-_ROWS = {1: 50, 2: 200}
+#: Rows of a sample for each column, by the loss: second derivatives need more rows than a first w.
+_ROWS = {LinearLoss.HINGE: 50, LinearLoss.SQUARED_HINGE: 200, LinearLoss.LOGISTIC: 200}
 #: Changes of the multipliers without progress after which float64 allows no more.
 _STALE = 4
 #: Number of times that the gap may be reached without stationarity.
@@ -371,9 +398,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             w = np.array(start, dtype=np.float64)
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"the start of linear-newton must hold {p} finite numbers; it has shape {w.shape}")
-        elif self.sample and n >= max(_MANY, 4 * _ROWS[view.power] * p) and _sample_bytes(view) <= block_bytes:
+        elif self.sample and n >= max(_MANY, 4 * _ROWS[view.loss] * p) and _sample_bytes(view) <= block_bytes:
             w, sigma, H = self._solve_sample(view, end)
-            centre = 0.5 if view.power == 1 else 0.0
+            centre = 0.5 if view.loss is LinearLoss.HINGE else 0.0
         state = LinearState(
             view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, sample_derivatives=H, full=H is not None
         )
@@ -399,12 +426,14 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         y = np.concatenate([view.y[piece] for piece in pieces])
         costs = np.concatenate([view.costs[piece] for piece in pieces]) * (n / y.size)
         state = self.__class__(sample=False).init(
-            LinearProblem(rows, y, costs, view.mu, view.power), Options(tol=_SAMPLE_TOL[view.power]), np.random.default_rng(0)
+            LinearProblem(rows, y, costs, view.mu, view.loss, view.free),
+            Options(tol=_SAMPLE_TOL[view.loss]),
+            np.random.default_rng(0),
         )
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
         H = None
-        if view.power == 2 and p <= MAX_COLUMNS:
+        if view.loss is not LinearLoss.HINGE and p <= MAX_COLUMNS:
             H = second_derivatives(state.problem, None, state.loss_curvature, state.block_bytes)[1]
         return state.best_w, state.sigma * y.size / n, H
 
@@ -470,18 +499,18 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         apart = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
         if apart or state.steps > state.enough + min(state.enough // 2, _MORE):
             return True
-        view, w = state.problem, state.w - state.gradient / (2.0 * state.problem.mu)
+        view, w = state.problem, state.w.copy()
+        w[view.penalised] -= state.gradient[view.penalised] / (2.0 * view.mu)
         u = margins(view, w, state.block_bytes)
         state.passes += 1
-        shortfall = np.maximum(1.0 - u, 0.0, out=u)
-        loss = float((view.costs * (shortfall if view.power == 1 else shortfall * shortfall)).sum())
-        return state.accept_if_converged(w, view.mu * float(w @ w) + loss)
+        loss = float((view.costs * view.loss.values(u)).sum())
+        return state.accept_if_converged(w, state.norm(w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
         """Set the next multipliers of the hinge and a larger σ; stall after several changes without progress."""
         state.stale = state.stale + 1 if state.gap > 0.9 * state.previous_gap else 0
         state.previous_gap = min(state.gap, state.previous_gap)
-        if state.problem.power == 2 or state.stale >= _STALE:
+        if state.problem.loss is not LinearLoss.HINGE or state.stale >= _STALE:
             return Outcome.STALLED
         state.a, state.alpha = state.alpha, state.a
         state.sigma *= _GROWTH
@@ -510,15 +539,16 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             state.update_dual(v)
         elif v is not None:
             state.passes += 1
-        state.full = t == 1.0 and state.problem.power == 2
+        state.full = t == 1.0 and state.problem.loss is not LinearLoss.HINGE
 
     def _length(self, state: LinearState, s: FloatArray, du: FloatArray) -> float:
         """Return the step length by halving a bracket, as the slope grows with t."""
         view, costs = state.problem, state.problem.least_costs
-        linear, square = 2.0 * view.mu * float(state.w @ s), 2.0 * view.mu * float(s @ s)
+        pull = state.ridge * s
+        linear, square = float(state.w @ pull), float(s @ pull)
 
         def rise(t: float) -> float:
-            fall = slope(t, state.u, du, state.a, costs, int(costs.size > 1), state.sigma, view.power == 2)
+            fall = slope(t, state.u, du, state.a, costs, int(costs.size > 1), state.sigma, int(view.loss))
             return linear + t * square - fall
 
         enough, t, low, high = 0.1 * abs(rise(0.0)), 1.0, 0.0, np.inf
@@ -536,16 +566,19 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
 
     def answer(self, state: LinearState) -> Answer:
         """Return the best w and the best α, which may come from different steps."""
-        view, alpha = state.problem, state.best_alpha
-        reduced = np.zeros(state.w.size + view.n)
-        if view.power == 1:
+        view = state.problem
+        alpha = view.feasible(state.best_alpha) if view.free else state.best_alpha
+        reduced: FloatArray | None = None
+        if view.loss is not LinearLoss.LOGISTIC:  # whose form has other variables, none of which is at a bound
+            reduced = np.zeros(state.w.size + view.n)
+        if view.loss is LinearLoss.HINGE and reduced is not None:
             np.subtract(view.costs, alpha, out=reduced[state.w.size :])
         details = {"passes": state.passes, "sigma": state.sigma, "block_bytes": int(state.block_bytes)}
         return Answer(values={"w": state.best_w}, multipliers={"margin": alpha}, reduced=reduced, details=details)
 
 
 def _sample_size(view: LinearProblem) -> int:
-    return max(view.n // 50, _ROWS[view.power] * view.rows.shape[1])
+    return max(view.n // 50, _ROWS[view.loss] * view.rows.shape[1])
 
 
 def _sample_bytes(view: LinearProblem) -> float:

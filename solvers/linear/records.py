@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...models.linear_view import LinearLoss
 from ...models.views import LinearProblem
 from ..interface.solver import Gives, SolverInfo
 from ..records.rank import Purpose
@@ -13,7 +14,7 @@ _LONG = 0.1
 
 
 def _is_long(view: LinearProblem) -> bool:
-    return view.interior_point_seconds > _LONG
+    return view.loss is LinearLoss.LOGISTIC or view.interior_point_seconds > _LONG
 
 
 LINEAR_NEWTON = SolverInfo(
@@ -25,7 +26,8 @@ LINEAR_NEWTON = SolverInfo(
     views=(LinearProblem,),
     gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
     time_limit_caveat="one Newton step: two passes over the rows",
-    reference="Mangasarian (2002), Keerthi, DeCoste (2005): Newton steps; Rockafellar (1976), Niu et al. (2019): multipliers",
+    reference="Mangasarian (2002), Keerthi, DeCoste (2005), Lin, Weng, Keerthi (2008): Newton steps; Rockafellar (1976), Niu et "
+    "al. (2019): multipliers",
 )
 
 #: Registry entries in the order of the table.

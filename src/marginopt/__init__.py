@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         HingeSVC as HingeSVC,
         HingeSVCCV as HingeSVCCV,
         KernelNPSVC as KernelNPSVC,
+        LogisticRegression as LogisticRegression,
         MarginClassifier as MarginClassifier,
         MaxMinSVC as MaxMinSVC,
         MEBOneClass as MEBOneClass,

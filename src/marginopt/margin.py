@@ -8,6 +8,7 @@ from .models.formulations.margin.domains import Box, Domain, Increasing, Integer
 from .models.formulations.margin.losses.conic import Conic
 from .models.formulations.margin.losses.epsilon_insensitive import EpsilonInsensitive
 from .models.formulations.margin.losses.hinge import Hinge, SquaredHinge
+from .models.formulations.margin.losses.logistic import Logistic
 from .models.formulations.margin.losses.loss import Loss
 from .models.formulations.margin.losses.nearest_hulls import NearestHulls
 from .models.formulations.margin.losses.nu import NuHinge, OneClass
@@ -55,6 +56,7 @@ __all__ = [
     "KernelNorm",
     "KernelWeightsL1",
     "LinearRows",
+    "Logistic",
     "Loss",
     "Margin",
     "NearestHulls",

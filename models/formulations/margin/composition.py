@@ -15,7 +15,7 @@ from ...appraisal import Appraisal, CountedCost
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...conic_dual.bound import certified_bound
 from ...kernels.kernels import Kernel
-from ...linear_view import LinearProblem
+from ...linear_view import LinearLoss, LinearProblem
 from ...margin_view import MarginProblem
 from ...model import Bound, Model
 from ...restricted_bound import Tilt, restricted_bound
@@ -110,9 +110,11 @@ class Composition(Model):
             mu = self.regulariser.square
             if not mu:
                 return None
-            plain = self.loss.power and self.kernel is None and self.penalised.all() and (self.costs > 0).all()
+            loss = self.loss.linear
+            free = self.intercept == "free"
+            plain = self.kernel is None and (not free or loss is LinearLoss.LOGISTIC) and (self.costs > 0).all()
             X = in_blocks(self.X)
-            return LinearProblem(X, self.y, self.costs, mu, self.loss.power) if plain else None  # type: ignore[return-value]
+            return LinearProblem(X, self.y, self.costs, mu, loss, free) if plain and loss else None  # type: ignore[return-value]
         mu = self.regulariser.square
         if on_disk or not mu:
             return None
@@ -123,7 +125,7 @@ class Composition(Model):
     def margin_problem(self) -> MarginProblemView:
         """The problem that `margin-bb` reads, or the reason why it reads none."""
         if isinstance(self.X, Rows):
-            return MarginProblemView(obstacle="rows in blocks are read by solvers of hinges alone")
+            return MarginProblemView(obstacle="rows in blocks are read by solvers of large linear problems alone")
         return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
 
     def _setting(self) -> Setting:
@@ -202,6 +204,13 @@ class Composition(Model):
         near = np.zeros(c.size) if whole else _NEAR * (1.0 + np.abs(argument))
         blocks = self._filled(w, argument, near)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
+
+    def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Multipliers of the loss's rows from those of ``margin``, where these determine them and they are missing."""
+        alpha = multipliers.get("margin")
+        if alpha is None or np.shape(alpha) != self.costs.shape:
+            return dict(multipliers)
+        return {**self.loss.multipliers(np.clip(np.asarray(alpha), 0.0, np.inf), self.costs), **multipliers}
 
     def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
@@ -282,11 +291,13 @@ class Composition(Model):
         Raises
         ------
         InputError
-            Another loss than the hinge and its square, another regulariser than a multiple of ||w||², a free intercept, a kernel,
+            Another loss than the hinge, its square and the logistic loss, another regulariser than a multiple of ||w||², a free
+            intercept (of the first two), a kernel,
             a domain, restrictions or a weight of zero.
         """
         if isinstance(self.X, Rows) and self.view(LinearProblem) is None:
             raise InputError(
-                "rows in blocks are read for Hinge and SquaredHinge with mu ||w||^2, a penalised intercept, weights > 0, no "
-                "kernel, domain or restriction; read the data set into memory (marginopt.read) for other compositions"
+                "rows in blocks are read for Hinge, SquaredHinge and Logistic with mu ||w||^2, a penalised intercept (Logistic: "
+                "any), weights > 0, no kernel, domain or restriction; read the data set into memory (marginopt.read) for "
+                "other compositions"
             )

@@ -12,6 +12,7 @@ from .domains import Box, Domain, Integers, Reals
 from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
 from .losses.hinge import Hinge, SquaredHinge
+from .losses.logistic import Logistic
 from .losses.loss import Loss
 from .losses.nearest_hulls import NearestHulls
 from .losses.nu import NuHinge, OneClass
@@ -36,6 +37,7 @@ P = TypeVar("P")
 LOSSES: Mapping[str, Loss] = {
     "hinge": Hinge(),
     "squared-hinge": SquaredHinge(),
+    "logistic": Logistic(),
     "ramp": Ramp(),
     "zero-one": ZeroOne(),
     "misclassified": ZeroOne(0.0),

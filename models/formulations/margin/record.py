@@ -14,7 +14,7 @@ __all__ = ["FORMULATIONS"]
 
 
 #: What the prompt offers.
-_OF_MARGINS = ("hinge", "squared-hinge", "ramp", "zero-one", "nu", "conic")
+_OF_MARGINS = ("hinge", "squared-hinge", "logistic", "ramp", "zero-one", "nu", "conic")
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> Margin:

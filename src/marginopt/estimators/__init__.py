@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
     from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV
     from .hulls import NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC
     from .l2svc import L2SVC as L2SVC
+    from .logistic import LogisticRegression as LogisticRegression
     from .nonparallel import NonparallelSVC as NonparallelSVC
     from .npsvc import KernelNPSVC as KernelNPSVC
     from .zero_one import ZeroOneSVC as ZeroOneSVC

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 import marginopt as mo
 from marginopt.errors import InputError, TooLargeError
 from marginopt.margin import Hinge, SquaredHinge
+from marginopt.models.linear_view import LinearLoss
 from marginopt.models.views import LinearProblem
 from marginopt.rows import MemoryRows
 
@@ -53,7 +54,7 @@ def test_the_appraisal_encloses_the_exact_values(seed: int, power: int, scale: f
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((9, 3)) * scale, np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
     c, mu, w, alpha = rng.uniform(0.1, 2.0, 9), 0.7, rng.standard_normal(3) / scale, rng.uniform(-0.5, 2.5, 9)
-    problem = LinearProblem(MemoryRows(X), y, c, mu, power)
+    problem = LinearProblem(MemoryRows(X), y, c, mu, LinearLoss(power))
     found = problem.appraise({"w": w}, {"margin": alpha})
     F = np.vectorize(Fraction, otypes=[object])
     short = [max(1 - Fraction(yi) * sum(F(xi) * F(w)), Fraction(0)) for xi, yi in zip(X, y, strict=True)]

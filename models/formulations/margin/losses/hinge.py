@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....arrays import FloatArray
+from ....linear_view import LinearLoss
 from ....margin_view import Corners
 from ....statement import Line
 from ..assembly import Affine, Assembly
@@ -35,7 +36,7 @@ _LINES = (
 class Hinge(Loss):
     """(1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
 
-    power: ClassVar[int] = 1
+    linear: ClassVar[LinearLoss | None] = LinearLoss.HINGE
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - m)_+."""
@@ -71,7 +72,7 @@ class Hinge(Loss):
 class SquaredHinge(Loss):
     """(1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
 
-    power: ClassVar[int] = 2
+    linear: ClassVar[LinearLoss | None] = LinearLoss.SQUARED_HINGE
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - m)_+²."""

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....arrays import BoolArray, FloatArray, Points
+from ....linear_view import LinearLoss
 from ....margin_view import Corners
 from ....statement import Line
 from ...linear import signed_rows
@@ -37,8 +38,8 @@ class Loss(Part):
     labels: ClassVar[bool] = True
     residuals: ClassVar[bool] = False
     intercept: ClassVar[bool] = True
-    #: q where the loss is (1 - m)_+^q, 0 where it is another.
-    power: ClassVar[int] = 0
+    #: The loss as the solver of large linear problems knows it; None where it does not.
+    linear: ClassVar[LinearLoss | None] = None
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
 
@@ -89,6 +90,10 @@ class Loss(Part):
     def conjugate(self) -> Conjugate | None:
         """Return the parts of the closed-form dual; None where there is none."""
         return None
+
+    def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
+        """Multipliers of its other rows from α ≥ 0 of ``margin``; none where it has no other rows."""
+        return {}
 
     def convex_pieces(self) -> tuple[Branch, ...]:
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
