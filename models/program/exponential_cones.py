@@ -36,6 +36,8 @@ _HALVINGS = 80
 _LARGEST_EXPONENT = 700.0
 #: A quotient that overflows is compared as infinite; one that underflows errs by less than the smallest normal number.
 _HUGE, _TINY = 1e300, 1e-307
+#: Distance, relative to the rows, at which a point above counts as the nearest: a few roundings.
+_CLOSE = 1e-15
 #: Halvings of a cube around a point until it is inside, and the corners of a cube.
 _DEPTHS = 44
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -80,6 +82,10 @@ class TranscendentalCone(Cone):
         inside, polar = self._holds(rows), self._dual_holds(-rows)
         projected[inside] = rows[inside]
         between = ~inside & ~polar
+        above, short = self._straight_above(rows)
+        close = between & (short <= _CLOSE * np.abs(rows).max(axis=1))
+        projected[close] = above[close]
+        between &= ~close
         if between.any():
             size = np.abs(rows[between]).max(axis=1)[:, None]
             with np.errstate(all="ignore"):  # at the ends of the search
@@ -149,6 +155,10 @@ class TranscendentalCone(Cone):
         """Return which dual cones hold the multipliers, with ``share`` of the errors in their favour."""
 
     @abstractmethod
+    def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points of the cone that differ in one row, and by how much; infinite where there are none."""
+
+    @abstractmethod
     def _between(self, rows: FloatArray) -> FloatArray:
         """Projection of rows that are neither in the cone nor in its polar."""
 
@@ -196,6 +206,15 @@ class Exponential(TranscendentalCone):
         error = error + 4.0 * UNIT * (1.0 + np.abs(margin) + np.minimum(np.abs(ratio), _HUGE)) + _TINY
         return np.where(body, margin + 1.0 + share * error >= ratio, (u == 0.0) & (v >= 0.0) & (w >= 0.0))
 
+    def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(x, y, max(z, y e^{x/y})) of y > 0."""
+        x, y, z = rows.T
+        body = y > 0.0
+        safe = np.where(body, y, 1.0)
+        with np.errstate(over="ignore"):
+            least = np.where(body, safe * np.exp(x / safe), np.inf)
+        return np.column_stack([x, y, np.maximum(least, z)]), np.maximum(least - z, 0.0)
+
     def _between(self, rows: FloatArray) -> FloatArray:
         """The nearest of three points: on the curved boundary, on the face y = 0, and straight above.
 
@@ -220,8 +239,7 @@ class Exponential(TranscendentalCone):
         # the equation gives s without cancellation where e^ρ is large
         s = np.maximum(np.where(rho > 0.0, (z + np.maximum(tau, 0.0) * np.exp(-rho)) * np.exp(-rho), s), 0.0)
         face = np.column_stack([np.minimum(x, 0.0), np.zeros(x.size), np.maximum(z, 0.0)])
-        above = np.where(y > 0.0, y * np.exp(np.where(y > 0.0, x / y, 0.0)), np.inf)
-        candidates = [face, np.column_stack([s * rho, s, s * np.exp(rho)]), np.column_stack([x, y, np.maximum(above, z)])]
+        candidates = [face, np.column_stack([s * rho, s, s * np.exp(rho)]), self._straight_above(rows)[0]]
         distances = [np.linalg.norm(c - rows, axis=1) for c in candidates]
         distances = [np.where(np.isfinite(d), d, np.inf) for d in distances]
         nearest = np.argmin(distances, axis=0)
@@ -313,6 +331,13 @@ class Power(TranscendentalCone):
         level = self.alpha * a + beta * b - scale
         size = self.alpha * np.abs(a) + beta * np.abs(b) + abs(scale)
         return level, self.alpha * a_error + beta * b_error + 8.0 * UNIT * size + (64.0 * UNIT if scale else 0.0)
+
+    def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(x, y, z) with |z| cut to x^α y^{1-α}, of x, y ≥ 0."""
+        x, y, z = rows.T
+        body = (x >= 0.0) & (y >= 0.0)
+        level = np.where(body, np.abs(x) ** self.alpha * np.abs(y) ** (1.0 - self.alpha), -np.inf)
+        return np.column_stack([x, y, np.sign(z) * np.minimum(np.abs(z), level)]), np.maximum(np.abs(z) - level, 0.0)
 
     def _between(self, rows: FloatArray) -> FloatArray:
         """The root r in (0, |z|) of (½φ_x)^α (½φ_y)^{1-α} = r, φ_t = t + √(t² + 4α_t r (|z| - r)); (φ_x/2, φ_y/2, ±r)."""

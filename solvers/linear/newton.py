@@ -284,6 +284,16 @@ def squares_of_columns(problem: LinearProblem, curved: SecondDerivatives, block_
 MAX_COLUMNS = 2_000
 #: Residual of conjugate gradients, and their most products.
 _RESIDUAL, _PRODUCTS = 0.1, 60
+#: Operations of a factorisation for each of a product with sparse rows, from which on products are cheaper.
+_DEAR = 60.0
+
+
+def by_products(view: LinearProblem) -> bool:
+    """Return whether directions come from products with the rows: many columns, or sparse rows of a loss that is smooth."""
+    p = view.rows.shape[1]
+    if p > MAX_COLUMNS:
+        return True
+    return view.loss is LinearLoss.LOGISTIC and float(p) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
 
 
 def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
@@ -311,7 +321,10 @@ def _by_products(state: LinearState) -> FloatArray:
     x, r = np.zeros(state.w.size), -state.gradient
     z = r / diagonal
     direction, rz = z.copy(), float(r @ z)
-    enough = _RESIDUAL**2 * rz
+    residual = _RESIDUAL
+    if view.loss is LinearLoss.LOGISTIC:  # steps that converge faster than linearly (Dembo, Eisenstat and Steihaug 1982)
+        residual = min(residual, float(np.sqrt(state.residual / max(state.best_primal, 1e-300))))
+    enough = residual**2 * rz
     state.passes += 1
     for _ in range(_PRODUCTS):
         product = ridge * direction + curvature_times(view, curved, direction, room)
@@ -433,7 +446,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
         H = None
-        if view.loss is not LinearLoss.HINGE and p <= MAX_COLUMNS:
+        if view.loss is not LinearLoss.HINGE and not by_products(view):
             H = second_derivatives(state.problem, None, state.loss_curvature, state.block_bytes)[1]
         return state.best_w, state.sigma * y.size / n, H
 
@@ -460,7 +473,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Compute missing gradient and gap, and apply what follows from them; return the second derivatives for a step if a step
         follows.
         """
-        problem, wide = state.problem, state.problem.rows.shape[1] > MAX_COLUMNS
+        problem, wide = state.problem, by_products(state.problem)
         gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
         if not state.dual_is_current and (gap_is_small or wide or state.sample_derivatives is not None):
             state.update_dual(weighted_row_sum(problem, state.alpha, state.block_bytes))

@@ -146,14 +146,18 @@ class Composition(Model):
         return None if view is None else view.appraise(values, multipliers)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian's, or the dual value in closed form where the composition is a `LinearProblem` and that is larger."""
-        found, view = super().bound(x, multipliers), self.view(LinearProblem)
+        """The Lagrangian's; where the composition is a `LinearProblem`, the dual value in closed form.
+
+        That is the best Lagrangian with these multipliers of the margins, whatever those of the other rows.
+        """
+        view = self.view(LinearProblem)
+        if view is not None and x is not None and multipliers is not None and "margin" in multipliers:
+            appraisal = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
+            return Bound(appraisal.bound, appraisal.argument, appraisal.bound_error)
+        found = super().bound(x, multipliers)
         if x is not None and multipliers is not None and "hull" in multipliers:
             found = max([found, *self._priced_bound(x, multipliers)], key=lambda bound: (not bound.condition, bound.value))
-        if view is None or x is None or multipliers is None or "margin" not in multipliers:
-            return found
-        appraisal = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
-        return found if found.value >= appraisal.bound else Bound(appraisal.bound, appraisal.argument, appraisal.bound_error)
+        return found
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """The dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""
