@@ -61,7 +61,7 @@ class LinearLoss(enum.IntEnum):
         error = error + 2.0 * UNIT * (1.0 + np.abs(1.0 - margins))
         return (slack, error) if self is LinearLoss.HINGE else (slack * slack, error * (2.0 * slack + error))
 
-    def conjugate(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
+    def dual_terms(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
         """Σα; less Σ α²/(4c); or Σ c H(α/c), H(p) = -p log p - (1 - p) log(1 - p)."""
         if self is LinearLoss.HINGE:
             return total_of_positive(alpha)
@@ -175,12 +175,12 @@ class LinearProblem:
             primal += self.loss.total(y * (block @ w), costs, gamma(w.size + 2) * norms * length)
             height, blocks = max(height, stop - start), blocks + 1
             if alpha is not None:
-                dual += self.loss.conjugate(alpha[part], costs)
+                dual += self.loss.dual_terms(alpha[part], costs)
                 pulled += block.T @ (alpha[part] * y)
                 weighed += float(norms @ alpha[part])
                 if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
-                    off = entropy(np.minimum(distance[part], 0.5 * costs), costs)
-                    dual += Rounded(0.0, float((off[0] + off[1]).sum()) * (1.0 + gamma(stop - start)))
+                    way, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
+                    dual += Rounded(0.0, float((way + error).sum()) * (1.0 + gamma(stop - start)))
                     moved += float(norms @ distance[part])
         worst = max(primal.error, 0.0)
         if alpha is None:

@@ -53,8 +53,11 @@ def has_constant_column(X: Points) -> bool:
     return bool(_constant_columns(X).any())
 
 
-def first_column_is_one(X: Points) -> bool:
+def first_column_is_one(X: Points | Rows) -> bool:
     """Return whether the first column of X is all ones: an intercept that can be left out of the norm."""
+    if isinstance(X, Rows):  # one pass
+        first = (np.arange(X.shape[1]) == 0).astype(np.float64)
+        return all(bool((block @ first == 1.0).all()) for _, _, block in X.blocks())
     return bool((to_dense(X[:, [0]]) == 1.0).all())
 
 

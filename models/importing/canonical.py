@@ -99,12 +99,12 @@ def cones_of(piece: Any) -> list[Cone]:
         sizes = [int(size) for size in piece.cone_sizes()]
         return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
     if isinstance(piece, ExpCone):
-        return [Exponential(3, piece.num_cones())]
+        return [Exponential(3, piece.size // 3)]
     if isinstance(piece, PowCone3D):
         exponents = np.ravel(np.asarray(piece.alpha.value, dtype=np.float64), order="F")
         starts = np.flatnonzero(np.diff(exponents, prepend=np.nan) != 0.0)
-        sizes = np.diff(starts, append=exponents.size)
-        return [Power(3, int(size), float(exponents[start])) for start, size in zip(starts, sizes, strict=True)]
+        ends = np.append(starts[1:], exponents.size)
+        return [Power(3, int(end - start), float(exponents[start])) for start, end in zip(starts, ends, strict=True)]
     assert isinstance(piece, SvecPSD)
     count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
     return [PSD(piece.size // count, count)]

@@ -432,7 +432,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Return classifier, σ and second derivatives (of the squared hinge) of a problem on a sample, weighted to the total of
         all rows.
         """
-        n, p = view.rows.shape
+        n = view.n
         count = _sample_size(view)
         rows = sampled(view.rows, count)
         pieces = [slice(start, stop) for start, stop in view.rows.sample_pieces(count)]

@@ -7,7 +7,9 @@
 from .models.formulations.margin.domains import Box, Domain, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.losses.conic import Conic
 from .models.formulations.margin.losses.epsilon_insensitive import EpsilonInsensitive
+from .models.formulations.margin.losses.exponential import ExponentialLoss
 from .models.formulations.margin.losses.hinge import Hinge, SquaredHinge
+from .models.formulations.margin.losses.huber import Huber
 from .models.formulations.margin.losses.logistic import Logistic
 from .models.formulations.margin.losses.loss import Loss
 from .models.formulations.margin.losses.nearest_hulls import NearestHulls
@@ -47,9 +49,11 @@ __all__ = [
     "EnclosingBall",
     "EpsilonInsensitive",
     "ErrorBudget",
+    "ExponentialLoss",
     "Fixed",
     "GroupL1",
     "Hinge",
+    "Huber",
     "Increasing",
     "Integers",
     "Keep",

@@ -287,7 +287,7 @@ class Margin(Composition):
         self.check_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
-        if self.intercept == "free" and not first_column_is_one(self.points):
+        if self.intercept == "free" and not first_column_is_one(self.X if isinstance(X, Rows) else self.points):
             raise InputError(
                 "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
             )

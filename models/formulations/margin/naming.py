@@ -11,7 +11,9 @@ from ....errors import InputError, near_names
 from .domains import Box, Domain, Integers, Reals
 from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
+from .losses.exponential import ExponentialLoss
 from .losses.hinge import Hinge, SquaredHinge
+from .losses.huber import Huber
 from .losses.logistic import Logistic
 from .losses.loss import Loss
 from .losses.nearest_hulls import NearestHulls
@@ -38,6 +40,7 @@ LOSSES: Mapping[str, Loss] = {
     "hinge": Hinge(),
     "squared-hinge": SquaredHinge(),
     "logistic": Logistic(),
+    "exponential": ExponentialLoss(),
     "ramp": Ramp(),
     "zero-one": ZeroOne(),
     "misclassified": ZeroOne(0.0),
@@ -45,6 +48,7 @@ LOSSES: Mapping[str, Loss] = {
     "strongest-conic": StrongestConic(),
     "epsilon-insensitive": EpsilonInsensitive(),
     "squared-epsilon-insensitive": EpsilonInsensitive(squared=True),
+    "huber": Huber(),
     "nu": NuHinge(),
     "one-class": OneClass(),
     "svdd": SoftBall(),

@@ -126,7 +126,7 @@ def test_what_needs_the_matrix_says_so() -> None:
     rows = MemoryRows(X)
     with pytest.raises(InputError, match="comes in blocks"):
         mo.ZeroOneSVM(rows, y, 1.0)
-    with pytest.raises(InputError, match="Hinge and SquaredHinge"):
+    with pytest.raises(InputError, match="SquaredHinge and Logistic"):
         mo.Margin(rows, y, "ramp")
     with pytest.raises(InputError, match="a penalised intercept"):
         mo.Margin(rows, y, Hinge(), intercept="free")

@@ -34,6 +34,22 @@ def _squared() -> tuple[Any, Any, list[Any], Any]:
     return cp.sum(alpha - cp.multiply(0.25 / C, alpha**2)), SIGNED.T @ alpha, [alpha >= 0], Y @ alpha
 
 
+def _logistic() -> tuple[Any, Any, list[Any], Any]:
+    alpha = cp.Variable(14)
+    entropies = cp.sum(-cp.rel_entr(alpha, C) - cp.rel_entr(C - alpha, C))
+    return entropies, SIGNED.T @ alpha, [alpha >= 0, alpha <= C], Y @ alpha
+
+
+def _exponential() -> tuple[Any, Any, list[Any], Any]:
+    alpha = cp.Variable(14)
+    return cp.sum(alpha) - cp.sum(cp.rel_entr(alpha, C)), SIGNED.T @ alpha, [alpha >= 0], Y @ alpha
+
+
+def _huber() -> tuple[Any, Any, list[Any], Any]:
+    beta = cp.Variable(14)
+    return RESIDUAL @ beta - cp.sum(cp.multiply(0.5 / C, beta**2)), X.T @ beta, [cp.abs(beta) <= 0.2 * C], cp.sum(beta)
+
+
 def _nu() -> tuple[Any, Any, list[Any], Any]:
     alpha = cp.Variable(14)
     return 0.0, SIGNED.T @ alpha, [alpha >= 0, alpha <= C, cp.sum(alpha) >= 0.1 * C.sum()], Y @ alpha
@@ -72,6 +88,16 @@ DIFFERENCES = "sum_(y_i > y_j) alpha_ij (x_i - x_j)"
 CASES: dict[str, Restated] = {
     "hinge": (mo.margin.Hinge(), Y, "sum_i alpha_i", ROWS, (BOX,), _hinge),
     "squared": (mo.margin.SquaredHinge(), Y, "sum_i (alpha_i - alpha_i^2/(4 c_i))", ROWS, ("alpha_i >= 0",), _squared),
+    "logistic": (
+        mo.margin.Logistic(), Y, "sum_i c_i H(alpha_i/c_i)", ROWS, (BOX, "H(p) = -p log p - (1 - p) log(1 - p)"), _logistic,
+    ),
+    "exponential": (
+        mo.margin.ExponentialLoss(), Y, "sum_i alpha_i (1 - log(alpha_i/c_i))", ROWS, ("alpha_i >= 0",), _exponential,
+    ),
+    "huber": (
+        mo.margin.Huber(0.2), RESIDUAL, "sum_i (y_i beta_i - beta_i^2/(2 c_i))", "sum_i beta_i x_i",
+        ("|beta_i| <= 1/5 c_i",), _huber,
+    ),
     "nu": (mo.margin.NuHinge(0.1), Y, "", ROWS, (BOX, SHARE), _nu),
     "one-class": (mo.margin.OneClass(0.1), Y, "", POINTS, (BOX, SHARE), _one_class),
     "insensitive": (
@@ -82,7 +108,7 @@ CASES: dict[str, Restated] = {
     "ball": (mo.margin.SoftBall(), Y, "sum_i alpha_i x_i'x_i", POINTS, (BOX, "sum_i alpha_i = 1"), _ball),
     "hulls": (mo.margin.NearestHulls(), Y, "-sum_i alpha_i^2/(2 c_i)", ROWS, HULLS, _hulls),
 }  # fmt: skip
-BALANCE = {"insensitive": "sum_i beta_i = 0", "pairs": None}
+BALANCE = {"insensitive": "sum_i beta_i = 0", "huber": "sum_i beta_i = 0", "pairs": None}
 
 
 #: A free intercept moves a ball and a halfspace of one class without end: their duals are empty.
