@@ -8,6 +8,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -116,3 +118,58 @@ def test_a_kernel_that_is_a_function() -> None:
     found = mo.audit(machine, X, Y)
     assert found.gap <= 1e-6
     assert found.value == pytest.approx(optimum(machine, np.ones(40)), rel=1e-6)
+
+
+def logistic_optimum(machine: LogisticRegression, weights: np.ndarray) -> float:
+    """The problem of a logistic regression, in the words of its documentation."""
+    w, b = cp.Variable(3), cp.Variable()
+    c = machine.C * weights
+    if machine.class_weight == "balanced":
+        total = weights.sum()
+        c = c * np.where(SIGNS > 0, total / (2 * weights[SIGNS > 0].sum()), total / (2 * weights[SIGNS < 0].sum()))
+    loss = c @ cp.logistic(-cp.multiply(SIGNS, X @ w + b))
+    penalised = 0.5 * cp.square(b / machine.intercept_scaling) if machine.solver == "liblinear" and machine.fit_intercept else 0
+    rows = [] if machine.fit_intercept else [b == 0]
+    return float(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + penalised + loss), rows).solve(solver="CLARABEL"))
+
+
+LOGISTIC = [
+    LogisticRegression(C=0.7, tol=1e-9, max_iter=1000),
+    LogisticRegression(C=300.0, tol=1e-9, max_iter=1000),
+    LogisticRegression(solver="liblinear", intercept_scaling=3.0, tol=1e-9),
+    LogisticRegression(solver="newton-cholesky", fit_intercept=False, tol=1e-9),
+    *([LogisticRegression(class_weight="balanced", tol=1e-9, max_iter=1000)] if WEIGHED else []),
+]
+
+
+@pytest.mark.parametrize("machine", LOGISTIC, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_regression(machine: LogisticRegression, weighted: bool) -> None:
+    weights = WEIGHTS if weighted else np.ones(40)
+    machine.fit(X, Y, sample_weight=weights if weighted else None)
+    found = mo.audit(machine, X, Y, weights if weighted else None)
+    best = logistic_optimum(machine, weights)
+    assert found.value == pytest.approx(best, rel=1e-6) and found.bound == pytest.approx(best, rel=1e-6)
+    assert found.bound <= best * (1 + 1e-7) and 0.0 <= found.gap <= 1e-6 and not found.condition
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_logistic_regression_that_stopped_early() -> None:
+    machine = LogisticRegression(solver="saga", max_iter=2, C=50.0, random_state=0).fit(X, Y)
+    found = mo.audit(machine, X, Y)
+    best = logistic_optimum(machine, np.ones(40))
+    assert found.gap >= 1e-3 and found.bound == pytest.approx(best, rel=1e-7) and found.value > best
+    machine.coef_, machine.intercept_ = 10.0 * machine.coef_, machine.intercept_ - 3.0  # any coefficients have a value
+    assert mo.audit(machine, X, Y).bound == pytest.approx(best, rel=1e-7)
+
+
+def test_other_penalties_and_three_classes_are_refused() -> None:
+    with pytest.raises(InputError):
+        mo.audit(LogisticRegression(l1_ratio=1.0, solver="liblinear").fit(X, Y), X, Y)
+    with pytest.raises(InputError):
+        mo.audit(LogisticRegression(C=np.inf).fit(X, Y), X, Y)
+    three = np.where(X[:, 1] > 1.0, "far", Y)
+    with pytest.raises(InputError):
+        mo.audit(LogisticRegression().fit(X, three), X, three)
+    table = mo.audit(OneVsRestClassifier(LogisticRegression(tol=1e-8)).fit(X, three), X, three)
+    assert len(table.audits) == 3 and all(part.gap <= 1e-6 for part in table.audits.values())

@@ -11,12 +11,16 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
 ``LinearSVC``
     min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
     (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none. ``penalty="l2"``.
+``LogisticRegression``
+    min ½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))), two classes, the squared norm alone; the intercept is free, but for
+    ``liblinear``, which penalises it as ``LinearSVC`` does.
 
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
-to their box and shrunk until the equation holds; for ``LinearSVC``, which stores none, of a_i = c_i (hinge: 1 where the margin is
-short) made best along its ray and then improved by coordinate ascent. It is a bound only where the kernel matrix is positive
-semidefinite, which is known of linear, RBF and polynomial kernels; of others it is said that it rests on it. The value is rounded
-up, the bound down, kernel entries counted with their own error, and multipliers satisfy their equation exactly.
+to their box and shrunk until the equation holds; for ``LogisticRegression`` of c_i times the probability of the other label, or
+of our own optimum; for ``LinearSVC``, which stores none, of a_i = c_i (hinge: 1 where the margin is short) made best along its
+ray and then improved by coordinate ascent. It is a bound only where the kernel matrix is positive semidefinite, which is known of
+linear, RBF and polynomial kernels; of others it is said that it rests on it. The value is rounded up, the bound down, kernel
+entries counted with their own error, and multipliers satisfy their equation exactly.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from .logistic import audit_logistic
 from .several import AuditTable, class_against_rest, pairs_of_classes, weights_of_classes, wrapped
 from .values import Audit, audited, dual_value, feasible, hinge_cost, norm, scores, squared_norm
 
@@ -49,14 +54,15 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     Parameters
     ----------
     estimator : object
-        A fitted SVC, LinearSVC, NuSVC or OneClassSVM; a pipeline that ends in one, which sees X as its earlier steps make it; a
+        A fitted SVC, LinearSVC, NuSVC, OneClassSVM or LogisticRegression; a pipeline that ends in one, which sees X as its
+        earlier steps make it; a
         search (GridSearchCV), of which the refitted best estimator is meant; OneVsRestClassifier or OneVsOneClassifier.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
         Labels; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
-        As in ``fit``; for SVC and LinearSVC.
+        As in ``fit``; for SVC, LinearSVC and LogisticRegression.
 
     Returns
     -------
@@ -103,12 +109,13 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit of one machine, or the table of a machine of several classes."""
+    from sklearn.linear_model import LogisticRegression
     from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
-    kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear}
+    kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear, LogisticRegression: _logistic}
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
-        known = "SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn, alone, in pipelines, searches and wrappers"
+        known = "SVC, NuSVC, OneClassSVM, LinearSVC and LogisticRegression, alone, in pipelines, searches and wrappers"
         raise InputError(f"audit knows {known}; it was given {type_name}")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
@@ -304,6 +311,10 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     power = "²" if squared else ""
     intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
     return audited("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
+
+
+def _logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    return audit_logistic(estimator, X, signs, estimator.C * _class_weights(estimator, signs, weights) * weights)
 
 
 def _ascent(A: FloatArray, c: FloatArray, a: FloatArray, squared: bool) -> FloatArray:
