@@ -187,7 +187,7 @@ if (typeof document !== "undefined") {
       const here = name === stage && !report.valid;
       const refused = (here && finished) || (name === "data" && passed && !same);
       const text = passed || (here && name === "tree") ? texts[name]() : "";
-      says(name, refused ? "refused" : passed ? "proved" : "", here && finished ? `${text} ${report.message}`.trim() : text);
+      says(name, refused ? "refused" : passed ? "proved" : "", here && finished ? [text, report.message].filter(Boolean).join("; ") : text);
     }
   }
 
@@ -351,7 +351,7 @@ if (typeof document !== "undefined") {
     const [file] = event.target.files;
     if (file) await load(new Uint8Array(await file.arrayBuffer()), "");
   });
-  const redraw = () => (drawTree(), drawChart(view.path.length ? Number(view.records.at(-1)?.bound) : NaN));
+  const redraw = () => (drawTree(), drawChart(Number(view.records.at(-1)?.bound)));
   window.addEventListener("resize", redraw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   if (embedded.log !== "") void load(Uint8Array.from(atob(embedded.log), (character) => character.charCodeAt(0)), embedded.digest);

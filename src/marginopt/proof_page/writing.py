@@ -95,6 +95,7 @@ def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
         raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {str(stated)[:80]!r}")
     try:
         return LoggedZeroOneProblem.of_log(header)
-    except (InvalidProofError, *READ_ERRORS) as error:
-        detail = str(error) if isinstance(error, InvalidProofError) else read_error(error)
-        raise DataError(f"{log} states no problem: {detail}") from error
+    except InvalidProofError as error:
+        raise DataError(f"{log} states no problem: {error}") from error
+    except READ_ERRORS as error:
+        raise DataError(f"{log} states no problem: {read_error(error)}") from error
