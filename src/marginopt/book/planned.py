@@ -46,7 +46,7 @@ def planned_instances() -> Iterator[PlannedInstance]:
 def _drawn() -> Iterator[PlannedInstance]:
     for model, sizes in _SIZES.items():
         for n, p in sizes:
-            for seed in range(2):
+            for seed in range(3):
                 sources = {
                     f"flipped-n{n}-p{p}-s{seed}": {"kind": "flipped", "n": n, "p": p, "tau": 0.1, "seed": seed},
                     f"clean-n{n}-p{p}-s{seed}": _clusters(n, p, "none", seed),
