@@ -99,6 +99,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         from_scipy,
     )
     from .performance import performance_profile
+    from .proof_page import write_proof_page as write_proof_page
     from .reading import read
     from .relaxations import GapReport, gap_report
     from .selection import Selection, select
@@ -127,6 +128,7 @@ _HOMES = {
         "formulations", "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_qp", "from_scipy",
     ),
     ".performance": ("performance_profile",),
+    ".proof_page": ("write_proof_page",),
     ".reading": ("read",),
     ".relaxations": ("GapReport", "gap_report"),
     ".selection": ("Selection", "select"),

@@ -31,6 +31,7 @@ __all__ = ["FORMAT", "ProofReport", "check_proof"]
 FORMAT = "marginopt-zero-one-proof"
 #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
 _VERSIONS = (3, 4, 5)
+_KINDS = ("boxes", "conflicts", "budget")
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool
             header, records, claim = _read(Path(path))
             stated = LoggedZeroOneProblem.of_log(header)
             problem, digest = str(stated), stated.digest
+            if header["kind"] not in _KINDS:
+                raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
             if model_problem is not None and (other := model_problem.difference(stated)) is not None:
                 raise InvalidProofError(f"this log is about another problem than the model: {other}")
             A, weights, penalised = stated.A, stated.weights, stated.penalised

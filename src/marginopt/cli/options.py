@@ -6,8 +6,8 @@ from . import commands, data_options, export as exporting, proofs, report as rep
 from .parsing import Command
 
 __all__ = [
-    "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "prove",
-    "report", "reproduce", "solve", "solvers", "warm_up",
+    "benchmark", "book", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect",
+    "proof_page", "prove", "report", "reproduce", "solve", "solvers", "warm_up",
 ]  # fmt: skip
 
 
@@ -125,6 +125,21 @@ def check_proof(command: Command) -> None:
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers check the parts")
     data_options.add_proof_options(command)
     command.set_defaults(run=proofs.check_proof)
+
+
+def proof_page(command: Command) -> None:
+    """A page of a proof log."""
+    command.add_argument("log", metavar="LOG", help="proof log of zero-one-bb, written by solve --proof")
+    command.add_argument("-o", "--out", metavar="FILE", help="the page (default: the log's name with .html)")
+    command.add_argument("--title", help="the heading (default: the log's name)")
+    command.set_defaults(run=proofs.proof_page)
+
+
+def book(command: Command) -> None:
+    """The book of margins."""
+    from . import book as booking
+
+    booking.add_options(command)
 
 
 def _many(command: Command) -> None:

@@ -15,7 +15,7 @@ from ..solvers.checks.verify import certified_anew
 from .commands import NOT_SOLVED, SOLVED, answer, result_record
 from .data_options import stated
 
-__all__ = ["certify", "check_proof", "prove"]
+__all__ = ["certify", "check_proof", "proof_page", "prove"]
 
 #: The relative gap at which `prove` has proved an optimum.
 _CLOSED = 1e-6
@@ -99,3 +99,13 @@ def check_proof(a: argparse.Namespace) -> int:
     report = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
     answer(a, {**asdict(report), "gap": report.gap}, report)
     return SOLVED if report.valid else NOT_SOLVED
+
+
+def proof_page(a: argparse.Namespace) -> int:
+    """Write the page of a proof log: 0 once it is written, whatever the page says of the log."""
+    from ..proof_page import write_proof_page
+
+    out = f"{a.log.removesuffix('.gz').removesuffix('.jsonl')}.html" if a.out is None else a.out
+    path = write_proof_page(a.log, out, title=a.title)
+    answer(a, {"page": str(path)}, f"{path} verifies {a.log} in a browser, without a network")
+    return SOLVED

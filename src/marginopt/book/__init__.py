@@ -1,0 +1,7 @@
+"""The open book of margins: instances of maximum-margin learning with their best points and proved bounds."""
+
+from .entries import Entry, load_entries
+from .solving import run_entry, submit_result
+from .verification import Verdict, verify_entry
+
+__all__ = ["Entry", "Verdict", "load_entries", "run_entry", "submit_result", "verify_entry"]

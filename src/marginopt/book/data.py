@@ -1,0 +1,107 @@
+"""The data of the book's instances: drawn, packaged or in a file, the same numbers on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, MarginoptWarning
+from ..instances import load
+from ..instances.generators import flipped_labels, gaussian_clusters, rings
+from ..models import Model
+from ..models.arrays import FloatArray
+from ..models.formulations import get_formulation
+
+__all__ = ["build_data", "data_digest", "describe_data", "stated_model"]
+
+#: Features are rounded to whole multiples of 1/1024, so that other libraries' last digits change no instance.
+_STEP = 1024.0
+
+
+def _flipped(n: int, p: int, tau: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    drawn = flipped_labels(n, p, tau, seed)
+    return _rounded(drawn.X), drawn.y
+
+
+def _clusters(n: int, p: int, sigma: float, outliers: Any, seed: int) -> tuple[FloatArray, FloatArray]:
+    drawn = gaussian_clusters(n, p, sigma, outliers, seed)
+    return _rounded(drawn.X), drawn.y
+
+
+def _rings(n: int, noise: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    drawn = rings(n, noise, seed)
+    return _rounded(np.column_stack([np.ones(n), drawn.X])), drawn.y
+
+
+def _packaged(name: str, rows: int, columns: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    part = load(name)
+    part = part if rows >= part.n else part.subsample(rows, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginoptWarning)  # constant columns are left out
+        prepared = part.prepared()
+    return _rounded(prepared.X[:, : columns + 1]), np.asarray(prepared.y, dtype=np.float64)
+
+
+def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
+    published = load(name)  # decimal numbers of a file: the same everywhere, so not rounded
+    return np.column_stack([np.ones(published.n), np.asarray(published.X)]), published.y
+
+
+#: Makers of data by their kind.
+_MAKERS: dict[str, Callable[..., tuple[FloatArray, FloatArray]]] = {
+    "flipped": _flipped, "clusters": _clusters, "rings": _rings, "packaged": _packaged, "brooks": _brooks,
+}  # fmt: skip
+
+
+def _rounded(X: Any) -> FloatArray:
+    return np.asarray(np.round(np.asarray(X, dtype=np.float64) * _STEP) / _STEP + 0.0)  # + 0.0: no negative zeros
+
+
+def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
+    """Return X (n, p), a column of ones first, and labels y (n,) of ±1.
+
+    Parameters
+    ----------
+    source : mapping
+        ``kind`` (flipped, clusters, rings, packaged or brooks) and the arguments of that kind.
+
+    Raises
+    ------
+    InputError
+        An unknown kind, or arguments that do not fit it.
+    DataError
+        The data are not on this machine.
+    """
+    arguments = dict(source)
+    kind = arguments.pop("kind", None)
+    if kind not in _MAKERS:
+        raise InputError(f"the data of an entry are of an unknown kind, {kind!r}; known: {', '.join(_MAKERS)}")
+    try:
+        return _MAKERS[kind](**arguments)
+    except TypeError as error:
+        raise InputError(f"the data of an entry do not fit the kind {kind}: {error}") from error
+
+
+def data_digest(X: FloatArray, y: FloatArray) -> str:
+    """Return the SHA-256 of the shape and of all numbers, little-endian doubles, rows first."""
+    digest = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}".encode())
+    for part in (X, y):
+        digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def describe_data(source: Mapping[str, Any]) -> str:
+    """Return the data of an entry in words."""
+    facts = {key: value for key, value in source.items() if key not in ("kind", "name")}
+    words = ", ".join(f"{key} {value}" for key, value in facts.items())
+    return " ".join(filter(None, [str(source.get("name", source["kind"])), f"({words})" if words else ""]))
+
+
+def stated_model(name: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray) -> Model:
+    """Return the model of an entry: a formulation by its name, with its parameters."""
+    formulation: Callable[..., Model] = get_formulation(name).model
+    return formulation(X, y, **parameters)

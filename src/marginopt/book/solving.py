@@ -1,0 +1,241 @@
+"""Runs on the book's instances: a row to compare, an entry of what was found, and entries from stored results."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import read_bytes
+from ..models import Model
+from ..models.arrays import FloatArray
+from ..models.fingerprint import fingerprint
+from ..solvers import Result, load_result
+from ..solvers.api import solve
+from ..solvers.proofs import check_proof
+from .data import build_data, data_digest, stated_model
+from .entries import Entry, find_entry
+from .exact import exact_bound, exact_value, rounded_up
+
+__all__ = ["DEFAULT_SOLVERS", "Run", "run_entry", "solved_entry", "submit_result"]
+
+#: The solver whose bounds the book states, by model.
+DEFAULT_SOLVERS = {"zero-one": "zero-one-bb", "hinge": "auto", "ramp": "margin-bb", "conic": "conic-ipm"}
+#: Solvers that write a log of the model's proof.
+_LOGS = {("zero-one", "zero-one-bb"), ("ramp", "margin-bb")}
+#: Multipliers are rounded to whole multiples of this: a bound is flat at its maximiser.
+_GRAIN = 2.0**24
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on an instance of the book, beside its entry.
+
+    Parameters
+    ----------
+    entry : Entry
+        The book's.
+    result : Result
+    found : Entry or None
+        What the run found, as an entry; None where there is no point or no proved bound.
+    """
+
+    entry: Entry
+    result: Result
+    found: Entry | None
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Name, solver, status, exact value, bound with its kind, gap to the book's best, seconds."""
+        value = None if self.found is None else self.found.value
+        best = self.entry.value
+        return {
+            "name": self.entry.name,
+            "solver": self.result.solver,
+            "status": self.result.status.name,
+            "value": value,
+            "bound": self.result.bound,
+            "bound_kind": self.result.bound_kind,
+            "book_value": best,
+            "book_bound": self.entry.bound,
+            "above_book": None if value is None else (value - best) / max(abs(best), abs(value), 1e-300),
+            "seconds": self.result.solve_seconds,
+        }
+
+
+def run_entry(
+    entry: Entry, solver: str | None = None, *, time_limit: float = 60.0, proof: str | Path | None = None, who: str = ""
+) -> Run:
+    """Solve the instance of an entry.
+
+    Parameters
+    ----------
+    entry : Entry
+    solver : str, optional
+        By default the one whose bounds the book states.
+    time_limit : float
+        Seconds.
+    proof : path, optional
+        Where the proof log is written, by ``zero-one-bb`` and ``margin-bb``.
+    who : str
+        Whom the entry of the run names.
+
+    Raises
+    ------
+    InputError
+        A proof from a solver that writes none of this model.
+    DataError
+        The data are not on this machine.
+    """
+    solver = solver or DEFAULT_SOLVERS[entry.model]
+    if proof is not None and (entry.model, solver) not in _LOGS:
+        raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb and margin-bb write them")
+    result, found = _solved(entry, solver, time_limit, proof, who)
+    return Run(entry, result, found)
+
+
+def solved_entry(
+    name: str, data: Mapping[str, Any], model: str, parameters: Mapping[str, Any], *, time_limit: float, who: str
+) -> Entry | None:
+    """Return a new entry of an instance by the model's default solver; None without a point or a proved bound."""
+    X, y = build_data(data)
+    blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
+    return _solved(blank, DEFAULT_SOLVERS[model], time_limit, None, who)[1]
+
+
+def _solved(entry: Entry, solver: str, time_limit: float, proof: str | Path | None, who: str) -> tuple[Result, Entry | None]:
+    X, y = build_data(entry.data)
+    if data_digest(X, y) != entry.sha256:
+        raise InputError(f"the data of {entry.name} have another digest than the entry states")
+    model = stated_model(entry.model, entry.parameters, X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        logged = (entry.model, solver) in _LOGS
+        log = (proof or Path(folder) / "log.jsonl.gz") if logged else None
+        native: dict[str, Any] = {"proof": str(log)} if logged else {}
+        began = time.process_time()
+        result = solve(model, solver, time_limit=time_limit, **native)
+        found = replace(
+            entry, solver=result.solver, seconds=round(time.process_time() - began, 3), who=who, log="", multipliers=()
+        )
+        found = replace(found, date=datetime.now(UTC).date().isoformat())
+        return result, _with_evidence(found, result, model, X, y, log)
+
+
+def _with_evidence(
+    entry: Entry, result: Result, model: Model, X: FloatArray, y: FloatArray, log: str | Path | None
+) -> Entry | None:
+    """Return the entry with the result's point, its exact value, and the bound with its evidence."""
+    if "w" not in result.values:
+        return None
+    point = _point(entry.model, result.values)
+    entry = replace(entry, point=point, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, point)))
+    if log is not None:
+        report = check_proof(log, model)
+        if not report.valid:
+            return None
+        digest = hashlib.sha256(read_bytes(log)).hexdigest()
+        return replace(entry, bound=min(report.bound, entry.value), evidence="log", log=digest)
+    if entry.model == "hinge" and result.multipliers is not None and "margin" in result.multipliers:
+        lam = float(entry.parameters["lam"])
+        rounded = np.clip(np.round(np.asarray(result.multipliers["margin"]) * _GRAIN) / _GRAIN, 0.0, lam)
+        multipliers = tuple(float(x) for x in rounded)
+        bound = -rounded_up(-exact_bound(entry.parameters, X, y, multipliers))
+        return replace(entry, bound=bound, evidence="multipliers", multipliers=multipliers)
+    if result.bound is None or result.bound_kind != "proved":
+        return None
+    return replace(entry, bound=min(float(result.bound), entry.value), evidence="certificate")
+
+
+def _point(model: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a point that determine the others; W is moved into the cone."""
+    w = np.asarray(values["w"], dtype=np.float64)
+    if model != "conic":
+        return {"w": w.tolist()}
+    W = np.asarray(values["W"], dtype=np.float64)
+    W = 0.5 * (W + W.T)
+    p, scale = len(w), max(float(np.abs(W).max()), 1e-300)
+    least = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
+    W = W + (max(-least, 0.0) + 1e-13 * scale) * np.eye(p)
+    return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
+
+
+def submit_result(
+    path: str | Path, entries: list[Entry], *, name: str | None = None, proof: str | Path | None = None, who: str
+) -> Entry:
+    """Return the entry that a stored result makes, where it is better than the book's.
+
+    The value is that of the result's point in rational arithmetic. A bound counts where a log proves it, where the
+    multipliers of a hinge loss do, or where the certificate that is computed anew does; else the book's bound stays.
+
+    Parameters
+    ----------
+    path : path
+        A file that ``result.save`` wrote.
+    entries : list of Entry
+        The book's.
+    name : str, optional
+        The entry that the result is of; by default the one whose model the result was found on.
+    proof : path, optional
+        The proof log.
+    who : str
+        Whom the entry names.
+
+    Raises
+    ------
+    InputError
+        The result is of no instance of the book, has no point, its log is refused, or the book knows no worse.
+    DataError
+        The file cannot be read.
+    """
+    stored = load_result(path)
+    entry, X, y = _instance_of(stored, entries, name)
+    model = stated_model(entry.model, entry.parameters, X, y)
+    result = load_result(path, model)
+    if "w" not in result.values:
+        raise InputError(f"{path} holds no point: an entry of the book needs one")
+    if proof is not None and not (report := check_proof(proof, model)).valid:
+        raise InputError(f"the log is refused: {report.message}")
+    fresh = replace(entry, solver=result.solver, seconds=round(float(result.solve_seconds), 3), who=who, log="", multipliers=())
+    fresh = replace(fresh, date=datetime.now(UTC).date().isoformat())
+    found = _with_evidence(fresh, result, model, X, y, proof)
+    point = _point(entry.model, result.values)
+    value = rounded_up(exact_value(entry.model, entry.parameters, X, y, point))
+    better = replace(entry, value=value, point=point, who=who, date=fresh.date) if value < entry.value else entry
+    if found is not None and found.bound > entry.bound:
+        shown = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
+        better = replace(better, **{key: getattr(found, key) for key in shown})
+    if better is entry:
+        raise InputError(
+            f"the book has value {entry.value:.12g} and bound {entry.bound:.12g} of {entry.name}: {path} is no better"
+        )
+    if Fraction(better.bound) > Fraction(better.value):
+        raise InputError(
+            f"the value {better.value:.17g} is below the proved bound {better.bound:.17g} of {entry.name}: one is wrong"
+        )
+    return better
+
+
+def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tuple[Entry, FloatArray, FloatArray]:
+    """Return the entry that a result is of, and its data."""
+    candidates = entries if name is None else [find_entry(name, entries)]
+    built: dict[str, tuple[FloatArray, FloatArray]] = {}
+    for entry in candidates:
+        if entry.data["kind"] == "brooks" and name is None:
+            continue
+        if entry.sha256 not in built:
+            built[entry.sha256] = build_data(entry.data)
+        X, y = built[entry.sha256]
+        if fingerprint(stated_model(entry.model, entry.parameters, X, y)) == result.digest:
+            return entry, X, y
+    where = "no instance of the book" if name is None else f"another instance than {name}"
+    raise InputError(f"the result is of {where}: it was found on another model, other data or other parameters")

@@ -1,0 +1,99 @@
+"""The command of the book: list, verify, run, submit."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from ..book.entries import Entry, find_entry, load_entries, save_entries
+from ..book.page import book_page
+from ..book.solving import run_entry, submit_result
+from ..book.verification import verify_entry
+from ..errors import InputError
+from ..files import write_text
+from .commands import NOT_SOLVED, SOLVED, answer, json_text
+from .parsing import Command
+from .screen import print_table
+
+__all__ = ["add_options", "book"]
+
+
+def add_options(command: Command) -> None:
+    """Add the actions and their options."""
+    command.add_argument(
+        "action", nargs="?", default="list", choices=tuple(_ACTIONS), help="list (default), verify, run, submit, page"
+    )
+    command.add_argument("name", nargs="?", help="an entry; for submit a stored result (.npz); for page the file to write")
+    command.add_argument("--entries", metavar="FILE", help="entries in place of the book's")
+    command.add_argument("--log", metavar="FILE", help="verify: the proof log of the entry; submit: that of the result")
+    command.add_argument("--solver", help="run: the solver (default: the one whose bounds the book states)")
+    command.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="run: seconds (default 60)")
+    command.add_argument("--proof", metavar="FILE", help="run: write the proof log to FILE")
+    command.add_argument("--of", metavar="NAME", help="submit: the entry (default: the one whose model the result is of)")
+    command.add_argument("--who", help="submit: whom the entry names (default: the user's name)")
+    command.add_argument("-o", "--out", metavar="FILE", help="submit: the file of the entry (default book-entry.jsonl)")
+    command.set_defaults(run=book)
+
+
+def book(a: argparse.Namespace) -> int:
+    """Run one action on the book."""
+    return _ACTIONS[a.action](a, load_entries(a.entries))
+
+
+def _list(a: argparse.Namespace, entries: list[Entry]) -> int:
+    if a.json:
+        print(json_text([asdict(entry) for entry in entries]))
+        return SOLVED
+    rows = [(e.name, f"{e.value:.8g}", f"{e.bound:.8g}", f"{max(e.gap, 0.0):.1e}", e.status) for e in entries]
+    print_table(("instance", "value", "bound", "gap", "status"), rows, right=(1, 2, 3))
+    return SOLVED
+
+
+def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
+    """Verify one entry or all: 1 where one is refused."""
+    if a.log is not None and a.name is None:
+        raise InputError("--log is the proof log of one entry: name it, `marginopt book verify NAME --log FILE`")
+    chosen = entries if a.name is None else [find_entry(a.name, entries)]
+    verdicts = [verify_entry(entry, a.log) for entry in chosen]
+    refused = [verdict for verdict in verdicts if verdict.stands is False]
+    absent = [verdict for verdict in verdicts if verdict.stands is None]
+    standing = len(verdicts) - len(refused) - len(absent)
+    shown = verdicts if a.name is not None else refused
+    lines = [*map(str, shown), f"{standing} stand, {len(refused)} are refused, the data of {len(absent)} are not here"]
+    record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
+    answer(a, record, "\n".join(lines))
+    return NOT_SOLVED if refused else SOLVED
+
+
+def _run(a: argparse.Namespace, entries: list[Entry]) -> int:
+    """Solve an instance: 0 where the result is solved."""
+    run = run_entry(find_entry(_named(a), entries), a.solver, time_limit=a.time_limit, proof=a.proof)
+    answer(a, run.row, "\n".join(f"{key:<12} {value}" for key, value in run.row.items()))
+    return SOLVED if run.result.solved else NOT_SOLVED
+
+
+def _submit(a: argparse.Namespace, entries: list[Entry]) -> int:
+    entry = submit_result(_named(a), entries, name=a.of, proof=a.log, who=a.who or getpass.getuser())
+    path = save_entries(a.out or "book-entry.jsonl", [entry])
+    answer(a, asdict(entry), f"{path} holds the entry {entry.name}: value {entry.value:.12g}, bound {entry.bound:.12g}")
+    return SOLVED
+
+
+def _page(a: argparse.Namespace, entries: list[Entry]) -> int:
+    path = write_text(_named(a), book_page(entries))
+    answer(a, {"page": str(path)}, f"{path} holds {len(entries)} entries")
+    return SOLVED
+
+
+def _named(a: argparse.Namespace) -> str:
+    if a.name is None:
+        raise InputError(f"`marginopt book {a.action}` needs a name after it")
+    return str(Path(a.name)) if a.action in ("submit", "page") else str(a.name)
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace, list[Entry]], int]] = {
+    "list": _list, "verify": _verify, "run": _run, "submit": _submit, "page": _page,
+}  # fmt: skip

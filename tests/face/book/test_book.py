@@ -1,0 +1,198 @@
+"""The book of margins: every entry stands, and one that claims too much is refused."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import book
+from marginopt.book.data import build_data, data_digest, stated_model
+from marginopt.book.entries import find_entry, load_entries, save_entries
+from marginopt.book.exact import exact_bound, exact_value, rounded_up
+from marginopt.book.page import book_page
+from marginopt.book.planned import planned_instances
+from marginopt.book.solving import run_entry, solved_entry, submit_result
+from marginopt.cli.main import main
+from marginopt.errors import DataError, InputError
+
+ENTRIES = load_entries()
+#: One small entry of each model.
+SMALL = [min((e for e in ENTRIES if e.model == model and e.data["kind"] == "flipped"), key=lambda e: e.data["n"])
+         for model in ("zero-one", "hinge", "ramp", "conic")]  # fmt: skip
+PAGE = Path(__file__).parents[3] / "docs" / "book.md"
+
+
+def test_the_book_has_four_hundred_entries_below_a_megabyte():
+    assert len(ENTRIES) >= 400
+    assert {"zero-one", "hinge", "ramp", "conic"} == {e.model for e in ENTRIES}
+    assert Path(book.__file__).with_name("entries.jsonl").stat().st_size < 2**20
+    planned = {p.name: p for p in planned_instances()}
+    for entry in ENTRIES:
+        assert dict(entry.data) == dict(planned[entry.name].data) and dict(entry.parameters) == dict(
+            planned[entry.name].parameters
+        )
+
+
+def test_every_entry_stands():
+    """All whose data are here: none is refused, and the generated ones are all checked."""
+    verdicts = {entry.name: book.verify_entry(entry) for entry in ENTRIES}
+    assert [str(v) for v in verdicts.values() if v.stands is False] == []
+    generated = [e.name for e in ENTRIES if e.data["kind"] in ("flipped", "clusters", "rings")]
+    assert all(verdicts[name].stands for name in generated)
+
+
+@pytest.mark.parametrize("entry", SMALL, ids=lambda e: e.model)
+def test_an_entry_that_claims_too_much_is_refused(entry):
+    """A lower value than the point's, a bound above the evidence, no point, a point of another size, other data."""
+    value = book.verify_entry(entry).value
+    wrong = [
+        replace(entry, value=float(value) * (1 - 1e-9)),
+        replace(entry, value=float(value) * (1 + 1e-9)),
+        replace(entry, bound=entry.value * (1 + 1e-9)),
+        replace(entry, point={}),
+        replace(entry, point={"w": entry.point["w"][:-1]}),
+        replace(entry, point=entry.point | {"w": [float("nan")] * len(entry.point["w"])}),
+        replace(entry, point=entry.point | {"w": ["1"] * len(entry.point["w"])}),
+        replace(entry, bound=float("inf")),
+        replace(entry, evidence="word"),
+        replace(entry, sha256="0" * 64),
+        replace(entry, data=dict(entry.data) | {"seed": 77}),
+        replace(entry, data={"kind": "guess"}),
+        replace(entry, data={"kind": "flipped", "n": 12}),
+        replace(entry, model="pareto"),
+        replace(entry, parameters={}),
+    ]
+    for claim in wrong:
+        assert book.verify_entry(claim).stands is False
+    assert book.verify_entry(entry).stands is True
+
+
+def test_evidence_is_not_taken_on_trust():
+    zero_one, hinge, _, conic = SMALL
+    assert not book.verify_entry(replace(zero_one, log="")).stands
+    assert not book.verify_entry(replace(hinge, bound=hinge.value, value=hinge.value)).stands
+    assert not book.verify_entry(replace(hinge, multipliers=())).stands
+    assert not book.verify_entry(replace(hinge, multipliers=tuple(2 * a for a in hinge.multipliers))).stands
+    assert not book.verify_entry(replace(hinge, multipliers=(-1.0, *hinge.multipliers[1:]))).stands
+    assert not book.verify_entry(replace(zero_one, evidence="multipliers")).stands
+    outside = dict(conic.point) | {"W": [0.5 * x for x in conic.point["W"]]}
+    assert "semidefinite" in book.verify_entry(replace(conic, point=outside)).message
+
+
+@pytest.mark.parametrize("entry", SMALL, ids=lambda e: e.model)
+def test_values_are_those_of_the_formulations(entry):
+    """The rational value against the formulation's own objective, or a feasible point of the conic form."""
+    X, y = build_data(entry.data)
+    model = stated_model(entry.model, entry.parameters, X, y)
+    if entry.model == "conic":
+        assert mo.solve(model).objective == pytest.approx(entry.value, rel=1e-6)
+        return
+    rng = np.random.default_rng(1)
+    for w in rng.standard_normal((20, X.shape[1])):
+        loss = {"zero-one": lambda u: u < 1, "hinge": lambda u: np.maximum(1 - u, 0), "ramp": lambda u: np.clip(1 - u, 0, 2)}[
+            entry.model
+        ]
+        expected = w @ w + entry.parameters["lam"] * loss(y * (X @ w)).sum()
+        value = exact_value(entry.model, entry.parameters, X, y, {"w": w.tolist()})
+        assert float(value) == pytest.approx(expected, rel=1e-12)
+        assert value >= Fraction(entry.bound)
+
+
+def test_multipliers_bound_every_point():
+    entry = SMALL[1]
+    X, y = build_data(entry.data)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        alpha = rng.uniform(0, entry.parameters["lam"], len(y)).tolist()
+        w = rng.standard_normal(X.shape[1]).tolist()
+        assert exact_bound(entry.parameters, X, y, alpha) <= exact_value("hinge", entry.parameters, X, y, {"w": w})
+
+
+def test_rounding_is_upward():
+    for value in (Fraction(1, 3), Fraction(2, 3), Fraction(-1, 3), Fraction(1, 2)):
+        assert Fraction(rounded_up(value)) >= value
+    assert rounded_up(Fraction(1, 2)) == 0.5
+
+
+@pytest.mark.parametrize("entry", SMALL, ids=lambda e: e.model)
+def test_a_run_finds_the_entry_again(tmp_path, entry):
+    proof = tmp_path / "log.jsonl.gz" if entry.evidence == "log" else None
+    run = run_entry(entry, proof=proof, time_limit=20.0)
+    assert run.found is not None and book.verify_entry(run.found).stands
+    assert run.row["value"] == pytest.approx(entry.value, rel=2e-6)
+    assert run.found.bound <= entry.value * (1 + 1e-12) and entry.bound <= run.found.value
+    if proof is not None:
+        assert book.verify_entry(replace(entry, bound=run.found.bound), proof).stands
+        assert not book.verify_entry(replace(entry, bound=entry.value), proof).stands
+        other = next(e for e in ENTRIES if e.model == entry.model and e.sha256 != entry.sha256)
+        assert not book.verify_entry(other, proof).stands
+
+
+def test_results_are_submitted_where_they_are_better(tmp_path):
+    entry = SMALL[0]
+    X, y = build_data(entry.data)
+    result = mo.solve(stated_model(entry.model, entry.parameters, X, y), "zero-one-bb", time_limit=20.0)
+    result.save(tmp_path / "result.npz")
+    with pytest.raises(InputError):
+        submit_result(tmp_path / "result.npz", [entry], who="a reader")
+    worse = replace(entry, value=2 * entry.value, point={"w": [0.0] * X.shape[1]})
+    better = submit_result(tmp_path / "result.npz", [worse], who="a reader")
+    assert better.who == "a reader" and book.verify_entry(better).stands
+    with pytest.raises(InputError):
+        submit_result(tmp_path / "result.npz", [SMALL[1]], who="a reader")
+    with pytest.raises(InputError):
+        submit_result(tmp_path / "result.npz", [worse], proof=tmp_path / "no-log", who="a reader")
+
+
+def test_a_new_instance_becomes_an_entry():
+    data = {"kind": "flipped", "n": 12, "p": 1, "tau": 0.2, "seed": 9}
+    entry = solved_entry("zero-one/new", data, "zero-one", {"lam": 1.0, "intercept": "penalised"}, time_limit=10.0, who="a test")
+    assert entry is not None and entry.status == "proved" and book.verify_entry(entry).stands
+    X, y = build_data(data)
+    assert entry.sha256 == data_digest(X, y)
+
+
+@pytest.mark.parametrize("text", ["{", "[]\n", '{"name": "a"}\n', '{"name": 1, "extra": 2}\n'])
+def test_files_that_are_no_entries_are_refused(tmp_path, text):
+    file = tmp_path / "entries.jsonl"
+    file.write_text(text)
+    with pytest.raises(DataError):
+        load_entries(file)
+    record = json.loads((save_entries(file, SMALL[:1])).read_text())
+    for change in ({"value": "1"}, {"point": []}, {"who": 3}):
+        file.write_text(json.dumps(record | change))
+        with pytest.raises(DataError):
+            load_entries(file)
+    file.write_text((json.dumps(record) + "\n") * 2)
+    with pytest.raises(DataError):
+        load_entries(file)
+
+
+def test_entries_are_read_as_they_were_written(tmp_path):
+    path = save_entries(tmp_path / "entries.jsonl", SMALL)
+    assert {e.name: e for e in load_entries(path)} == {e.name: e for e in SMALL}
+    with pytest.raises(InputError):
+        find_entry("zero-one/none", SMALL)
+
+
+def test_the_page_is_that_of_the_entries():
+    assert PAGE.read_text(encoding="utf-8") == book_page(ENTRIES)
+
+
+def test_the_command(tmp_path, capsys):
+    entry = SMALL[1]
+    assert main(["book"]) == 0
+    assert main(["book", "verify", entry.name]) == 0
+    file = save_entries(tmp_path / "wrong.jsonl", [replace(entry, value=entry.value * 0.5), SMALL[0]])
+    assert main(["book", "verify", "--entries", str(file)]) == 1
+    assert main(["book", "run", entry.name, "--time-limit", "10", "--json"]) == 0
+    assert main(["book", "run", entry.name, "--proof", str(tmp_path / "log")]) == 2
+    assert main(["book", "run"]) == 2
+    assert main(["book", "verify", "nothing"]) == 2
+    assert main(["book", "page", str(tmp_path / "book.md")]) == 0
+    assert (tmp_path / "book.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+    capsys.readouterr()

@@ -1,0 +1,131 @@
+"""Proof logs of small problems, and forgeries of them that are sealed anew."""
+
+import copy
+import hashlib
+import json
+
+import numpy as np
+from data import clouds
+
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.zero_one import ZeroOneBB
+
+
+def problem_of(seed, n, p, free, lam):
+    rng = np.random.default_rng(seed)
+    X, y = clouds(rng, n, p, 0.4, order="turns", spread=0.6)
+    penalised = np.ones(p + 1, dtype=bool)
+    penalised[0] = not free
+    return ZeroOneProblem(y[:, None] * X, lam * rng.uniform(0.5, 2.0, n), penalised)
+
+
+def write(problem, path, seconds=30.0, **native):
+    algorithm = ZeroOneBB(proof=str(path), **native)
+    state = algorithm.init(problem, Options(), np.random.default_rng(0))
+    outcome = algorithm.advance(state, 0.05)
+    for _ in range(int(seconds / 0.05)):
+        if outcome.name != "RUNNING":
+            break
+        outcome = algorithm.advance(state, 0.05)
+    return outcome, algorithm.answer(state)
+
+
+def sealed(records):
+    """The text of a log, with the seal that fits it."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+def read(path):
+    """The records of a log without its seal."""
+    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
+
+
+def damage(rng, log):
+    """A log with one random change; returns what was done."""
+    log = copy.deepcopy(log)
+    nodes = list(range(1, len(log) - 1))
+    record = log[int(rng.choice(nodes))]
+    kinds = ["bound", "drop", "clear", "alpha", "split", "weight", "row", "incumbent", "parent", "T", "cut", "pair", "price"]
+    kind = str(rng.choice(kinds))
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(record)
+    elif kind == "clear":
+        record["rounds"] = []
+    elif kind == "alpha":
+        for entry in record["rounds"]:
+            entry[2] = [a * float(rng.choice([0.0, 0.1, 10.0, -1.0])) for a in entry[2]]
+    elif kind in ("pair", "price"):
+        for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+            damage_pairs(rng, entry, kind, len(log[0]["weights"]))
+    elif kind == "split" and "split" in record:
+        record["split"][1] += float(rng.normal())
+    elif kind == "weight":
+        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+    elif kind == "row":
+        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+    elif kind == "incumbent":
+        log[-1]["w"] = [0.99 * x for x in log[-1]["w"]]
+    elif kind == "parent":
+        record["parent"] = int(rng.integers(len(nodes)))
+    elif kind == "T":
+        log[0]["T"][int(rng.integers(len(log[0]["T"])))][0] *= 1.5
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+    return kind, log
+
+
+def damage_pairs(rng, entry, kind, n):
+    """Pairs that the box does not exclude, paid twice, too dearly, or in another order."""
+    if kind == "price":
+        entry[4] = [price * float(rng.choice([0.5, 3.0])) for price in entry[4]]
+        entry[3], entry[4] = entry[3] + entry[3], entry[4] + entry[4]
+    else:
+        extra = [[int(x) for x in rng.choice(n, 2, replace=False)] for _ in range(3)]
+        order = rng.permutation(len(entry[3]))
+        entry[3] = extra + [entry[3][k] for k in order]
+        entry[4] = [10.0] * 3 + [entry[4][k] for k in order]
+
+
+def damage_conflicts(rng, log):
+    """The same for a log of the conflict search."""
+    log = copy.deepcopy(log)
+    conflicts = [record for record in log if "conflict" in record]
+    nodes = [record for record in log if "steps" in record]
+    conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
+    at = int(rng.integers(len(conflict["conflict"])))
+    kind = str(
+        rng.choice(["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"])
+    )
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(node)
+    elif kind == "clear":
+        node["steps"] = []
+    elif kind == "alpha":
+        conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
+    elif kind == "point":
+        conflict["conflict"][at] = int(rng.integers(len(log[0]["weights"])))
+    elif kind == "pack":
+        for step in node["steps"]:
+            if step[0] == "pack":
+                step[1] = [[number, y * float(rng.choice([0.5, 1.5, -1.0]))] for number, y in step[1]]
+            else:
+                step[1] = int(rng.integers(-1, len(conflicts) + 1))
+    elif kind == "split" and "split" in node:
+        node["split"][1] = node["split"][1][:-1] if rng.random() < 0.5 else [*node["split"][1], node["split"][1][0]]
+    elif kind == "weight":
+        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+    elif kind == "row":
+        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+    elif kind == "member":
+        log[0]["member"][int(rng.integers(len(log[0]["member"])))] = int(rng.integers(-1, len(log[0]["member"])))
+    elif kind == "parent":
+        node["parent"] = int(rng.integers(len(nodes)))
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+    return kind, log
