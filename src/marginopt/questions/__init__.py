@@ -1,0 +1,5 @@
+"""Questions about data and classifiers that an exact solver answers with a proof: one function a question, one `Answer`."""
+
+from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
+
+__all__ = ["Answer", "AnswerReport", "BoundedQuestion", "Evidence", "ProofLog"]
