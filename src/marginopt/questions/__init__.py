@@ -2,4 +2,15 @@
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 
-__all__ = ["Answer", "AnswerReport", "BoundedQuestion", "Evidence", "ProofLog"]
+from .fairness import FairnessQuestion, Subgroup, audit_fairness
+
+__all__ = [
+    "Answer",
+    "AnswerReport",
+    "BoundedQuestion",
+    "Evidence",
+    "FairnessQuestion",
+    "ProofLog",
+    "Subgroup",
+    "audit_fairness",
+]
