@@ -3,6 +3,7 @@
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
+from .good_classifiers import coefficient_ranges, feature_importance, supports
 
 __all__ = [
     "Answer",
@@ -13,4 +14,7 @@ __all__ = [
     "ProofLog",
     "Subgroup",
     "audit_fairness",
+    "coefficient_ranges",
+    "feature_importance",
+    "supports",
 ]

@@ -36,7 +36,7 @@ _MAX_LEVELS = 2**26
 #: Largest R with which a solver in float64 proves bounds for half-spaces of every margin.
 _MAX_NORM = 1e12
 #: C Λ over R: the share of the bound that R takes is its reciprocal.
-_EVERY_SHARE, _MARGIN_SHARE = 1e7, 2e4
+_EVERY_SHARE, _MARGIN_SHARE = 1e7, 5e3
 
 
 @dataclass(frozen=True, eq=False)
