@@ -73,7 +73,9 @@ def loop(predictions: np.ndarray, y: np.ndarray, protected: pd.DataFrame, limit:
         seconds = time.process_time() - start
         total = float((sign * costs)[sign * costs > 0].sum())
         value = float((sign * costs)[X @ result.values["w"] > 0].sum()) / len(y)
-        print(f"  loop {sign:+.0f}: value {value:.6f}, {(total - result.bound / _PRICE) / len(y):.6f} at this price; {seconds:.1f} s, {result.status}")
+        print(
+            f"  loop {sign:+.0f}: value {value:.6f}, {(total - result.bound / _PRICE) / len(y):.6f} at this price; {seconds:.1f} s, {result.status}"
+        )
 
 
 def main() -> None:

@@ -158,7 +158,9 @@ class FairnessQuestion(BoundedQuestion):
         if self.margin is not None:
             object.__setattr__(self, "margin", as_positive(self.margin, "margin"))
         if not self.members.any():
-            raise InputError(f"nobody counts for the {self.metric}: y holds no label {1 - int(self.metric != 'false-positive-rate')}")
+            raise InputError(
+                f"nobody counts for the {self.metric}: y holds no label {1 - int(self.metric != 'false-positive-rate')}"
+            )
         if any(costs.norm <= 0 for costs in self.sides.values() if costs.columns and costs.total):
             raise InputError("the protected columns leave no half-space")
 
@@ -206,9 +208,13 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def varying(self) -> IntArray:
-        """The protected columns in which the members differ."""
+        """The protected columns in which the members differ, each with another code than the columns before it."""
         rows, _ = self.cells
-        return np.flatnonzero((rows != rows[:1]).any(axis=0))
+        chosen: dict[bytes, int] = {}
+        for j, column in enumerate(coded_columns(rows)):
+            if column.codes.any():
+                chosen.setdefault((column.codes + 0.0).tobytes(), j)
+        return np.array(list(chosen.values()), dtype=np.int64)
 
     @cached_property
     def sides(self) -> Mapping[Side, BestHalfSpace]:

@@ -226,9 +226,7 @@ class _Explorer:
         A model that is no composition, ``within`` below 0, or an optimum that is not found.
     """
 
-    def __init__(
-        self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None
-    ) -> None:
+    def __init__(self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None) -> None:
         self.model, self._solver, self._limit = _composition(model), solver, time_limit
         self.within = as_positive(within, "within", zero=True)
         self._folder = None if proof is None else Path(proof)
@@ -514,7 +512,9 @@ class SupportSet(Evidence):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return each support with the cost of its best classifier found."""
         rows = zip(self.supports, self.costs, strict=True)
-        return tuple((f"support {k}", f"{', '.join(names) or 'the intercept alone'}: {c:.6g}") for k, (names, c) in enumerate(rows, 1))
+        return tuple(
+            (f"support {k}", f"{', '.join(names) or 'the intercept alone'}: {c:.6g}") for k, (names, c) in enumerate(rows, 1)
+        )
 
     def draw(self, ax: Axes) -> None:
         """Draw which feature is in which support."""
@@ -625,9 +625,7 @@ def supports(
 
 def _witnessed(explorer: _Explorer, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
-    return any(
-        all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside()
-    )
+    return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
 
 
 def _cost(model: Margin, w: tuple[float, ...]) -> float:
@@ -650,7 +648,9 @@ def _composition(model: Model) -> Margin:
     else:
         composed = model.composed if isinstance(model, Model) else None
     if not isinstance(composed, Margin):
-        raise InputError(f"this needs a Margin, a formulation that is one, or a ZeroOneSVM with lam=; it got a {type(model).__name__}")
+        raise InputError(
+            f"this needs a Margin, a formulation that is one, or a ZeroOneSVM with lam=; it got a {type(model).__name__}"
+        )
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
     return composed
