@@ -2,7 +2,8 @@
 
     MARGINOPT_DATA=DIRECTORY python benchmarks/questions.py [lawschool] [communities] [--proof] [--loop] [--limit SECONDS]
 
-The directory holds ``fairness/lawschool.csv.bz2`` and ``fairness/communities.csv.bz2`` (from the repository of Kearns et al., GerryFair).
+The directory holds ``fairness/lawschool.csv.bz2`` and ``fairness/communities.csv.bz2``, from GerryFair, the repository of
+Kearns et al.
 The classifier under audit is logistic regression (C = 1) on standardised columns. Times are processor seconds.
 """
 
@@ -73,9 +74,8 @@ def loop(predictions: np.ndarray, y: np.ndarray, protected: pd.DataFrame, limit:
         seconds = time.process_time() - start
         total = float((sign * costs)[sign * costs > 0].sum())
         value = float((sign * costs)[X @ result.values["w"] > 0].sum()) / len(y)
-        print(
-            f"  loop {sign:+.0f}: value {value:.6f}, {(total - result.bound / _PRICE) / len(y):.6f} at this price; {seconds:.1f} s, {result.status}"
-        )
+        bound = (total - result.bound / _PRICE) / len(y)
+        print(f"  loop {sign:+.0f}: value {value:.6f}, {bound:.6f} at this price; {seconds:.1f} s, {result.status}")
 
 
 def main() -> None:

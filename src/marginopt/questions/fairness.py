@@ -246,8 +246,9 @@ class FairnessQuestion(BoundedQuestion):
 
     def claim(self, bound: float) -> str:
         """Return that no linear subgroup has a larger disparity."""
-        robust = "" if self.margin is None else f" that persons within {self.margin:g} of its boundary cannot lessen to less"
-        return f"No linear subgroup of {{{', '.join(self.names)}}} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"
+        robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
+        subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
+        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"
 
     @property
     def data(self) -> str:
@@ -401,7 +402,7 @@ def _question(
 
 def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
     """Return labels as 0 and 1; probabilities as they are where ``soft``."""
-    vector = np.array(as_vector(np.asarray(values) if np.ndim(values) else values, n, name), dtype=np.float64)  # type: ignore[arg-type]
+    vector = np.array(as_vector(values, n, name), dtype=np.float64)
     if np.isin(vector, (-1.0, 1.0)).all() and (vector < 0).any():
         vector = (vector + 1.0) / 2.0
     allowed = ((vector >= 0.0) & (vector <= 1.0)) if soft else np.isin(vector, (0.0, 1.0))

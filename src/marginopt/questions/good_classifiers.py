@@ -38,7 +38,7 @@ __all__ = [
 #: Solves of one side of one coefficient's range.
 _STEPS = 30
 #: Share of a bound that a log leaves to rounding.
-_LOG_SLACK = 1e-8
+_LOG_SLACK = 3e-8
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,8 @@ class RangeQuestion(_LevelQuestion):
             words += [f"{name} > 0"] if Exclusion.of_coefficient(p, j, upper=0.0) in self.exclusions else []
             words += [f"{name} < 0"] if Exclusion.of_coefficient(p, j, lower=0.0) in self.exclusions else []
         signs = f" ({', '.join(words)})" if words else ""
-        return f"{bound:.0f} of {len(self.names)} coefficients have one sign{signs} in every classifier within {self.within:.3g} of the best"
+        count = f"At least {bound:.0f} of {len(self.names)} coefficients have one sign{signs}"
+        return f"{count} in every classifier within {100.0 * self.within:.3g}% of the best"
 
 
 class _Explorer:
@@ -329,10 +330,8 @@ def coefficient_ranges(
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
     names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
     inside = np.array(explorer.inside())[:, list(columns)]
-    evidence = CoefficientRanges(
-        names, columns, np.array([a for a, _ in limits]), np.array([b for _, b in limits]), inside.min(axis=0), inside.max(axis=0),
-        tuple(explorer.inside()),
-    )  # fmt: skip
+    lower, upper = np.array(limits).T
+    evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
     question = RangeQuestion(base, explorer.within, explorer.level, exclusions, names, columns)
     bounds = {item.name: explorer.bounds.get(item.name, -math.inf) for item in exclusions}
     logs = explorer.logs_of(exclusions)
@@ -444,7 +443,8 @@ class ImportanceQuestion(BoundedQuestion):
 
     def claim(self, bound: float) -> str:
         """Return that no classifier without the feature is as good."""
-        return f"Every classifier without {self.feature} costs at least {math.floor(bound * 1e6) / 1e6:.6g} more than the best one found"
+        rise = math.floor(bound * 1e6) / 1e6 if math.isfinite(bound) else bound
+        return f"Every classifier without {self.feature} costs at least {rise:.6f} more than the best one found"
 
     @property
     def data(self) -> str:
@@ -556,7 +556,7 @@ class SupportQuestion(_LevelQuestion):
 
     def claim(self, bound: float) -> str:
         """Return that there are no other supports."""
-        return f"No more than {bound:.0f} sets of features support a classifier within {self.within:.3g} of the best"
+        return f"No more than {bound:.0f} sets of features support a classifier within {100.0 * self.within:.3g}% of the best"
 
 
 def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:

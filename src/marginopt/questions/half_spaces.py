@@ -1,8 +1,8 @@
 """The best half-space of a finite point set with costs, as a 0-1 problem whose bound holds for half-spaces of every margin.
 
 Given points s_k with costs c_k, the problem is max over half-spaces g of Σ_k c_k 1{s_k ∈ g}. With labels l_k = sign(c_k) and
-C = Σ_{c_k > 0} c_k, the sum is C minus the weighted 0-1 loss Σ_k |c_k| 1{l_k (b + w's_k) < 1}, once w is long enough. A bound B of
-min ||w||² + Λ Σ_k |c_k| 1{...} therefore proves
+C = Σ_{c_k > 0} c_k, the sum is C minus the weighted 0-1 loss Σ_k |c_k| 1{l_k (b + w's_k) < 1}, once w is long enough. A bound
+B of min ||w||² + Λ Σ_k |c_k| 1{...} therefore proves
 
     Σ_k c_k 1{s_k ∈ g} ≤ C - (B - R)/Λ        for every half-space that some (b, w) with ||w||² ≤ R separates with margin 1.
 
@@ -17,6 +17,7 @@ counts on the side that lowers the sum. A bound of the robust value needs no gri
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -237,7 +238,7 @@ class BestHalfSpace:
         approximate = np.array([float(score) for score in scores])
         ordered = sorted(set(scores))
         if self.margin is None:
-            intercepts = [-(low + high) / 2 for low, high in zip(ordered, ordered[1:], strict=False)]
+            intercepts = [-(low + high) / 2 for low, high in itertools.pairwise(ordered)]
         else:
             intercepts = [reach - score for score in ordered]
         if intercepts:
