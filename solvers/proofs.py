@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
 from .zero_one.check.sealed import lines
 
-__all__ = ["Question", "check_proof"]
+__all__ = ["Question", "check_proof", "stated_bound"]
 
 
 class Question(ABC):
@@ -82,6 +83,16 @@ def _check_question(path: str | Path, question: Question, jobs: int | None, clus
             return replace(report, problem=f"problem {name!r} of the question: {report.problem}")
         verdicts.append(f"{name!r}: {report.message}")
     return replace(report, message=f"the log proves no problem of the question ({'; '.join(verdicts)})")
+
+
+def stated_bound(path: str | Path) -> float:
+    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
+    try:
+        claim, _seal = deque(lines(Path(path)), maxlen=2)
+        bound = float(json.loads(claim)["bound"])
+    except Exception:  # noqa: BLE001 - a file may be wrong in every way
+        return -math.inf
+    return bound if math.isfinite(bound) else -math.inf
 
 
 def _format(path: Path) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_posit
 from ..models.model import Model
 from ..solvers.api import solve
 from ..solvers.certification.result import Result
+from ..solvers.proofs import stated_bound
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
 
@@ -44,7 +45,7 @@ Side: TypeAlias = Literal["above", "below"]
 #: Margin of the half-spaces where the columns are too fine for a bound over all half-spaces.
 _MARGIN = 1e-3
 #: Share of a bound that a log leaves to rounding.
-_LOG_SLACK = 2e-9
+_LOG_SLACK = 1e-8
 #: Words of a sentence.
 _WORDS = {
     "false-positive-rate": "false-positive disparity",
@@ -287,7 +288,6 @@ def audit_fairness(
     margin: float | None = None,
     proof: str | Path | None = None,
     time_limit: float | None = None,
-    threads: int | None = 1,
 ) -> Answer:
     """Find the linear subgroup with the worst weighted disparity, with a bound for all others.
 
@@ -308,10 +308,9 @@ def audit_fairness(
         count on the side that lessens it. By default all half-spaces are compared as they are where the columns are coarse enough
         for a proof in float64, and margin .001 is taken elsewhere.
     proof : str or Path, optional
-        Path of the proof log. For calibration ``-above`` and ``-below`` are appended to its stem.
+        Path of the proof log. For calibration two logs are written, with ``above-`` and ``below-`` before the file's name.
     time_limit : float, optional
         Seconds, for both signs together. The answer then holds the best group and the bound so far.
-    threads : int, optional
 
     Returns
     -------
@@ -328,7 +327,7 @@ def audit_fairness(
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
     question = _question(predictions, y, protected, metric, weights, margin)
-    solver = _Solver(proof, len(question.sides) > 1, time_limit, threads)
+    solver = _Solver(proof, len(question.sides) > 1, time_limit)
     problems, bounds, proved = question.problems(), dict[str, float](), True
     candidates, logs, details = list[Subgroup](), list[ProofLog](), list[str]()
     for side, best in question.sides.items():
@@ -355,31 +354,29 @@ class _Solver:
     proof: str | Path | None
     several: bool
     time_limit: float | None
-    threads: int | None
 
     def solve(self, side: Side, model: Model, every: bool) -> Result:
         """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
         limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.several)
-        native: dict[str, str] = {"engine": "conflicts" if every else "auto"}
+        native: dict[str, Any] = {"engine": "conflicts" if every else "auto"}
         if self.proof is not None:
             native["proof"] = str(self._path(side))
-        return solve(model, "zero-one-bb", time_limit=limit, threads=self.threads, **native)
+        return solve(model, "zero-one-bb", time_limit=limit, threads=1, **native)
 
     def logged_bound(self, side: Side, result: Result) -> tuple[float, ProofLog | None]:
         """Return the bound of a result and its log; no log where the search ended before the log proves the bound."""
         bound = -math.inf if result.bound is None else result.bound
-        logged = float(result.details.get("proof_bound", 0.0)) * (1.0 - _LOG_SLACK)
-        if self.proof is None or logged < bound * (1.0 - 2.0 * _LOG_SLACK):
+        if self.proof is None:
+            return bound, None
+        logged = stated_bound(self._path(side))
+        if logged < bound * (1.0 - _LOG_SLACK):
             return bound, None
         return min(logged, bound), ProofLog.of_file(side, self._path(side))
 
     def _path(self, side: Side) -> Path:
         assert self.proof is not None
         path = Path(self.proof)
-        if not self.several:
-            return path
-        stem = path.name.split(".")[0]
-        return path.with_name(f"{stem}-{side}{path.name.removeprefix(stem)}")
+        return path.with_name(f"{side}-{path.name}") if self.several else path
 
 
 def _question(
@@ -417,9 +414,9 @@ def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
     size = max((abs(r) for r in raw), default=Fraction(0))
     if not size:
         return "everybody" if threshold < 0 else "nobody"
-    terms = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
-    words = " ".join(f"{'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in terms)
-    return f"{words.removeprefix('+ ')} > {float(threshold / size):.6g}"
+    first, *others = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
+    more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in others)
+    return f"{first[0]:.6g} {first[1]}{more} > {float(threshold / size):.6g}"
 
 
 def _shown_up(value: float) -> str:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.domains import Box, Increasing, Integers
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..solvers.api import solve
+from ..solvers.proofs import stated_bound
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ __all__ = [
 
 #: Solves of one side of one coefficient's range.
 _STEPS = 30
-#: Share of a bound that a log leaves to rounding.
-_LOG_SLACK = 3e-8
 
 
 @dataclass(frozen=True)
@@ -213,7 +211,7 @@ class _Explorer:
     Parameters
     ----------
     model : Model
-        A `Margin`, a formulation that is one, or a `ZeroOneSVM` with prices.
+        A `Margin`, or a formulation that is one.
     within : float
     solver : str
     time_limit : float or None
@@ -252,7 +250,7 @@ class _Explorer:
             return self.bounds[name]
         path = None if self._folder is None else self._folder / f"{len(self.bounds):03d}.jsonl"
         stated = item.model(self.model)
-        options = {} if path is None else {"proof": str(path)}
+        options: dict[str, Any] = {} if path is None else {"proof": str(path)}
         result = solve(stated, self._solver, time_limit=self._limit, threads=1, **options)
         bound = -math.inf if result.bound is None else float(result.bound)
         if result.values is not None and "w" in result.values:
@@ -261,7 +259,7 @@ class _Explorer:
             if counted is not None and not counted.excess:
                 self.found.append((counted.cost, tuple(w.tolist())))
         if path is not None and path.exists():
-            bound -= _LOG_SLACK * abs(bound)
+            bound = min(bound, stated_bound(path))
             self.logs[name] = ProofLog.of_file(name, path)
         self.proved = self.proved and result.bound_kind == "proved"
         self.bounds[name] = bound
@@ -294,7 +292,7 @@ def coefficient_ranges(
     Parameters
     ----------
     model : Model
-        A `Margin` or a formulation that is one, or a `ZeroOneSVM` with ``lam``.
+        A `Margin`, or a formulation that is one, such as `ZeroOneSVM` and `ScoringSystem`.
     within : float
         ε ≥ 0, relative to the best objective found.
     precision : float
@@ -641,16 +639,9 @@ def _composition(model: Model) -> Margin:
     InputError
         It is none, or its domain is an order.
     """
-    if isinstance(model, ZeroOneSVM) and model.kappa is None:
-        composed: object = Margin(
-            model.X, model.y, "zero-one", "l2", intercept=model.intercept, weights=model.lam, upper_bound=model.upper_bound
-        )
-    else:
-        composed = model.composed if isinstance(model, Model) else None
+    composed = model.composed if isinstance(model, Model) else None
     if not isinstance(composed, Margin):
-        raise InputError(
-            f"this needs a Margin, a formulation that is one, or a ZeroOneSVM with lam=; it got a {type(model).__name__}"
-        )
+        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}")
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
     return composed
