@@ -87,6 +87,8 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of a solve")
     parser.add_argument("--margin", type=float, default=None, help="margin of the half-spaces")
     arguments = parser.parse_args()
+    if "MARGINOPT_DATA" not in os.environ:
+        parser.error("set MARGINOPT_DATA to the directory that holds fairness/")
     for name in arguments.names:
         predictions, y, protected = data_of(name, STUDIES[name])
         with tempfile.TemporaryDirectory() as folder:
