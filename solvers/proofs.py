@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..models.model import Model
@@ -13,18 +17,29 @@ from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
 from .zero_one.check.sealed import lines
 
-__all__ = ["check_proof"]
+__all__ = ["Question", "check_proof", "stated_bound"]
 
 
-def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | None = None, cluster: Cluster = None) -> ProofReport:
+class Question(ABC):
+    """A question about data whose answer rests on bounds of models; the data determine the models."""
+
+    @abstractmethod
+    def problems(self) -> Mapping[str, Model]:
+        """Return the models by name, derived from the data each time."""
+
+
+def check_proof(
+    path: str | Path, model: Model | Question | None = None, *, jobs: int | None = None, cluster: Cluster = None
+) -> ProofReport:
     """Verify a proof log of ``zero-one-bb``, ``supports-bb`` or ``margin-bb``.
 
     Parameters
     ----------
     path : str or Path
         The file that the solver wrote with ``proof=path``.
-    model : Model, optional
-        The problem that the log should be about: a proof about other data, costs or another intercept is refused.
+    model : Model or Question, optional
+        The problem that the log should be about: a proof about other data, costs or another intercept is refused. For a question
+        of `marginopt.questions` the log must be about one of its problems, which are derived from the question's data.
     jobs : int, optional
         Parts of a tree of boxes at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
         ``joblib.parallel_config`` says.
@@ -42,6 +57,8 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
     InputError
         The model is none that such logs are about, ``cluster`` no cluster.
     """
+    if isinstance(model, Question):
+        return _check_question(path, model, jobs, cluster)
     stated = _format(Path(path))
     apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(stated)
     if apart is not None:
@@ -52,6 +69,30 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
         )
     with choose_executor(jobs, cluster) as team:
         return verify(path, model, team)
+
+
+def _check_question(path: str | Path, question: Question, jobs: int | None, cluster: Cluster) -> ProofReport:
+    """Return the verdict on a log of one of the problems of a question."""
+    problems = question.problems()
+    if not problems:
+        return ProofReport(False, math.nan, math.nan, 0, "the question rests on no log: its data alone answer it")
+    verdicts = []
+    for name, problem in problems.items():
+        report = check_proof(path, problem, jobs=jobs, cluster=cluster)
+        if report.valid:
+            return replace(report, problem=f"problem {name!r} of the question: {report.problem}")
+        verdicts.append(f"{name!r}: {report.message}")
+    return replace(report, message=f"the log proves no problem of the question ({'; '.join(verdicts)})")
+
+
+def stated_bound(path: str | Path) -> float:
+    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
+    try:
+        claim, _seal = deque(lines(Path(path)), maxlen=2)
+        bound = float(json.loads(claim)["bound"])
+    except Exception:  # noqa: BLE001 - a file may be wrong in every way
+        return -math.inf
+    return bound if math.isfinite(bound) else -math.inf
 
 
 def _format(path: Path) -> str:

@@ -52,6 +52,8 @@ from ..parallel.executor import AsynchronousExecutor
 
 if TYPE_CHECKING:
     from .distributed.checkpoint import Checkpoint, StoppedSearch
+    from .distributed.engine import SubtreeEngine
+    from .engines.boxes import BoxEngine
 from .reuse import transferred_bound
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
@@ -84,6 +86,25 @@ class ZeroOneState:
     def order(self) -> FloatArray:
         """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
+
+    @property
+    def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
+        """The box search whose log ``writer`` writes, alone or as the first engine of a portfolio; None without one."""
+        from .distributed.engine import SubtreeEngine
+        from .engines.boxes import BoxEngine
+        from .engines.portfolio import Portfolio
+
+        first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
+        return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
+
+    @property
+    def logged(self) -> bool:
+        """Return whether the log of the box search proves the end of a finished search."""
+        engine = self.logging_engine
+        if engine is None or engine is self.engine:
+            return engine is not None
+        value = self.shared.incumbent.value
+        return value - engine.own_bound <= self.shared.limits.tol * value
 
     def take_start(self, w: FloatArray) -> None:
         """Offer a classifier, and its polish, to the incumbent.
@@ -294,16 +315,18 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
         return runs_in_pieces(state, threads, proof)
     shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
-    if proof is not None and state.engine_name == "boxes":
-        state.earlier_nodes = 0
-        state.writer = ProofWriter(proof, shared.reduced)
-        return BoxEngine(shared, log=state.writer)
+    if state.engine_name == "boxes":
+        if proof is not None:
+            if state.writer is not None:
+                state.writer.drop()
+            state.earlier_nodes = 0  # the log covers the nodes of this tree only
+            state.writer = ProofWriter(proof, shared.reduced)
+        first = BoxEngine(shared, threads, state.writer)
+        if chosen == "boxes":
+            return first
+        return Portfolio(shared, first, lambda: ConflictEngine(shared, state.order, threads), BOX_HEAD)
     if chosen == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
         return ConflictEngine(shared, state.order, threads)
-    if chosen == "boxes":
-        return BoxEngine(shared, threads)
-    if state.engine_name == "boxes":
-        return Portfolio(shared, BoxEngine(shared, threads), lambda: ConflictEngine(shared, state.order, threads), BOX_HEAD)
     conflicts = ConflictEngine(shared, state.order, threads)
 
     def boxes() -> BoxEngine:
@@ -328,8 +351,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     neighbourhoods : int
         Maximum number of large neighbourhoods beside the conflict engine; a third of them without success ends them.
     proof : str, optional
-        Path of a proof log that `check_proof` verifies. The box engine writes it during the search. After the conflict
-        engine a second, slower pass proves the bound again.
+        Path of a proof log that `check_proof` verifies. The box engine writes it during the search. Where the conflict engine
+        closes the gap, a second, slower pass proves the bound again. The choice of the engines is the same without a log.
     proof_gap : float
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
@@ -429,14 +452,15 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points."""
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
-        reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
+        reduced = reduce_problem(view)
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
-            reduced = for_boxes(reduced)
+            # the log of a box search needs an orthogonal map between original and reduced coordinates
+            reduced = for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
         incumbent = trivial_incumbent(reduced)
         shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
@@ -481,7 +505,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.fault is not None:
                 return Outcome.UNWRITTEN
-            if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
+            if self.proof is None or outcome is not Outcome.CONVERGED or state.logged:
                 return outcome
             engine.release()  # the proof numbers its subproblems from 1
             state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
@@ -508,9 +532,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def answer(self, state: ZeroOneState) -> Answer:
         """Return the incumbent with exactly satisfied margins, and the proved bound."""
-        from .distributed.engine import SubtreeEngine
-        from .engines.boxes import BoxEngine
-
         shared, engine = state.shared, state.engine
         write_error = write_checkpoint(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
@@ -525,11 +546,18 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
         if state.team is not None:
             state.team.close()
-        if state.writer is not None and isinstance(engine, BoxEngine | SubtreeEngine):
-            state.writer.finish(engine.own_bound, w)
-            details["proof"], write_error = self.proof, state.writer.fault
+        logging_engine = state.logging_engine
+        if logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
+            assert state.writer is not None
+            if state.recorder is not None:
+                state.recorder.drop()
+            state.writer.finish(logging_engine.own_bound, w)
+            details |= {"proof": self.proof, "proof_bound": logging_engine.own_bound}
+            write_error = state.writer.fault
         elif self.proof is not None:
             recorder = state.recorder or self._recorder(self.proof, state, 0.0)
+            if state.writer is not None:
+                state.writer.drop()
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
             details |= recorder.figures()
             write_error = recorder.fault

@@ -25,7 +25,7 @@ from .late_method import LateMethod
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
 
-    from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
+    from . import deep as deep, errors, estimators, instances, margin, models, questions, relaxations, selection, solvers
     from .auditing import Audit, audit
     from .compilation import warm_up
     from .deep import DeepNPSVC as DeepNPSVC
@@ -212,6 +212,7 @@ __all__ = [
     "parity",
     "path",
     "performance_profile",
+    "questions",
     "read",
     "read_solution",
     "register",

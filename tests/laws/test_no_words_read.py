@@ -53,6 +53,7 @@ KINDS = {
     "relaxations/bounds/lagrangian.py": "its target is the 0-1 loss at a price, or a form with prices: one of its own two",
     "relaxations/composed/points.py": "these relaxations read a problem from parts, and say so of any other",
     "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
+    "src/marginopt/questions/good_classifiers.py": "these questions read a problem from parts",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
     "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
 }

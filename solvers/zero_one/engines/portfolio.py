@@ -47,6 +47,11 @@ class Portfolio(Engine):
         self._final_outcomes: dict[Engine, Outcome] = {}
 
     @property
+    def first(self) -> Engine:
+        """The engine that begins."""
+        return self._first
+
+    @property
     def nodes(self) -> int:
         """Number of nodes of both engines."""
         return sum(engine.nodes for engine in self._engines)

@@ -112,6 +112,15 @@ class ConflictRecorder:
         """Return whether everything is proved, or cannot be."""
         return self.failed or not self.open_nodes
 
+    @property
+    def succeeded(self) -> bool:
+        """Return whether everything is proved."""
+        return self.finished and not self.failed
+
+    def drop(self) -> None:
+        """Write no log."""
+        self._file.drop()
+
     def figures(self) -> dict[str, float]:
         """Return the figures of the team's work."""
         return {} if self._parts is None else self._parts.figures()
@@ -125,7 +134,7 @@ class ConflictRecorder:
 
     def finish(self, w: FloatArray | None) -> float:
         """Write the claim and the incumbent; returns the claimed bound, 0 where the pass did not come to its end."""
-        claimed = max(self._claim, 0.0) if self.finished and not self.failed else 0.0
+        claimed = max(self._claim, 0.0) if self.succeeded else 0.0
         self._file.write([{"bound": claimed, "w": None if w is None else w.tolist()}])
         self._file.seal()
         return claimed

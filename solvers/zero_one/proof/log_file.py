@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -165,6 +165,11 @@ class LogFile:
 
     def drop(self) -> None:
         """No more of this log."""
+        if self._target is not None and self.fault is None:
+            dropped = WriteError(f"the log for {self._path} was dropped")
+            with suppress(WriteError):
+                self._target.__exit__(WriteError, dropped, None)
+            self.fault = dropped
         if self._part is not None:
             self._file.close()
             if not self.kept:

@@ -1,0 +1,268 @@
+"""Answers with a proved bound: the question, the evidence that attains a value, and the logs that bound all others.
+
+A question of this package is an optimum over all classifiers of a class, and its bound rests on bounds of models that the data
+determine (`Question.problems`). An `Answer` states both numbers in one sentence. `Answer.check` derives the models from the data
+again, verifies the logs of their bounds, and counts the evidence, so that nobody needs to believe the solver or this package.
+
+A new question is a frozen data class deriving from `BoundedQuestion`, with an `Evidence` of its own, and a function that solves
+`BoundedQuestion.problems` and returns an `Answer`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from ..display import Display, Displayed
+from ..drawing import new_axes
+from ..errors import DataError
+from ..files import READ_ERRORS, read_error
+from ..solvers.proofs import Question, check_proof
+from ..solvers.zero_one.check.checker import ProofReport
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Answer", "AnswerReport", "BoundedQuestion", "Evidence", "ProofLog", "Sense"]
+
+#: The direction of the optimum that a question asks for: a bound is an upper bound of a maximum, a lower bound of a minimum.
+Sense: TypeAlias = Literal["maximum", "minimum"]
+
+#: Relative difference by which a bound and a value that floating point computes in another order may differ.
+_ROUNDING = 1e-9
+#: Characters of a digest that a sentence shows.
+_DIGEST = 16
+
+
+class Evidence(ABC):
+    """The object that attains the value of an answer: a group, a classifier, a table of points, a path.
+
+    A frozen data class with the object's own fields; the two methods show it.
+    """
+
+    @abstractmethod
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return labels and words, one pair for each line of the printed answer."""
+
+    @abstractmethod
+    def draw(self, ax: Axes) -> None:
+        """Draw the evidence on matplotlib axes."""
+
+
+class BoundedQuestion(Question):
+    """A question with one optimum, bounded by bounds of models.
+
+    The data class holds the data, checked and copied by its ``__post_init__``, and no result.
+    """
+
+    sense: ClassVar[Sense] = "maximum"
+
+    @abstractmethod
+    def count(self, evidence: Evidence) -> float:
+        """Return the value that the evidence attains, counted from the data.
+
+        Raises
+        ------
+        InputError
+            The evidence does not fit the data.
+        """
+
+    @abstractmethod
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the bound of the optimum that proved bounds of the models imply, rounded to the safe side.
+
+        Parameters
+        ----------
+        bounds : mapping of str to float
+            Lower bounds of the optima of `problems`, by name. A model without an entry has its trivial bound.
+        """
+
+    @abstractmethod
+    def claim(self, bound: float) -> str:
+        """Return the main clause of the sentence: no object of the class goes beyond ``bound``."""
+
+    @property
+    @abstractmethod
+    def data(self) -> str:
+        """Return a clause that says which data the sentence is about, such as "287 distinct rows"."""
+
+
+@dataclass(frozen=True)
+class ProofLog:
+    """A proof log of the bound of one model.
+
+    Parameters
+    ----------
+    problem : str
+        Name of the model in `Question.problems`.
+    path : str
+    sha256 : str
+        Digest of the file.
+    """
+
+    problem: str
+    path: str
+    sha256: str
+
+    @classmethod
+    def of_file(cls, problem: str, path: str | Path) -> ProofLog:
+        """Return the record of a log file.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read.
+        """
+        return cls(problem, str(path), _digest(path))
+
+
+@dataclass(frozen=True)
+class AnswerReport:
+    """The verdict on an answer that was checked again.
+
+    Parameters
+    ----------
+    valid : bool
+        Whether the logs prove the bound and the evidence attains the value.
+    bound : float
+        The bound that the valid logs imply.
+    value : float
+        The value of the evidence, counted again.
+    message : str
+        The first fault; empty for a valid answer.
+    reports : mapping of str to ProofReport
+        The verdict on each log, by the model's name.
+    """
+
+    valid: bool
+    bound: float
+    value: float
+    message: str
+    reports: Mapping[str, ProofReport]
+
+    def __str__(self) -> str:
+        verdict = "every log is valid and the evidence attains the value" if self.valid else f"NOT proved: {self.message}"
+        return f"value {self.value:.12g}, bound {self.bound:.12g}; {verdict}; {len(self.reports)} logs verified"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Displayed):
+    """The answer to a question about all classifiers of a class.
+
+    Parameters
+    ----------
+    question : BoundedQuestion
+        The data and the optimum that is asked for. ``mo.check_proof(log, answer.question)`` verifies a log against them.
+    value : float
+        The value of the evidence, counted from the data.
+    bound : float
+        No object of the class has a value beyond: above it for a maximum, below it for a minimum.
+    proved : bool
+        Whether the bound holds in exact arithmetic. False where it rests on the word of a solver without proofs.
+    evidence : Evidence
+        An object of the class that attains ``value``.
+    logs : tuple of ProofLog
+        Proof logs of the bounds of the models; empty where no log was asked for.
+    detail : str
+        A further clause of the sentence, such as "the search ended at its time limit".
+
+    Attributes
+    ----------
+    sentence : str
+        One sentence that stands by itself.
+    closed : bool
+        Whether value and bound agree up to rounding, so that the evidence is an optimum.
+    """
+
+    question: BoundedQuestion
+    value: float
+    bound: float
+    proved: bool
+    evidence: Evidence
+    logs: tuple[ProofLog, ...] = ()
+    detail: str = ""
+
+    @property
+    def gap(self) -> float:
+        """Return |bound - value|/max(|value|, |bound|); zero if both are zero."""
+        scale = max(abs(self.value), abs(self.bound))
+        return abs(self.bound - self.value) / scale if scale else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Return whether value and bound agree up to 1e-6, the tolerance of the exact solvers."""
+        return self.gap <= 1e-6
+
+    @property
+    def sentence(self) -> str:
+        """Return the answer as one sentence: the claim, its standing, the logs' digests and the data."""
+        standing = "proved" if self.proved else "claimed by the solver, not proved"
+        digests = [log.sha256[:_DIGEST] for log in self.logs]
+        logs = [f"log{'s' * (len(digests) > 1)} sha256 {', '.join(digests)}"] if digests else []
+        clauses = [standing, *logs, self.question.data, *([self.detail] if self.detail else [])]
+        return f"{self.question.claim(self.bound)}: {', '.join(clauses)}."
+
+    def check(self) -> AnswerReport:
+        """Verify the answer from the data: derive the models again, check their logs, count the evidence.
+
+        Returns
+        -------
+        AnswerReport
+            ``valid`` only where the logs imply ``bound`` and the evidence attains ``value``. A missing or damaged log is
+            reported, never raised.
+        """
+        reports, message, bounds = dict[str, ProofReport](), "", dict[str, float]()
+        problems = self.question.problems()
+        for log in self.logs:
+            model = problems.get(log.problem)
+            if model is None:
+                message = message or f"the question has no problem {log.problem!r}"
+                continue
+            report = reports[log.problem] = check_proof(log.path, model)
+            if report.valid:
+                bounds[log.problem] = max(report.bound, bounds.get(log.problem, -math.inf))
+            else:
+                message = message or f"the log of {log.problem!r}: {report.message}"
+        bound, value = self.question.bound(bounds), self.question.count(self.evidence)
+        scale = _ROUNDING * max(abs(self.bound), abs(self.value))
+        beyond = bound - self.bound if self.question.sense == "maximum" else self.bound - bound
+        if not message and beyond > scale:
+            message = f"the logs prove {bound:.12g}, not the stated bound {self.bound:.12g}"
+        if not message and abs(value - self.value) > scale:
+            message = f"the evidence has the value {value:.12g}, not {self.value:.12g}"
+        return AnswerReport(not message, bound, value, message, reports)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the evidence on matplotlib axes, new ones if none are given; return the axes."""
+        axes = new_axes((6.0, 4.0)) if ax is None else ax
+        self.evidence.draw(axes)
+        return axes
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        facts = [("value", f"{self.value:.6g}"), ("bound", f"{self.bound:.6g} ({'proved' if self.proved else 'not proved'})")]
+        return Display(self.sentence, facts=(*facts, *self.evidence.facts()))
+
+    def __str__(self) -> str:
+        facts = [("value", f"{self.value:.6g}"), *self.evidence.facts()]
+        width = max(len(label) for label, _ in facts)
+        return "\n".join([self.sentence, *(f"  {label.ljust(width)}  {words}" for label, words in facts)])
+
+    __repr__ = __str__
+
+
+def _digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file; raise DataError if it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with Path(path).open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except READ_ERRORS as error:
+        raise DataError(f"the proof log {path} cannot be read: {read_error(error)}") from error
+    return digest.hexdigest()

@@ -1,0 +1,427 @@
+"""The exact fairness audit: the linear subgroup of protected attributes with the worst weighted disparity.
+
+Auditing is weak agnostic learning (Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering, ICML 2018, theorem 3.1): over all
+half-spaces g of the protected attributes, the largest
+
+    share(g) |rate(g) - rate|,    share(g) = weight of the persons in g that the metric is about / weight of all persons,
+
+is the best half-space of costs w_i (v_i - rate), which `half_spaces` states as a 0-1 problem. The costs sum to zero when ``rate``
+is the mean of all, so that a half-space and its complement have the same weighted disparity with opposite signs: one problem
+answers for both. Calibration has the reference zero in place of the mean, and a problem for each sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from ..drawing import COLOURS, GREY, plain
+from ..errors import InputError
+from ..labelled import labelled_arrays
+from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
+from ..models.model import Model
+from ..solvers.api import solve
+from ..solvers.certification.result import Result
+from ..solvers.proofs import stated_bound
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog
+from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FairnessMetric", "FairnessQuestion", "Subgroup", "audit_fairness"]
+
+#: The rate that is compared: predictions of one among y = 0, of zero among y = 1, of one among all, or y minus prediction.
+FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate", "selection-rate", "calibration"]
+Side: TypeAlias = Literal["above", "below"]
+
+#: Margin of the half-spaces where the columns are too fine for a bound over all half-spaces.
+_MARGIN = 1e-3
+#: Share of a bound that a log leaves to rounding.
+_LOG_SLACK = 1e-8
+#: Words of a sentence.
+_WORDS = {
+    "false-positive-rate": "false-positive disparity",
+    "false-negative-rate": "false-negative disparity",
+    "selection-rate": "selection-rate disparity",
+    "calibration": "calibration error",
+}
+
+
+@dataclass(frozen=True)
+class Subgroup(Evidence):
+    """A linear subgroup of the protected attributes.
+
+    Parameters
+    ----------
+    side : {"above", "below"}
+        Whether the group's rate is above or below the reference.
+    rule : str
+        The half-space in feature names.
+    persons, members : int
+        Persons in the group, and those among them that the metric is about.
+    share : float
+        Weight of ``members`` over the weight of all persons.
+    rate, reference : float
+        Weighted rate of the group and the rate of comparison.
+    half_space : HalfSpace
+        The same half-space in the question's coded coordinates, exactly.
+    people : tuple of bool
+        Membership of every person.
+    """
+
+    side: Side
+    rule: str
+    persons: int
+    members: int
+    share: float
+    rate: float
+    reference: float
+    half_space: HalfSpace = field(repr=False)
+    people: tuple[bool, ...] = field(repr=False)
+
+    @property
+    def disparity(self) -> float:
+        """Return share × |rate - reference| of the group as it is, without a margin."""
+        return self.share * abs(self.rate - self.reference)
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return rule, sizes and rates."""
+        return (
+            ("group", self.rule),
+            ("size", f"{self.persons} persons, {self.members} of them count; share {self.share:.4f}"),
+            ("rates", f"{self.rate:.4f} in the group, {self.reference:.4f} for comparison ({self.side})"),
+        )
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the group's rate beside the rate of comparison, as bars whose width is the share."""
+        ax.bar([0.0], [self.rate], width=max(self.share, 0.02), color=COLOURS[0], label="the group")
+        ax.axhline(self.reference, color=GREY, ls="--", label="comparison")
+        ax.set_xlim(-0.6, 0.6)
+        ax.set_xlabel(plain(f"width of the bar: share {self.share:.3f}"))
+        ax.set_ylabel("rate")
+        ax.set_title(plain(self.rule), fontsize=8)
+        ax.legend()
+
+
+@dataclass(frozen=True, eq=False)
+class FairnessQuestion(BoundedQuestion):
+    """max over half-spaces g of the protected attributes of share(g) |rate(g) - rate|.
+
+    Parameters
+    ----------
+    predictions : array_like (n,)
+        Labels 0 and 1 (or -1 and +1), or probabilities of 1.
+    y : array_like (n,)
+        True labels, 0 and 1 or -1 and +1.
+    protected : array_like (n, d)
+    names : tuple of str
+    metric : FairnessMetric
+    weights : array_like (n,)
+        Weight of each person, > 0.
+    margin : float or None
+        Distance from the boundary below which a person counts on the side that lessens the disparity, in units near each column's
+        standard deviation (powers of two times the column's step). None for all half-spaces.
+
+    Raises
+    ------
+    InputError
+        Data of other shapes or values; a metric about nobody; no margin where the columns are too fine to go without.
+    """
+
+    predictions: FloatArray
+    y: FloatArray
+    protected: FloatArray
+    names: tuple[str, ...]
+    metric: FairnessMetric
+    weights: FloatArray
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        protected = np.array(to_dense(as_points(self.protected, "protected")), dtype=np.float64) + 0.0
+        n, d = protected.shape
+        object.__setattr__(self, "protected", protected)
+        object.__setattr__(self, "y", _outcomes(self.y, n, "y", soft=False))
+        object.__setattr__(self, "predictions", _outcomes(self.predictions, n, "predictions", soft=True))
+        weights = as_weights(self.weights, n, "weights")
+        object.__setattr__(self, "weights", np.ones(n) if weights is None else np.array(weights))
+        if self.metric not in get_args(FairnessMetric):
+            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}")
+        if len(self.names) != d:
+            raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names")
+        if self.margin is not None:
+            object.__setattr__(self, "margin", as_positive(self.margin, "margin"))
+        if not self.members.any():
+            raise InputError(
+                f"nobody counts for the {self.metric}: y holds no label {1 - int(self.metric != 'false-positive-rate')}"
+            )
+        if any(costs.norm <= 0 for costs in self.sides.values() if costs.columns and costs.total):
+            raise InputError("the protected columns leave no half-space")
+
+    @cached_property
+    def members(self) -> BoolArray:
+        """The persons that the metric is about (n,)."""
+        if self.metric == "false-positive-rate":
+            return np.asarray(self.y == 0.0)
+        if self.metric == "false-negative-rate":
+            return np.asarray(self.y == 1.0)
+        return np.ones(self.y.size, dtype=bool)
+
+    @cached_property
+    def _values(self) -> list[Fraction]:
+        """v_i of the members, exactly."""
+        pairs = zip(self.predictions[self.members].tolist(), self.y[self.members].tolist(), strict=True)
+        if self.metric == "false-negative-rate":
+            return [1 - Fraction(p) for p, _ in pairs]
+        if self.metric == "calibration":
+            return [Fraction(t) - Fraction(p) for p, t in pairs]
+        return [Fraction(p) for p, _ in pairs]
+
+    @cached_property
+    def _member_weights(self) -> list[Fraction]:
+        return [Fraction(weight) for weight in self.weights[self.members].tolist()]
+
+    @cached_property
+    def reference(self) -> Fraction:
+        """The rate of comparison: the mean of all members; zero for calibration."""
+        if self.metric == "calibration":
+            return Fraction(0)
+        weights = self._member_weights
+        return sum((w * v for w, v in zip(weights, self._values, strict=True)), Fraction(0)) / sum(weights, Fraction(0))
+
+    @cached_property
+    def weight(self) -> Fraction:
+        """The weight of all persons."""
+        return sum((Fraction(weight) for weight in self.weights.tolist()), Fraction(0))
+
+    @cached_property
+    def cells(self) -> tuple[FloatArray, IntArray]:
+        """The distinct protected rows of the members, and the row of each member."""
+        rows, place = np.unique(self.protected[self.members], axis=0, return_inverse=True)
+        return rows, place.reshape(-1)
+
+    @cached_property
+    def varying(self) -> IntArray:
+        """The protected columns in which the members differ, each with another code than the columns before it."""
+        rows, _ = self.cells
+        chosen: dict[bytes, int] = {}
+        for j, column in enumerate(coded_columns(rows)):
+            if column.codes.any():
+                chosen.setdefault((column.codes + 0.0).tobytes(), j)
+        return np.array(list(chosen.values()), dtype=np.int64)
+
+    @cached_property
+    def sides(self) -> Mapping[Side, BestHalfSpace]:
+        """The best half-space of w_i (v_i - rate) over the cells, and for calibration of its negative."""
+        rows, place = self.cells
+        costs = [Fraction(0)] * len(rows)
+        for k, weight, value in zip(place.tolist(), self._member_weights, self._values, strict=True):
+            costs[k] += weight * (value - self.reference)
+        columns = coded_columns(rows[:, self.varying])
+        above = BestHalfSpace(columns, tuple(costs), self.margin)
+        if self.metric != "calibration":
+            return {"above": above}
+        return {"above": above, "below": BestHalfSpace(columns, tuple(-cost for cost in costs), self.margin)}
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the 0-1 problem of each sign, over distinct rows with summed costs."""
+        models = {side: best.model() for side, best in self.sides.items()}
+        return {side: model for side, model in models.items() if model is not None}
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the disparity of a subgroup, robust at the margin where one is given."""
+        if not isinstance(evidence, Subgroup) or evidence.side not in self.sides:
+            raise InputError(f"the evidence of a fairness audit is a Subgroup; it is a {type(evidence).__name__}")
+        return float(self.sides[evidence.side].value(evidence.half_space) / self.weight)
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the upper bound of the disparity, from lower bounds of the problems."""
+        return rounded_up(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
+
+    def claim(self, bound: float) -> str:
+        """Return that no linear subgroup has a larger disparity."""
+        robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
+        subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
+        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"
+
+    @property
+    def data(self) -> str:
+        """Return the numbers of persons and distinct rows."""
+        return f"{int(self.members.sum())} of {self.y.size} persons in {len(self.cells[0])} distinct rows"
+
+    def subgroup(self, side: Side, half_space: HalfSpace) -> Subgroup:
+        """Return the group of a half-space in feature names, with sizes and rates."""
+        best = self.sides[side]
+        inside = np.array([score > 0 for score in half_space.scores(best.codes)], dtype=bool)
+        _, place = self.cells
+        chosen = inside[place]
+        weights = [w for w, c in zip(self._member_weights, chosen.tolist(), strict=True) if c]
+        values = [v for v, c in zip(self._values, chosen.tolist(), strict=True) if c]
+        total = sum(weights, Fraction(0))
+        rate = sum((w * v for w, v in zip(weights, values, strict=True)), Fraction(0)) / total if total else self.reference
+        raw = [w / column.unit for w, column in zip(half_space.weights, best.columns, strict=True)]
+        shift = sum((r * column.offset for r, column in zip(raw, best.columns, strict=True)), Fraction(0))
+        threshold = shift - half_space.intercept
+        scores = self.protected[:, self.varying] @ np.array([float(r) for r in raw]) if raw else np.zeros(self.y.size)
+        people = np.where(self.members, False, scores > float(threshold))
+        people[self.members] = chosen
+        return Subgroup(
+            side, _rule([self.names[j] for j in self.varying], raw, threshold), int(people.sum()), int(chosen.sum()),
+            float(total / self.weight), float(rate), float(self.reference), half_space, tuple(people.tolist()),
+        )  # fmt: skip
+
+
+def audit_fairness(
+    predictions: object,
+    y: object,
+    protected: object,
+    metric: FairnessMetric = "false-positive-rate",
+    *,
+    weights: object = None,
+    margin: float | None = None,
+    proof: str | Path | None = None,
+    time_limit: float | None = None,
+) -> Answer:
+    """Find the linear subgroup with the worst weighted disparity, with a bound for all others.
+
+    Parameters
+    ----------
+    predictions : array_like (n,)
+        Of the classifier under audit: labels 0 and 1 (or -1 and +1), or probabilities of 1.
+    y : array_like (n,)
+        True labels, 0 and 1 or -1 and +1.
+    protected : array_like (n, d) or data frame
+        Protected attributes; a frame's columns give the names of the rule.
+    metric : {"false-positive-rate", "false-negative-rate", "selection-rate", "calibration"}
+        Calibration compares the mean of y - prediction with zero.
+    weights : array_like (n,), optional
+        Weight of each person, > 0; ones by default.
+    margin : float, optional
+        Ask for the robust disparity: persons within this distance of a boundary, in units near the columns' standard deviations,
+        count on the side that lessens it. By default all half-spaces are compared as they are where the columns are coarse enough
+        for a proof in float64, and margin .001 is taken elsewhere.
+    proof : str or Path, optional
+        Path of the proof log. For calibration two logs are written, with ``above-`` and ``below-`` before the file's name.
+    time_limit : float, optional
+        Seconds, for both signs together. The answer then holds the best group and the bound so far.
+
+    Returns
+    -------
+    Answer
+        ``evidence`` is a `Subgroup`; ``value`` ≤ optimum ≤ ``bound``.
+
+    Raises
+    ------
+    InputError
+        Data of other shapes or values, or a metric about nobody.
+
+    References
+    ----------
+    Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
+    """
+    question = _question(predictions, y, protected, metric, weights, margin)
+    solver = _Solver(proof, len(question.sides) > 1, time_limit)
+    problems, bounds, proved = question.problems(), dict[str, float](), True
+    candidates, logs, details = list[Subgroup](), list[ProofLog](), list[str]()
+    for side, best in question.sides.items():
+        normal = np.zeros(len(best.columns))
+        if side in problems:
+            result = solver.solve(side, problems[side], best.margin is None)
+            proved = proved and result.bound_kind == "proved"
+            bounds[side], log = solver.logged_bound(side, result)
+            logs += [log] if log is not None else []
+            if not result.solved:
+                details.append(f"the search ended early ({result.status})")
+            if result.values is not None:
+                normal = np.asarray(result.values["w"], dtype=np.float64)[1:]
+        candidates.append(question.subgroup(side, best.best_threshold(normal)))
+    group = max(candidates, key=question.count)
+    detail = ", ".join(dict.fromkeys(details))
+    return Answer(question, question.count(group), question.bound(bounds), proved, group, tuple(logs), detail)
+
+
+@dataclass(frozen=True)
+class _Solver:
+    """The options of the solves of one audit."""
+
+    proof: str | Path | None
+    several: bool
+    time_limit: float | None
+
+    def solve(self, side: Side, model: Model, every: bool) -> Result:
+        """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
+        limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.several)
+        native: dict[str, Any] = {"engine": "conflicts" if every else "auto"}
+        if self.proof is not None:
+            native["proof"] = str(self._path(side))
+        return solve(model, "zero-one-bb", time_limit=limit, threads=1, **native)
+
+    def logged_bound(self, side: Side, result: Result) -> tuple[float, ProofLog | None]:
+        """Return the bound of a result and its log; no log where the search ended before the log proves the bound."""
+        bound = -math.inf if result.bound is None else result.bound
+        if self.proof is None:
+            return bound, None
+        logged = stated_bound(self._path(side))
+        if logged < bound * (1.0 - _LOG_SLACK):
+            return bound, None
+        return min(logged, bound), ProofLog.of_file(side, self._path(side))
+
+    def _path(self, side: Side) -> Path:
+        assert self.proof is not None
+        path = Path(self.proof)
+        return path.with_name(f"{side}-{path.name}") if self.several else path
+
+
+def _question(
+    predictions: object, y: object, protected: object, metric: FairnessMetric, weights: object, margin: float | None
+) -> FairnessQuestion:
+    """Return the question, with the default margin where the columns are too fine to go without."""
+    labelled = labelled_arrays(protected, None)
+    matrix = protected if labelled is None else labelled[0]
+    points = as_points(matrix, "protected")
+    names = () if labelled is None else labelled[2].features
+    names = names or tuple(f"x{j}" for j in range(points.shape[1]))
+    weights = np.ones(points.shape[0]) if weights is None else weights
+    data = (predictions, y, points, names, metric, weights)
+    if margin is None:
+        dense = np.asarray(to_dense(points))
+        varying = dense[:, (dense != dense[:1]).any(axis=0)]
+        margin = None if BestHalfSpace.grid_norm(coded_columns(np.unique(varying, axis=0))) is not None else _MARGIN
+    return FairnessQuestion(*data, margin)  # type: ignore[arg-type]
+
+
+def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
+    """Return labels as 0 and 1; probabilities as they are where ``soft``."""
+    vector = np.array(as_vector(values, n, name), dtype=np.float64)
+    if np.isin(vector, (-1.0, 1.0)).all() and (vector < 0).any():
+        vector = (vector + 1.0) / 2.0
+    allowed = ((vector >= 0.0) & (vector <= 1.0)) if soft else np.isin(vector, (0.0, 1.0))
+    if not allowed.all():
+        need = "labels 0 and 1, or -1 and +1" + (", or probabilities" if soft else "")
+        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}")
+    return vector
+
+
+def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
+    """Return a half-space in words, its largest coefficient scaled to ±1 at unit of the data."""
+    size = max((abs(r) for r in raw), default=Fraction(0))
+    if not size:
+        return "everybody" if threshold < 0 else "nobody"
+    first, *others = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
+    more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in others)
+    return f"{first[0]:.6g} {first[1]}{more} > {float(threshold / size):.6g}"
+
+
+def _shown_up(value: float) -> str:
+    """Return a number with four significant digits, rounded up."""
+    if not value > 0.0:
+        return "0"
+    digits = 3 - math.floor(math.log10(value))
+    return f"{math.ceil(Fraction(value) * Fraction(10) ** digits) / 10**digits:.{max(digits, 0)}f}"

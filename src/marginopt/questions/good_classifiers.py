@@ -1,0 +1,647 @@
+"""Properties that all good classifiers share: the certified Rashomon set of a model, explored from outside and inside.
+
+The set holds every classifier of objective at most (1 + ε) times the best one found. A statement about all of them is one solve
+with a restriction: if no classifier with w_j ≤ 0 costs as little, each of the set has w_j > 0. The bound of that solve is the
+proof, and its log is the certificate. From inside, each classifier that a solve finds at a cost within the set is a witness.
+Fisher, Rudin, Dominici: All models are wrong, but many are useful, 2019; Semenova, Rudin, Parr: On the existence of simpler
+machine learning models, 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..drawing import COLOURS, GREY, plain
+from ..errors import InputError
+from ..models.arrays import FloatArray, as_positive
+from ..models.formulations.margin.domains import Box, Increasing, Integers
+from ..models.formulations.margin.model import Margin
+from ..models.model import Model
+from ..solvers.api import solve
+from ..solvers.proofs import stated_bound
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "CoefficientRanges", "Exclusion", "FeatureImportance", "ImportanceQuestion", "RangeQuestion", "SupportQuestion", "SupportSet",
+    "coefficient_ranges", "feature_importance", "supports",
+]  # fmt: skip
+
+#: Solves of one side of one coefficient's range.
+_STEPS = 30
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """The statement that no classifier of the set has lower ≤ w ≤ upper, coefficient by coefficient.
+
+    Parameters
+    ----------
+    lower, upper : tuple of float (p,)
+    """
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """The restriction in words: the key of its problem."""
+        parts = []
+        for j, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if low == high:
+                parts.append(f"w_{j} = {low:.17g}")
+            else:
+                parts += [f"w_{j} >= {low:.17g}"] if low > -math.inf else []
+                parts += [f"w_{j} <= {high:.17g}"] if high < math.inf else []
+        return ", ".join(parts) or "all"
+
+    def model(self, base: Margin) -> Margin:
+        """Return the composition with these bounds on the coefficients."""
+        low, high = base.domain.bounds(base.width)
+        lower, upper = np.maximum(low, self.lower), np.minimum(high, self.upper)
+        kind = Integers if base.domain.integer else Box
+        return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
+
+    def possible(self, base: Margin) -> bool:
+        """Return whether the domain meets these bounds."""
+        low, high = base.domain.bounds(base.width)
+        return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
+
+    @classmethod
+    def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
+        """Return bounds on one coefficient."""
+        low, high = [-math.inf] * p, [math.inf] * p
+        low[j], high[j] = lower, upper
+        return cls(tuple(low), tuple(high))
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientRanges(Evidence):
+    """Ranges of the coefficients over the set, from outside and inside.
+
+    Parameters
+    ----------
+    names : tuple of str
+    columns : tuple of int
+        The coefficients' columns in w: a free intercept has no range.
+    lower, upper : ndarray
+        Proved: every classifier of the set lies within.
+    witnessed_lower, witnessed_upper : ndarray
+        Attained by ``witnesses``.
+    witnesses : tuple of tuples of float
+        Classifiers of the set, the best one first.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    lower: FloatArray
+    upper: FloatArray
+    witnessed_lower: FloatArray
+    witnessed_upper: FloatArray
+    witnesses: tuple[tuple[float, ...], ...]
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """Return the proved sign of every coefficient: 1, -1, or 0 where none is proved."""
+        return tuple(int(low >= 0.0) - int(high <= 0.0) for low, high in zip(self.lower, self.upper, strict=True))
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return the outer and the inner range of every coefficient."""
+        rows = zip(self.names, self.lower, self.upper, self.witnessed_lower, self.witnessed_upper, strict=True)
+        return tuple((name, f"within ({a:.4g}, {b:.4g}); attained [{c:.4g}, {d:.4g}]") for name, a, b, c, d in rows)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the outer ranges as thin lines and the inner ones as thick ones."""
+        places = np.arange(len(self.names))[::-1]
+        ax.hlines(places, self.lower, self.upper, color=GREY, lw=1.0, label="proved")
+        ax.hlines(places, self.witnessed_lower, self.witnessed_upper, color=COLOURS[0], lw=4.0, label="attained")
+        ax.axvline(0.0, color="black", lw=0.5)
+        ax.set_yticks(places, [plain(name) for name in self.names])
+        ax.set_xlabel("coefficient")
+        ax.legend()
+
+
+@dataclass(frozen=True, eq=False)
+class _LevelQuestion(BoundedQuestion):
+    """A question about the classifiers of objective at most ``level``.
+
+    Parameters
+    ----------
+    model : Margin
+    within : float
+        ε.
+    level : float
+        (1 + ε) times the objective of the best classifier found.
+    exclusions : tuple of Exclusion
+        The restrictions that no classifier of the set satisfies.
+    """
+
+    model: Margin
+    within: float
+    level: float
+    exclusions: tuple[Exclusion, ...]
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the model under each restriction."""
+        return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
+
+    def excluded(self, item: Exclusion, bounds: Mapping[str, float]) -> bool:
+        """Return whether bounds of the problems prove an exclusion."""
+        return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
+
+    def cost(self, w: Iterable[float]) -> float:
+        """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
+        counted = self.model.counted_cost({"w": np.array(tuple(w))})
+        return math.inf if counted is None or counted.excess else counted.cost
+
+    @property
+    def data(self) -> str:
+        """Return the number of points and the level."""
+        return f"{len(self.model.y)} points, objective at most {self.level:.6g}"
+
+
+@dataclass(frozen=True, eq=False)
+class RangeQuestion(_LevelQuestion):
+    """The number of coefficients that have one sign in every classifier of the set."""
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+
+    sense: ClassVar[Sense] = "minimum"
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the number of coefficients whose sign no two witnesses of the set dispute."""
+        if not isinstance(evidence, CoefficientRanges):
+            raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}")
+        inside = np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
+        return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the number of coefficients with a side of zero that is excluded."""
+        return float(len(self._signed(bounds)))
+
+    def _signed(self, bounds: Mapping[str, float]) -> set[int]:
+        p = self.model.width
+        sides = {j: ({"lower": 0.0}, {"upper": 0.0}) for j in self.columns}
+        chosen = {item for item in self.exclusions if self.excluded(item, bounds)}
+        return {j for j, pair in sides.items() if any(Exclusion.of_coefficient(p, j, **side) in chosen for side in pair)}
+
+    def claim(self, bound: float) -> str:
+        """Return that so many coefficients have one sign."""
+        p, words = self.model.width, []
+        for name, j in zip(self.names, self.columns, strict=True):
+            words += [f"{name} > 0"] if Exclusion.of_coefficient(p, j, upper=0.0) in self.exclusions else []
+            words += [f"{name} < 0"] if Exclusion.of_coefficient(p, j, lower=0.0) in self.exclusions else []
+        signs = f" ({', '.join(words)})" if words else ""
+        count = f"At least {bound:.0f} of {len(self.names)} coefficients have one sign{signs}"
+        return f"{count} in every classifier within {100.0 * self.within:.3g}% of the best"
+
+
+class _Explorer:
+    """Solves of a model under restrictions, with the classifiers that they find.
+
+    Parameters
+    ----------
+    model : Model
+        A `Margin`, or a formulation that is one.
+    within : float
+    solver : str
+    time_limit : float or None
+        Seconds of a solve.
+    proof : str, Path or None
+        Folder of the logs.
+
+    Raises
+    ------
+    InputError
+        A model that is no composition, ``within`` below 0, or an optimum that is not found.
+    """
+
+    def __init__(self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None) -> None:
+        self.model, self._solver, self._limit = _composition(model), solver, time_limit
+        self.within = as_positive(within, "within", zero=True)
+        self._folder = None if proof is None else Path(proof)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self.proved, self.logs = True, dict[str, ProofLog]()
+        self.bounds, self.found = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
+        self.level = math.inf
+        p = self.model.width
+        self.optimum = self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
+        if not self.found:
+            raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
+        self.best_cost, self.best = min(self.found)
+        self.level = self.best_cost + self.within * abs(self.best_cost)
+
+    def solve(self, item: Exclusion) -> float:
+        """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
+        if not item.possible(self.model):
+            return math.inf
+        name = item.name
+        if name in self.bounds:
+            return self.bounds[name]
+        path = None if self._folder is None else self._folder / f"{len(self.bounds):03d}.jsonl"
+        stated = item.model(self.model)
+        options: dict[str, Any] = {} if path is None else {"proof": str(path)}
+        result = solve(stated, self._solver, time_limit=self._limit, threads=1, **options)
+        bound = -math.inf if result.bound is None else float(result.bound)
+        if result.values is not None and "w" in result.values:
+            w = np.asarray(result.values["w"], dtype=np.float64)
+            counted = self.model.counted_cost({"w": w})
+            if counted is not None and not counted.excess:
+                self.found.append((counted.cost, tuple(w.tolist())))
+        if path is not None and path.exists():
+            bound = min(bound, stated_bound(path))
+            self.logs[name] = ProofLog.of_file(name, path)
+        self.proved = self.proved and result.bound_kind == "proved"
+        self.bounds[name] = bound
+        return bound
+
+    def excludes(self, item: Exclusion) -> bool:
+        """Return whether no classifier of the set satisfies a restriction."""
+        return self.solve(item) > self.level
+
+    def inside(self) -> list[tuple[float, ...]]:
+        """Return the classifiers found within the level, the best one first."""
+        return [w for cost, w in sorted(self.found) if cost <= self.level]
+
+    def logs_of(self, exclusions: Iterable[Exclusion]) -> tuple[ProofLog, ...]:
+        """Return the logs of the restrictions that an answer rests on."""
+        return tuple(self.logs[item.name] for item in exclusions if item.name in self.logs)
+
+
+def coefficient_ranges(
+    model: Model,
+    within: float = 0.02,
+    *,
+    precision: float = 0.1,
+    solver: str = "margin-bb",
+    time_limit: float | None = None,
+    proof: str | Path | None = None,
+) -> Answer:
+    """Bound sign and range of each coefficient over all classifiers within ε of the best.
+
+    Parameters
+    ----------
+    model : Model
+        A `Margin`, or a formulation that is one, such as `ZeroOneSVM` and `ScoringSystem`.
+    within : float
+        ε ≥ 0, relative to the best objective found.
+    precision : float
+        Width of the part of a range that may stay undecided, relative to the largest coefficient of the best classifier.
+    solver : str
+        An exact solver of compositions. The answer is proved where the solver's bounds are: margin-bb's are.
+    time_limit : float, optional
+        Seconds of each solve. A solve that ends early excludes less.
+    proof : str or Path, optional
+        Folder of the proof logs, one for each restriction.
+
+    Returns
+    -------
+    Answer
+        ``evidence`` is a `CoefficientRanges`. ``bound`` ≤ number of coefficients with one sign ≤ ``value``.
+
+    Raises
+    ------
+    InputError
+        A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
+    """
+    explorer = _Explorer(model, within, solver, time_limit, proof)
+    base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
+    p = base.width
+    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
+    for j in columns:  # the witnesses of each sign shorten the searches that follow
+        for side in ({"lower": 0.0}, {"upper": 0.0}):
+            explorer.solve(Exclusion.of_coefficient(p, j, **side))
+    limits = [(-_reach(explorer, j, -1, width), _reach(explorer, j, 1, width)) for j in columns]
+    signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
+    ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
+    ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
+    exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
+    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
+    inside = np.array(explorer.inside())[:, list(columns)]
+    lower, upper = np.array(limits).T
+    evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
+    question = RangeQuestion(base, explorer.within, explorer.level, exclusions, names, columns)
+    bounds = {item.name: explorer.bounds.get(item.name, -math.inf) for item in exclusions}
+    logs = explorer.logs_of(exclusions)
+    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+
+
+def _reach(explorer: _Explorer, j: int, sign: int, width: float) -> float:
+    """Return t such that no classifier of the set has sign × w_j ≥ t, by doubling and bisection; infinite if none is proved."""
+    p = explorer.model.width
+
+    def excluded(t: float) -> bool:
+        side = {"lower": t} if sign > 0 else {"upper": -t}
+        return explorer.excludes(Exclusion.of_coefficient(p, j, **side))
+
+    def attained() -> float:
+        return max(sign * w[j] for w in explorer.inside())
+
+    low, step = attained(), width
+    high = 0.0 if low < 0.0 and excluded(0.0) else math.inf
+    for _ in range(_STEPS):
+        if high - low <= width:
+            break
+        trial = low + step if high == math.inf else 0.5 * (low + high)
+        if excluded(trial):
+            high = trial
+        elif attained() >= trial or high == math.inf:
+            low, step = max(attained(), trial), 2.0 * step
+        else:  # neither excluded nor attained: the search ended early
+            break
+    return high
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureImportance(Evidence):
+    """The least objective without each feature.
+
+    Parameters
+    ----------
+    names : tuple of str
+    columns : tuple of int
+    lower, upper : ndarray
+        Proved lower bound of the rise of the objective without the feature, and the rise that ``witnesses`` attain.
+    best : tuple of float
+        The best classifier of the model found.
+    witnesses : tuple of tuples of float
+        The best classifier found without each feature.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    lower: FloatArray
+    upper: FloatArray
+    best: tuple[float, ...]
+    witnesses: tuple[tuple[float, ...], ...]
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return the rise of the objective without each feature."""
+        rows = zip(self.names, self.lower, self.upper, strict=True)
+        return tuple((f"without {name}", f"+{max(low, 0.0):.6g} to +{max(high, 0.0):.6g}") for name, low, high in rows)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw bars of the proved rises."""
+        places = np.arange(len(self.names))[::-1]
+        ax.barh(places, np.maximum(self.lower, 0.0), color=COLOURS[0])
+        ax.set_yticks(places, [plain(name) for name in self.names])
+        ax.set_xlabel("rise of the objective without the feature")
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceQuestion(BoundedQuestion):
+    """The least rise of the objective, over that of ``best``, of a classifier without the most important feature.
+
+    Parameters
+    ----------
+    model : Margin
+    column : int
+        The feature's column in w.
+    feature : str
+    best : tuple of float
+        The classifier of comparison.
+    """
+
+    model: Margin
+    column: int
+    feature: str
+    best: tuple[float, ...]
+
+    sense: ClassVar[Sense] = "minimum"
+
+    @property
+    def exclusion(self) -> Exclusion:
+        """The restriction to classifiers without the feature."""
+        return Exclusion.of_coefficient(self.model.width, self.column, 0.0, 0.0)
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the model without the feature."""
+        return {self.exclusion.name: self.exclusion.model(self.model)}
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the rise that the witness without the feature attains."""
+        if not isinstance(evidence, FeatureImportance) or self.column not in evidence.columns:
+            raise InputError(f"the evidence must be a FeatureImportance; it is a {type(evidence).__name__}")
+        w = evidence.witnesses[evidence.columns.index(self.column)]
+        return math.inf if w[self.column] else _cost(self.model, w) - _cost(self.model, self.best)
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the proved rise."""
+        return bounds.get(self.exclusion.name, -math.inf) - _cost(self.model, self.best)
+
+    def claim(self, bound: float) -> str:
+        """Return that no classifier without the feature is as good."""
+        rise = math.floor(bound * 1e6) / 1e6 if math.isfinite(bound) else bound
+        return f"Every classifier without {self.feature} costs at least {rise:.6f} more than the best one found"
+
+    @property
+    def data(self) -> str:
+        """Return the number of points and the cost of comparison."""
+        return f"{len(self.model.y)} points, objective {_cost(self.model, self.best):.6g} with it"
+
+
+def feature_importance(
+    model: Model, *, solver: str = "margin-bb", time_limit: float | None = None, proof: str | Path | None = None
+) -> Answer:
+    """Bound the rise of the least objective when a feature is left out, feature by feature.
+
+    Parameters
+    ----------
+    model, solver, time_limit, proof
+        As in `coefficient_ranges`.
+
+    Returns
+    -------
+    Answer
+        About the most important feature: ``bound`` ≤ rise of the optimum over the best objective found ≤ ``value``. ``evidence``
+        is a `FeatureImportance` with the bounds of all features; their logs lie in the folder ``proof``.
+
+    Raises
+    ------
+    InputError
+        As in `coefficient_ranges`.
+    """
+    explorer = _Explorer(model, 0.0, solver, time_limit, proof)
+    base = explorer.model
+    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
+    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
+    without = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
+    bounds = [explorer.solve(item) for item in without]
+    cost, best = min(explorer.found)
+    chosen = [min(((c, w) for c, w in explorer.found if not w[j]), default=(math.inf, best)) for j in columns]
+    lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
+    evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
+    k = int(lower.argmax())
+    question = ImportanceQuestion(base, columns[k], names[k], best)
+    bound = question.bound({without[k].name: bounds[k]})
+    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of([without[k]]))
+
+
+@dataclass(frozen=True, eq=False)
+class SupportSet(Evidence):
+    """The supports of the classifiers of the set.
+
+    Parameters
+    ----------
+    names : tuple of str
+    columns : tuple of int
+    supports : tuple of tuples of str
+        Each with a classifier in ``witnesses``.
+    witnesses : tuple of tuples of float
+    costs : tuple of float
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    supports: tuple[tuple[str, ...], ...]
+    witnesses: tuple[tuple[float, ...], ...]
+    costs: tuple[float, ...]
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return each support with the cost of its best classifier found."""
+        rows = zip(self.supports, self.costs, strict=True)
+        return tuple(
+            (f"support {k}", f"{', '.join(names) or 'the intercept alone'}: {c:.6g}") for k, (names, c) in enumerate(rows, 1)
+        )
+
+    def draw(self, ax: Axes) -> None:
+        """Draw which feature is in which support."""
+        for k, support in enumerate(self.supports):
+            rows = [j for j, name in enumerate(self.names) if name in support]
+            ax.plot([k + 1] * len(rows), rows, "s", color=COLOURS[0])
+        ax.set_yticks(range(len(self.names)), [plain(name) for name in self.names])
+        ax.set_xlabel("support")
+
+
+@dataclass(frozen=True, eq=False)
+class SupportQuestion(_LevelQuestion):
+    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    listed: tuple[tuple[int, ...], ...]
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the number of supports that witnesses of the set have."""
+        if not isinstance(evidence, SupportSet):
+            raise InputError(f"the evidence must be a SupportSet; it is a {type(evidence).__name__}")
+        inside = [w for w in evidence.witnesses if self.cost(w) <= self.level]
+        return float(len({tuple(j for j in self.columns if w[j]) for w in inside}))
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the number of listed supports if the exclusions cover all other sign patterns; 2^p otherwise."""
+        chosen = [item for item in self.exclusions if self.excluded(item, bounds)]
+        return float(len(self.listed)) if self._covered((), chosen) else float(2 ** len(self.columns))
+
+    def _covered(self, pattern: tuple[int, ...], chosen: list[Exclusion]) -> bool:
+        """Return whether each completion of a sign pattern is excluded or has a listed support."""
+        item = pattern_box(self.model.width, self.columns, pattern)
+        if item in chosen or not item.possible(self.model):
+            return True
+        if len(pattern) == len(self.columns):
+            return tuple(j for j, s in zip(self.columns, pattern, strict=True) if s) in self.listed
+        return all(self._covered((*pattern, sign), chosen) for sign in (-1, 0, 1))
+
+    def claim(self, bound: float) -> str:
+        """Return that there are no other supports."""
+        return f"No more than {bound:.0f} sets of features support a classifier within {100.0 * self.within:.3g}% of the best"
+
+
+def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:
+    """Return the integer points whose first coefficients have given signs."""
+    low, high = [-math.inf] * p, [math.inf] * p
+    for j, sign in zip(columns, pattern, strict=False):
+        low[j], high[j] = (1.0, math.inf) if sign > 0 else (-math.inf, -1.0) if sign < 0 else (0.0, 0.0)
+    return Exclusion(tuple(low), tuple(high))
+
+
+def supports(
+    model: Model,
+    within: float = 0.02,
+    *,
+    solver: str = "margin-bb",
+    time_limit: float | None = None,
+    proof: str | Path | None = None,
+) -> Answer:
+    """List all supports of integer classifiers within ε of the best, with a proof that there are no others.
+
+    The search branches on the signs -, 0, + of one coefficient after the other. A sign pattern without a classifier in the set is
+    excluded by the bound of one solve.
+
+    Parameters
+    ----------
+    model, within, solver, time_limit, proof
+        As in `coefficient_ranges`; the coefficients must be whole numbers, as in a `ScoringSystem`.
+
+    Returns
+    -------
+    Answer
+        ``evidence`` is a `SupportSet`. ``value`` ≤ number of supports ≤ ``bound``.
+
+    Raises
+    ------
+    InputError
+        As in `coefficient_ranges`; coefficients that are real numbers.
+    """
+    explorer = _Explorer(model, within, solver, time_limit, proof)
+    base = explorer.model
+    if not base.domain.integer:
+        raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem")
+    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
+    exclusions: list[Exclusion] = []
+    stack: list[tuple[int, ...]] = [()]
+    while stack:
+        pattern = stack.pop()
+        item = pattern_box(base.width, columns, pattern)
+        if not item.possible(base):
+            continue
+        if not _witnessed(explorer, item) and explorer.excludes(item):
+            exclusions.append(item)
+        elif len(pattern) < len(columns):
+            stack += [(*pattern, sign) for sign in (-1, 0, 1)]
+    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
+    listed: dict[tuple[int, ...], tuple[float, ...]] = {}
+    for w in explorer.inside():
+        listed.setdefault(tuple(j for j in columns if w[j]), w)
+    question = SupportQuestion(base, explorer.within, explorer.level, tuple(exclusions), names, columns, tuple(listed))
+    words = tuple(tuple(names[columns.index(j)] for j in support) for support in listed)
+    evidence = SupportSet(names, columns, words, tuple(listed.values()), tuple(_cost(base, w) for w in listed.values()))
+    bounds = {item.name: explorer.bounds[item.name] for item in exclusions}
+    logs = explorer.logs_of(exclusions)
+    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+
+
+def _witnessed(explorer: _Explorer, item: Exclusion) -> bool:
+    """Return whether a classifier of the set that satisfies a restriction is known."""
+    return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
+
+
+def _cost(model: Margin, w: tuple[float, ...]) -> float:
+    counted = model.counted_cost({"w": np.array(w)})
+    return math.inf if counted is None or counted.excess else counted.cost
+
+
+def _composition(model: Model) -> Margin:
+    """Return the model as a composition.
+
+    Raises
+    ------
+    InputError
+        It is none, or its domain is an order.
+    """
+    composed = model.composed if isinstance(model, Model) else None
+    if not isinstance(composed, Margin):
+        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}")
+    if isinstance(composed.domain, Increasing):
+        raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
+    return composed

@@ -1,0 +1,258 @@
+"""The exact fairness audit against enumeration of all half-spaces, its logs, and bad input."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.questions.fairness import FairnessMetric, FairnessQuestion
+from marginopt.questions.half_spaces import BestHalfSpace, HalfSpace, coded_columns
+
+METRICS: tuple[FairnessMetric, ...] = ("false-positive-rate", "false-negative-rate", "selection-rate", "calibration")
+
+
+def half_spaces(points: np.ndarray) -> np.ndarray:
+    """All subsets that half-spaces cut off distinct points, from the basic solutions of l (b + w's) ≥ 1 (rows of booleans)."""
+    m, d = points.shape
+    A = np.column_stack([np.ones(m), points])
+    found = {(False,) * m, (True,) * m}
+    for r in range(1, min(d + 1, m) + 1):
+        for others in itertools.combinations(range(1, d + 1), r - 1):
+            columns = [0, *others]
+            rows = np.array(list(itertools.combinations(range(m), r)))
+            M = A[rows][:, :, columns]
+            regular = np.abs(np.linalg.det(M)) > 1e-9
+            for signs in itertools.product((-1.0, 1.0), repeat=r):
+                x = np.linalg.solve(M[regular], np.broadcast_to(np.array(signs), (int(regular.sum()), r))[:, :, None])[:, :, 0]
+                scores = x @ A[:, columns].T
+                for row in scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0:
+                    found.add(tuple(row.tolist()))
+    return np.array(sorted(found))
+
+
+def enumerated(question: FairnessQuestion) -> Fraction:
+    """The worst weighted disparity in rational arithmetic, by the definition: share(g) |rate(g) - rate|."""
+    rows, place = question.cells
+    members, best = question.members, Fraction(0)
+    weights = [Fraction(w) for w in question.weights[members].tolist()]
+    p, t = question.predictions[members].tolist(), question.y[members].tolist()
+    rule = {"false-negative-rate": lambda a, b: 1 - Fraction(a), "calibration": lambda a, b: Fraction(b) - Fraction(a)}
+    values = [rule.get(question.metric, lambda a, b: Fraction(a))(a, b) for a, b in zip(p, t, strict=True)]
+    total = sum(map(Fraction, question.weights.tolist()))
+    reference = Fraction(0)
+    if question.metric != "calibration":
+        reference = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    sums = [[Fraction(0), Fraction(0)] for _ in rows]
+    for k, w, v in zip(place.tolist(), weights, values, strict=True):
+        sums[k][0] += w
+        sums[k][1] += w * v
+    for group in half_spaces(rows):
+        inside = [s for s, g in zip(sums, group.tolist(), strict=True) if g]
+        weight = sum((s[0] for s in inside), Fraction(0))
+        if weight:
+            rate = sum((s[1] for s in inside), Fraction(0)) / weight
+            best = max(best, weight / total * abs(rate - reference))
+    return best
+
+
+def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, FairnessMetric, np.ndarray | None]:
+    """At most 14 persons with binary, decimal and offset attributes, duplicates, and rates that differ."""
+    rng = np.random.default_rng(seed)
+    n, d, metric = int(rng.integers(4, 15)), 1 + seed % 3, METRICS[seed % 4]
+    levels = rng.choice([2, 3, 5], size=d)
+    protected = rng.integers(0, levels, size=(n, d)) * rng.choice([1.0, 0.1, 12.5], size=d)
+    protected = np.round(protected + rng.choice([0.0, 1990.0, -3.3], size=d), 6)
+    y = rng.integers(0, 2, n)
+    y[:2] = 0, 1
+    predictions = np.round(rng.random(n), 2) if metric == "calibration" else rng.integers(0, 2, n)
+    return predictions, y, protected, metric, None if seed % 2 else np.round(rng.random(n) + 0.1, 3)
+
+
+def check_instance(seed: int, proof: Path) -> None:
+    predictions, y, protected, metric, weights = instance(seed)
+    answer = mo.questions.audit_fairness(predictions, y, protected, metric, weights=weights, proof=proof)
+    worst = float(enumerated(answer.question))
+    assert answer.proved and answer.question.margin is None
+    assert answer.value == pytest.approx(worst, rel=1e-12, abs=1e-15)
+    assert worst <= answer.bound * (1.0 + 1e-15)
+    assert answer.bound <= worst + 1e-5
+    assert answer.value == pytest.approx(answer.evidence.disparity, rel=1e-12, abs=1e-15)
+    report = answer.check()
+    assert report.valid, report.message
+    assert len(report.reports) == len(answer.question.problems())
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_worst_subgroup_is_that_of_enumeration(seed: int, tmp_path: Path) -> None:
+    check_instance(seed, tmp_path / "audit.jsonl")
+
+
+def test_the_worst_subgroup_is_that_of_enumeration_on_300_instances(tmp_path: Path) -> None:
+    for seed in range(1000, 1300):
+        check_instance(seed, tmp_path / "audit.jsonl")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bound_of_a_margin_covers_robust_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d, margin = 30, 2, 0.1
+    protected, y, predictions = rng.standard_t(3, size=(n, d)), rng.integers(0, 2, n), rng.integers(0, 2, n)
+    y[0] = 0
+    answer = mo.questions.audit_fairness(predictions, y, protected, margin=margin)
+    best = answer.question.sides["above"]
+    assert answer.value <= answer.bound
+    for _ in range(200):
+        w = rng.normal(size=d)
+        half_space = HalfSpace(Fraction(float(rng.normal())), tuple(map(Fraction, w.tolist())))
+        assert best.value(half_space) <= Fraction(answer.bound) * answer.question.weight
+        plain = BestHalfSpace(best.columns, best.costs, None).value(half_space)
+        assert best.value(half_space) <= plain
+    assert mo.questions.audit_fairness(predictions, y, protected).question.margin is not None  # real numbers are no grid
+
+
+@pytest.mark.parametrize("metric", METRICS[:3])
+def test_a_group_and_its_complement_have_opposite_costs(metric: FairnessMetric) -> None:
+    predictions, y, protected, _, weights = instance(5)
+    weights = np.ones(y.size) if weights is None else weights
+    question = FairnessQuestion(predictions, y, protected, ("a", "b", "c"), metric, weights)
+    assert sum(question.sides["above"].costs) == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_persons_merge(seed: int) -> None:
+    predictions, y, protected, metric, weights = instance(seed)
+    weights = np.ones(y.size) if weights is None else weights
+    one = mo.questions.audit_fairness(predictions, y, protected, metric, weights=weights)
+    twice = mo.questions.audit_fairness(
+        np.tile(predictions, 2), np.tile(y, 2), np.tile(protected, (2, 1)), metric, weights=np.tile(weights, 2)
+    )
+    assert twice.value == pytest.approx(one.value, rel=1e-12, abs=1e-15)
+    assert len(twice.question.cells[0]) == len(one.question.cells[0])
+
+
+def sealed(lines: list[dict[str, object]]) -> str:
+    """A log of these records with a seal that fits."""
+    import hashlib
+
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+@pytest.fixture(name="audited")
+def _audited(tmp_path: Path) -> tuple[mo.questions.Answer, Path]:
+    rng = np.random.default_rng(7)
+    n = 120
+    protected = np.column_stack([rng.integers(0, 8, n), rng.integers(0, 2, n), rng.integers(0, 4, n)]).astype(float)
+    y = (rng.random(n) < 0.4).astype(int)
+    predictions = (rng.random(n) < 0.2 + 0.3 * protected[:, 1] + 0.05 * protected[:, 0]).astype(int)
+    path = tmp_path / "audit.jsonl"
+    return mo.questions.audit_fairness(predictions, y, protected, proof=path), path
+
+
+def test_a_log_proves_the_question_that_it_is_about(audited: tuple[mo.questions.Answer, Path]) -> None:
+    answer, path = audited
+    report = mo.check_proof(path, answer.question)
+    assert report.valid and report.own_data
+    assert answer.check().valid and answer.closed
+
+
+@pytest.mark.parametrize("change", ["bound", "cost", "row", "step", "cut"])
+def test_forged_logs_are_refused(audited: tuple[mo.questions.Answer, Path], change: str) -> None:
+    answer, path = audited
+    records = [json.loads(line) for line in path.read_text().splitlines()][:-1]
+    if change == "bound":
+        records[-1]["bound"] *= 1.0 + 1e-6
+    elif change == "cost":
+        records[0]["weights"][0] *= 2.0
+    elif change == "row":
+        records[0]["A"][0][1] += 1.0
+    elif change == "step":
+        conflict = next(record for record in records if "conflict" in record)
+        conflict["alpha"][0] *= 3
+    else:
+        del records[len(records) // 2]
+    path.write_text(sealed(records))
+    assert not mo.check_proof(path, answer.question).valid
+    report = answer.check()
+    assert not report.valid and report.message
+
+
+def test_logs_of_other_data_are_refused(audited: tuple[mo.questions.Answer, Path]) -> None:
+    answer, path = audited
+    question = answer.question
+    predictions = question.predictions.copy()
+    k = int(np.flatnonzero(question.y == 0)[0])
+    predictions[k] = 1.0 - predictions[k]
+    other = FairnessQuestion(predictions, question.y, question.protected, question.names, question.metric, question.weights)
+    assert not mo.check_proof(path, other).valid
+    path.write_bytes(zlib.compress(path.read_bytes()))
+    assert not mo.check_proof(path, question).valid
+    path.unlink()
+    assert not answer.check().valid
+
+
+def test_codes_state_decimals_exactly() -> None:
+    column = np.array([0.07, 0.1, 0.3, 0.29])
+    (coded,) = coded_columns(column[:, None])
+    assert coded.half_levels is not None
+    assert [coded.offset + coded.unit * Fraction(c) for c in coded.codes.tolist()] == [Fraction(repr(v)) for v in column.tolist()]
+    fine = np.random.default_rng(0).normal(size=5) + 1990.0
+    (coded,) = coded_columns(fine[:, None])
+    assert [coded.offset + coded.unit * Fraction(c) for c in coded.codes.tolist()] == [Fraction(v) for v in fine.tolist()]
+
+
+def test_frames_name_the_rule() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "sex": [0.0, 1.0, 0.0, 1.0]})
+    answer = mo.questions.audit_fairness([1, 1, 0, 0], [0, 0, 0, 0], frame)
+    assert answer.question.names == ("age", "sex")
+    assert answer.value == pytest.approx(0.25)
+    assert "age" in answer.evidence.rule
+
+
+def test_equal_rates_leave_nothing() -> None:
+    answer = mo.questions.audit_fairness([0, 0, 0], [0, 0, 1], [[1.0], [2.0], [3.0]])
+    assert answer.value == answer.bound == 0.0
+    assert answer.check().valid
+    assert not mo.check_proof(__file__, answer.question).valid
+    constant = mo.questions.audit_fairness([0, 1, 0], [0, 0, 0], [[1.0], [1.0], [1.0]])
+    assert constant.value == constant.bound == 0.0
+
+
+def test_an_answer_prints_and_draws(audited: tuple[mo.questions.Answer, Path]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    answer, _ = audited
+    assert answer.sentence in str(answer)
+    assert answer.logs[0].sha256[:16] in answer.sentence
+    assert answer._repr_html_()
+    from marginopt.drawing import figure_of
+
+    axes = figure_of(4, 3).add_subplot()
+    assert answer.plot(axes) is axes and axes.patches
+
+
+@pytest.mark.parametrize(
+    ("predictions", "y", "protected", "options"),
+    [
+        ([0, 1], [0, 1], [[0.0], [1.0], [2.0]], {}),
+        ([0, 1, 2], [0, 1, 1], [[0.0], [1.0], [2.0]], {}),
+        ([0, 1, 1], [0, 0.5, 1], [[0.0], [1.0], [2.0]], {}),
+        ([0, 1, 1], [1, 1, 1], [[0.0], [1.0], [2.0]], {}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [np.nan], [2.0]], {}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"metric": "accuracy"}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"weights": [1.0, 0.0, 1.0]}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"margin": -1.0}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"time_limit": -1.0}),
+        ([0, 1, 1], [0, 0, 1], [["a"], ["b"], ["c"]], {}),
+    ],
+)
+def test_bad_input_is_refused(predictions: object, y: object, protected: object, options: dict[str, object]) -> None:
+    with pytest.raises(mo.InputError):
+        mo.questions.audit_fairness(predictions, y, protected, **options)

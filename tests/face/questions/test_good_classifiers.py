@@ -1,0 +1,168 @@
+"""Ranges, importance and supports over all good classifiers, against enumeration of integer classifiers; logs; bad input."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.questions import coefficient_ranges, feature_importance, supports
+from marginopt.questions.good_classifiers import CoefficientRanges, SupportSet
+
+#: Largest intercept and coefficient of the integer classifiers.
+_INTERCEPT, _COEFFICIENT = 6, 2
+
+
+def instance(seed: int) -> mo.Margin:
+    """At most 14 points with binary and counted columns and duplicates, prices of features, and integer coefficients."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(6, 15)), 1 + seed % 3
+    X = np.column_stack([np.ones(n), rng.integers(0, 2 + rng.integers(0, 3, size=d), size=(n, d))]).astype(float)
+    X[:d, 1:] = np.eye(d) * (1.0 + np.arange(d))  # no column is constant, no two are equal
+    y = np.where(X[:, 1] + rng.normal(size=n) > X[:, 1].mean(), 1.0, -1.0)
+    y[:2] = -1.0, 1.0
+    costs = rng.integers(1, 5, size=n).astype(float)
+    domain = mo.margin.Integers((-_INTERCEPT, *[-_COEFFICIENT] * d), (_INTERCEPT, *[_COEFFICIENT] * d))
+    price = mo.margin.L0L1(0.5, 0.25) if seed % 2 else mo.margin.L0(0.5)
+    return mo.Margin(X, y, "zero-one", price, weights=costs, intercept="free", domain=domain)
+
+
+def enumerated(model: mo.Margin) -> tuple[np.ndarray, np.ndarray]:
+    """All integer classifiers, and their costs by the definition."""
+    d = model.width - 1
+    ranges = [np.arange(-_INTERCEPT, _INTERCEPT + 1), *[np.arange(-_COEFFICIENT, _COEFFICIENT + 1)] * d]
+    W = np.array(list(itertools.product(*ranges)), dtype=float)
+    losses = ((W @ (model.X * model.y[:, None]).T) < 1.0) @ np.broadcast_to(model.weights, model.y.shape)
+    size_price = 0.25 if isinstance(model.regulariser, mo.margin.L0L1) else 0.0
+    prices = 0.5 * (W[:, 1:] != 0.0).sum(axis=1) + size_price * np.abs(W[:, 1:]).sum(axis=1)
+    return W, losses + prices
+
+
+def check_ranges(model: mo.Margin, within: float, proof: Path) -> None:
+    W, costs = enumerated(model)
+    answer = coefficient_ranges(model, within, proof=proof)
+    ranges = answer.evidence
+    assert isinstance(ranges, CoefficientRanges)
+    assert answer.question.level == pytest.approx((1.0 + within) * costs.min(), rel=1e-6)
+    good = W[costs <= answer.question.level][:, 1:]
+    assert answer.proved and answer.check().valid
+    assert (good.min(axis=0) > ranges.lower).all() and (good.max(axis=0) < ranges.upper).all()
+    assert (good.min(axis=0) <= ranges.witnessed_lower).all() and (good.max(axis=0) >= ranges.witnessed_upper).all()
+    one_sign = int(((good > 0).all(axis=0) | (good < 0).all(axis=0)).sum())
+    assert answer.bound == one_sign == answer.value
+    for sign, low, high in zip(ranges.signs, good.min(axis=0), good.max(axis=0), strict=True):
+        assert sign == int(low > 0) - int(high < 0)
+
+
+def check_importance(model: mo.Margin, proof: Path) -> None:
+    W, costs = enumerated(model)
+    answer = feature_importance(model, proof=proof)
+    rises = np.array([costs[W[:, j] == 0].min() for j in range(1, model.width)]) - costs.min()
+    assert answer.proved and answer.check().valid
+    assert (answer.evidence.lower <= rises + 1e-9).all() and (answer.evidence.upper >= rises - 1e-9).all()
+    assert answer.bound == pytest.approx(rises.max(), abs=1e-4)
+    assert answer.value == pytest.approx(rises.max(), abs=1e-4)
+
+
+def check_supports(model: mo.Margin, within: float, proof: Path) -> None:
+    W, costs = enumerated(model)
+    answer = supports(model, within, proof=proof)
+    assert isinstance(answer.evidence, SupportSet)
+    good = W[costs <= answer.question.level]
+    true = {tuple(np.flatnonzero(row[1:]) + 1) for row in good}
+    assert set(answer.question.listed) == true
+    assert answer.value == answer.bound == len(true)
+    assert answer.proved and answer.check().valid
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_good_classifiers_are_those_of_enumeration(seed: int, tmp_path: Path) -> None:
+    model, within = instance(seed), (0.02, 0.2, 0.5)[seed // 2]
+    check_ranges(model, within, tmp_path / "ranges")
+    check_importance(model, tmp_path / "importance")
+    check_supports(model, within, tmp_path / "supports")
+
+
+def test_300_instances_agree_with_enumeration(tmp_path: Path) -> None:
+    for seed in range(1000, 1300):
+        model, within = instance(seed), (0.02, 0.2, 0.5)[seed // 2 % 3]
+        check_ranges(model, within, tmp_path / f"ranges{seed}")
+        check_importance(model, tmp_path / f"importance{seed}")
+        check_supports(model, within, tmp_path / f"supports{seed}")
+
+
+@pytest.fixture(name="real")
+def _real() -> mo.ZeroOneSVM:
+    rng = np.random.default_rng(4)
+    n = 16
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
+    y = np.where(X[:, 1] + 0.3 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    return mo.ZeroOneSVM(X, y, lam=4.0, intercept="free")
+
+
+def test_real_classifiers_within_the_level_lie_in_the_ranges(real: mo.ZeroOneSVM) -> None:
+    answer = coefficient_ranges(real, 0.2)
+    ranges, level = answer.evidence, answer.question.level
+    rng = np.random.default_rng(0)
+    best = np.array(ranges.witnesses[0])
+    trials = best + rng.normal(size=(4000, 3)) * 0.3 * np.abs(best)
+    A = real.X * real.y[:, None]
+    costs = (trials[:, 1:] ** 2).sum(axis=1) + 4.0 * (trials @ A.T < 1.0).sum(axis=1)
+    good = trials[costs <= level][:, 1:]
+    assert len(good)
+    assert (good > ranges.lower).all() and (good < ranges.upper).all()
+    assert ranges.signs[0] == 1 and answer.bound >= 1
+    assert (ranges.upper - ranges.lower < 4.0 * level**0.5).all()
+
+
+def test_answers_of_wrong_bounds_are_refused(real: mo.ZeroOneSVM, tmp_path: Path) -> None:
+    answer = coefficient_ranges(real, 0.1, proof=tmp_path)
+    assert answer.check().valid
+    assert all(mo.check_proof(log.path, answer.question).valid for log in answer.logs)
+    path = Path(answer.logs[0].path)
+    records = path.read_text().splitlines()
+    other = json.loads(records[-2])
+    other["bound"] = 2.0 * other.get("bound", 1.0)
+    path.write_text("\n".join([*records[:-2], json.dumps(other), records[-1]]) + "\n")
+    assert not answer.check().valid
+    without_logs = coefficient_ranges(real, 0.1)
+    assert without_logs.proved and not without_logs.check().valid  # nothing for others to check
+
+
+def test_scoring_systems_have_supports() -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.ones(20), rng.integers(0, 2, size=(20, 3))]).astype(float)
+    y = np.where(X[:, 1] + X[:, 2] > 0.5, 1.0, -1.0)
+    answer = supports(mo.ScoringSystem(X, y, coefficients=(-2, 2)), 0.1)
+    assert answer.closed and (1, 2) in answer.question.listed
+
+
+def test_pictures(real: mo.ZeroOneSVM) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from marginopt.drawing import figure_of
+
+    for answer in (coefficient_ranges(real, 0.1), feature_importance(real), supports(instance(2), 0.2)):
+        axes = figure_of(4, 3).add_subplot()
+        assert answer.plot(axes) is axes
+        assert answer.sentence in str(answer)
+
+
+@pytest.mark.parametrize("question", [coefficient_ranges, feature_importance, supports])
+def test_models_that_are_no_composition_are_refused(question: object, real: mo.ZeroOneSVM) -> None:
+    with pytest.raises(mo.InputError):
+        question(mo.ZeroOneSVM(real.X, real.y, kappa=0.1, intercept="free"))
+    with pytest.raises(mo.InputError):
+        question("ZeroOneSVM")
+
+
+def test_bad_options_are_refused(real: mo.ZeroOneSVM) -> None:
+    with pytest.raises(mo.InputError):
+        coefficient_ranges(real, -0.1)
+    with pytest.raises(mo.InputError):
+        coefficient_ranges(real, 0.1, precision=0.0)
+    with pytest.raises(mo.InputError):
+        supports(real)
