@@ -241,8 +241,8 @@ def path(
         labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds (a value that
         misses a bound by no more than 1e-6 is taken as the bound).
     values : sequence or "all"
-        At least one. "all" is every λ in (0, lam_max] of a `ZeroOneSVM` with ``parameter="lam"``: the result is a `WholePath`, and
-        the options are those of `solvers.whole_path.whole_path` (``lam_max``, ``tol``, ``time_limit``, ``proof`` a folder).
+        At least one. "all" is every λ in (0, lam_max] of a `ZeroOneSVM` with ``parameter="lam"``: the result is a `WholePath`,
+        and the options are those of `solvers.whole_path.whole_path` (``lam_max``, ``tol``, ``time_limit``, ``proof`` a folder).
     solver : str, Solver or pair
         As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays. A value that the solver cannot read, such as
         κ = 0 for the conic algorithms, is solved by whoever can.

@@ -1,15 +1,15 @@
 """The whole path of the 0-1-loss SVM over λ: ``path(model, "lam", "all")``.
 
-Let N(w) be the squared norm and V(w) = Σ c_i 1{a_i'w < 1} the cost of the violations, c_i = 1 unless the model's λ differ by point.
-The optimal value φ(λ) = min_w N(w) + λ V(w) is the least of lines in λ, so it is concave, nondecreasing and piecewise linear, with
-φ(0) = 0. Its pieces are the corners of the lower convex hull of all (V, N). They are found by meeting lines (Eisner and Severance,
-1976): where the lines of two corners meet, an exact solve either finds a point below both lines, a new corner, or proves that there
-is none.
+Let N(w) be the squared norm and V(w) = Σ c_i 1{a_i'w < 1} the cost of the violations, c_i = 1 unless the model's λ differ by
+point. The optimal value φ(λ) = min_w N(w) + λ V(w) is the least of lines in λ. So it is concave, nondecreasing and piecewise
+linear, with φ(0) = 0. Its pieces are the corners of the lower convex hull of all (V, N). They are found by meeting lines (Eisner
+and Severance, 1976): where the lines of two corners meet, an exact solve either finds a point below both lines, a new corner, or
+proves that there is none.
 
-*What is proved.* Let b_i ≤ φ(λ_i) be proved at 0 < λ_1 < ... < λ_m. Concavity and φ(0) = 0 give φ(λ) ≥ the interpolation of (0, 0),
-(λ_1, b_1), ..., (λ_m, b_m) for λ ≤ λ_m, and φ(λ) ≥ b_m beyond. Where every b_i is the value of the two lines that meet at λ_i, the
-interpolation is the path itself. Beyond λ_m the last corner stays optimal if it violates nothing; otherwise a classifier with fewer
-violations has N ≥ b_m - λ_m (V_m - c), c the least cost of a violation, and the path says no more there.
+*What is proved.* Let b_i ≤ φ(λ_i) be proved at 0 < λ_1 < ... < λ_m. Concavity and φ(0) = 0 give φ(λ) ≥ the interpolation of
+(0, 0), (λ_1, b_1), ..., (λ_m, b_m) for λ ≤ λ_m, and φ(λ) ≥ b_m beyond. Where every b_i is the value of the two lines that meet at
+λ_i, the interpolation is the path itself. Beyond λ_m the last corner stays optimal if it violates nothing. Otherwise a classifier
+with fewer violations has N ≥ b_m - λ_m (V_m - c), c the least cost of a violation, and the path says no more there.
 """
 
 from __future__ import annotations

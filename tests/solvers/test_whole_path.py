@@ -112,7 +112,7 @@ def test_logs_are_checked_from_the_data(tmp_path: Path) -> None:
     assert not replace(whole, logs=whole.logs[::-1]).check().valid
     other = mo.ZeroOneSVM(whole.model.X, -whole.model.y, 1.0, intercept="free")
     assert not replace(whole, model=other).check().valid
-    lines = gzip.open(whole.logs[0], "rt").read().splitlines()
+    lines = gzip.decompress(Path(whole.logs[0]).read_bytes()).decode().splitlines()
     claim = json.loads(lines[-2])
     claim["bound"] *= 1.01
     with gzip.open(whole.logs[0], "wt") as file:
