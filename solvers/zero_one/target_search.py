@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +36,15 @@ __all__ = ["TargetBounds", "TargetSearch"]
 
 #: Nodes between two looks at the limits.
 _CHUNK = 2000
+#: Nodes between two candidates: a better classifier shortens the searches of all later targets.
+_PERIOD = 4
 #: Default memory limit in bytes.
 _MEMORY = 2e9
 #: Distances below 1 within which a margin is raised to 1.
 _NEAR = (1e-12, 1e-9, 1e-7)
-#: Random classifiers around the optimum that are tried for each target, and their relative distances from it.
-_SAMPLES, _DISTANCES = 20, (0.01, 0.03, 0.1, 0.3, 1.0)
+#: Rounds of random classifiers, about the optimum and then about each target's best one; their number for each target in a round,
+#: and their relative distances.
+_ROUNDS, _SAMPLES, _DISTANCES = 4, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +119,15 @@ class TargetSearch:
             for b in (-1.0, 1.0):
                 self._offer(np.append(np.zeros(p - 1), b / reduced.stretch))
         self._offer(v)
-        size = float(np.abs(v).mean())
-        for row in reduced.rows[self._first :]:
-            for _ in range(_SAMPLES):
-                near = v + rng.normal(size=p) * size * rng.choice(_DISTANCES)
-                margin = float(row @ near)
-                self._offer(near + max(1e-3 - margin, 0.0) / float(row @ row) * row)
-        self._polish_all(np.isfinite(self._values))
+        for attempt in range(_ROUNDS):
+            for target, row in enumerate(reduced.rows[self._first :]):
+                centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
+                size = float(np.abs(centre).mean())
+                for _ in range(_SAMPLES):
+                    near = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
+                    margin = float(row @ near) / size
+                    self._offer(near + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
+            self._polish_all(np.isfinite(self._values))
 
     def _offer(self, v: FloatArray) -> None:
         """Offer the multiples of v to every target: the best one that keeps it, by trying every crossing of a margin."""
@@ -194,7 +200,7 @@ class TargetSearch:
         total, unresolved = float(data.weights.sum()), math.inf
         nodes_before = self.nodes
         while True:
-            code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, max(4, self._first // 32), total)
+            code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
             self.nodes = nodes_before + int(pool.now.nodes)
             if code == k.CANDIDATE:
                 self._offer_candidate(target, pool)
@@ -203,10 +209,14 @@ class TargetSearch:
             elif code == k.DONE:
                 self._proved[target] = max(self._proved[target], min(float(self._cutoffs[target]), unresolved))
                 return unresolved == math.inf
-            elif (code == k.GROW and (pool := self._grown(pool)) is None) or self._out_of_budget:
+            elif code == k.GROW:
+                larger = self._grown(pool)
+                if larger is None:
+                    break
+                pool = larger
+            if self._out_of_budget:
                 break
-        if pool is not None:
-            self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
+        self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
         return False
 
     def _plant(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
@@ -242,7 +252,7 @@ class TargetSearch:
         pool.now.frugal = 1
         return pool
 
-    def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: k.BoxData, pool: k.BoxPool) -> float:
+    def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
         """Settle a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
         from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 

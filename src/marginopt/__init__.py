@@ -25,7 +25,18 @@ from .late_method import LateMethod
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
 
-    from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
+    from . import (
+        deep as deep,
+        errors,
+        estimators,
+        instances,
+        margin,
+        models,
+        questions as questions,
+        relaxations,
+        selection,
+        solvers,
+    )
     from .auditing import Audit, audit
     from .compilation import warm_up
     from .deep import DeepNPSVC as DeepNPSVC

@@ -32,6 +32,7 @@ from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.views import ZeroOneProblem
 from ..solvers.api import solve
 from ..solvers.certification.result import Result
+from ..solvers.records.options import Options
 from ..solvers.zero_one.engines.engine import Limits
 from ..solvers.zero_one.target_search import TargetSearch
 
@@ -232,7 +233,7 @@ def prediction_stability(
     view = _view(model)
     X = _rows(model, model.X if points is None else points)
     deadline = _deadline(time_limit)
-    optimum = solve(model, "zero-one-bb", tol=tol, **({} if time_limit is None else {"time_limit": time_limit}))
+    optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     w = np.asarray(optimum.values["w"])
     prediction = np.where(X @ w >= 0.0, 1.0, -1.0)
     share = None if within is None else as_positive(within, "within", zero=True)
@@ -332,8 +333,8 @@ def conformal_sets(
 ) -> ConformalSets:
     """Return the full-conformal sets of the exact learner, without refitting it to each point and label.
 
-    The score of point i of a bag of n + 1 points is the least increase of the bag's optimum if the point is kept, a function of the
-    bag that is symmetric. Let L_i be the least objective on the n training points with point i kept, and L_y(x) with (x, y) kept.
+    The score of point i of a bag of n + 1 points is the least increase of the bag's optimum if the point is kept, which is a
+    symmetric function of the bag. Let L_i be the least objective on the n training points with point i kept, and L_y(x) with (x, y) kept.
 
     *Theorem.* The p-value of (x, y) is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1).
 
@@ -370,7 +371,7 @@ def conformal_sets(
     rank = math.floor(level * (n + 1) + 1e-12)
     if rank == 0:
         return ConformalSets(level, np.ones((len(X), 2), bool), np.ones((len(X), 2), bool))
-    optimum = solve(model, "zero-one-bb", tol=tol, **({} if time_limit is None else {"time_limit": time_limit}))
+    optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     training, limits = view.A, Limits(tol=tol, deadline=deadline)
     own = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
     cap = float(np.sort(own[0])[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
