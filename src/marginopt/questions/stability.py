@@ -334,7 +334,8 @@ def conformal_sets(
     """Return the full-conformal sets of the exact learner, without refitting it to each point and label.
 
     The score of point i of a bag of n + 1 points is the least increase of the bag's optimum if the point is kept, which is a
-    symmetric function of the bag. Let L_i be the least objective on the n training points with point i kept, and L_y(x) with (x, y) kept.
+    symmetric function of the bag. Let L_i be the least objective on the n training points with point i kept, and L_y(x)
+    with (x, y) kept.
 
     *Theorem.* The p-value of (x, y) is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1).
 
