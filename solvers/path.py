@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from .records.status import Status
 from .registry import get_solver
 from .solve import solve_problem
 from .solver_spec import SolverLike, SolverSpec, resolve
+
+if TYPE_CHECKING:
+    from .whole_path import WholePath
 
 __all__ = ["SolutionPath", "path"]
 
@@ -181,6 +184,7 @@ _NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
 _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate")
 
 
+@overload
 def path(
     model: Model | StandardForm,
     parameter: str,
@@ -192,7 +196,36 @@ def path(
     jobs: int | None = None,
     cluster: Cluster = None,
     **overrides: Any,
-) -> SolutionPath:
+) -> SolutionPath: ...
+
+
+@overload
+def path(
+    model: Model | StandardForm,
+    parameter: str,
+    values: Literal["all"],
+    *,
+    solver: SolverLike = "auto",
+    update: bool = True,
+    options: Options | None = None,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    **overrides: Any,
+) -> WholePath: ...
+
+
+def path(
+    model: Model | StandardForm,
+    parameter: str,
+    values: Sequence[Any] | Literal["all"],
+    *,
+    solver: SolverLike = "auto",
+    update: bool = True,
+    options: Options | None = None,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    **overrides: Any,
+) -> SolutionPath | WholePath:
     """Solve a model for each value of one of its parameters, in the order given (results are always in that order).
 
     Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
@@ -207,8 +240,9 @@ def path(
         A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...; or ``"fixed"``, of a model or a form: each value then maps
         labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds (a value that
         misses a bound by no more than 1e-6 is taken as the bound).
-    values : sequence
-        At least one.
+    values : sequence or "all"
+        At least one. "all" is every λ in (0, lam_max] of a `ZeroOneSVM` with ``parameter="lam"``: the result is a `WholePath`,
+        and the options are those of `solvers.whole_path.whole_path` (``lam_max``, ``tol``, ``time_limit``, ``proof`` a folder).
     solver : str, Solver or pair
         As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays. A value that the solver cannot read, such as
         κ = 0 for the conic algorithms, is solved by whoever can.
@@ -228,6 +262,8 @@ def path(
         The model has no such parameter, a value is refused by the model, or there are no values; ``jobs`` or ``cluster`` with
         ``update``; and as `marginopt.solve`.
     """
+    if isinstance(values, str):
+        return _every_lam(model, parameter, values, solver, options, overrides)
     _check(model, parameter, values)
     if update and (cluster is not None or jobs not in (None, 1)):
         raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False")
@@ -271,6 +307,25 @@ def path(
     return SolutionPath(
         parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
     )
+
+
+def _every_lam(
+    model: Model | StandardForm, parameter: str, values: str, solver: SolverLike, options: Options | None, overrides: Any
+) -> WholePath:
+    """Return the path over every λ."""
+    from ..models.formulations.zero_one.model import ZeroOneSVM
+    from .whole_path import whole_path
+
+    if values != "all" or parameter != "lam":
+        raise InputError(f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}')
+    if not isinstance(model, ZeroOneSVM):
+        raise UnsupportedModelError(
+            f'values="all" is for ZeroOneSVM, whose exact solver proves every λ; got {type(model).__name__}'
+        )
+    if solver not in ("auto", "zero-one-bb"):
+        raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}')
+    own = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
+    return whole_path(model, options=Options.of(options, **overrides), **own)
 
 
 def _apart(

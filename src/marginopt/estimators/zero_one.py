@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
@@ -84,6 +87,65 @@ class ZeroOneSVC(SearchedClassifier):
         self.class_weight = class_weight
         self.standardise = standardise
         self.kappa = kappa
+
+    def ambiguity(self, eps: float, within: float | None = None) -> tuple[float, float]:
+        """Return the interval of the ambiguity at ε: the share of training points that some classifier predicts otherwise.
+
+        The classifiers are those with an objective of at most the optimum + ε Σλ, and "otherwise" is with margin 1. Points count
+        by their weights.
+
+        Parameters
+        ----------
+        eps : float
+        within : float, optional
+            Passed to `questions.prediction_stability`; ε unless given.
+
+        Raises
+        ------
+        InputError
+            Not fitted to two classes with ``lam``, or ε is negative.
+        """
+        from ..questions.stability import prediction_stability
+
+        level = as_positive(eps, "eps", zero=True)
+        model = self._two_class_problem()
+        table = prediction_stability(model, within=level if within is None else within, time_limit=self.time_limit)
+        copies = model.weights / model.weights.min()
+        return table.ambiguity(level, copies)
+
+    def conformal_set(self, X: Any, alpha: float) -> list[np.ndarray]:
+        """Return the exact full-conformal set of each row: the labels that hold its own with probability at least 1 - alpha.
+
+        See `questions.conformal_sets`. The scaling of ``standardise`` is a function of the training points alone, which the
+        exchangeability of the new point with them does not allow; sample and class weights neither.
+
+        Raises
+        ------
+        InputError
+            Not fitted to two classes with ``lam``; ``standardise`` or weights are in use; α outside (0, 1).
+        """
+        from ..questions.stability import conformal_sets
+
+        model = self._two_class_problem()
+        if self.standardise or self.class_weight is not None:
+            raise InputError("conformal sets treat all points alike: fit with standardise=False and without class_weight")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        lam = 1.0 if self.lam is None else float(self.lam)
+        copies = np.rint(model.weights / lam).astype(np.int64)
+        if not np.array_equal(copies * lam, model.weights):
+            raise InputError("conformal sets treat all points alike: fit without sample_weight")
+        points = ZeroOneSVM(
+            np.repeat(np.asarray(model.X), copies, axis=0), np.repeat(model.y, copies), lam, intercept=model.intercept
+        )
+        sets = conformal_sets(points, np.column_stack([np.ones(len(rows)), rows]), alpha, time_limit=self.time_limit)
+        return [self.classes_[held] for held in sets.contains]
+
+    def _two_class_problem(self) -> ZeroOneSVM:
+        """Return the λ problem of a classifier fitted to two classes."""
+        check_is_fitted(self)
+        if not isinstance(self.problem_, ZeroOneSVM) or self.problem_.kappa is not None:
+            raise InputError("this answer is of one binary problem with lam: fit two classes, without kappa")
+        return self.problem_
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         intercept: Any = self.intercept

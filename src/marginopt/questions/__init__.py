@@ -1,19 +1,27 @@
-"""Questions about data and classifiers that an exact solver answers with a proof: one function a question, one `Answer`."""
+"""Questions about data and classifiers that an exact solver answers with a proof."""
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
 from .good_classifiers import coefficient_ranges, feature_importance, supports
+from .lam_selection import LamSelection, select_lam
+from .stability import ConformalSets, PredictionStability, conformal_sets, prediction_stability
 
 __all__ = [
     "Answer",
     "AnswerReport",
     "BoundedQuestion",
+    "ConformalSets",
     "Evidence",
     "FairnessQuestion",
+    "LamSelection",
+    "PredictionStability",
     "ProofLog",
     "Subgroup",
     "audit_fairness",
     "coefficient_ranges",
+    "conformal_sets",
     "feature_importance",
+    "prediction_stability",
+    "select_lam",
     "supports",
 ]

@@ -1,0 +1,463 @@
+"""The whole path of the 0-1-loss SVM over λ: ``path(model, "lam", "all")``.
+
+Let N(w) be the squared norm and V(w) = Σ c_i 1{a_i'w < 1} the cost of the violations, c_i = 1 unless the model's λ differ by
+point. The optimal value φ(λ) = min_w N(w) + λ V(w) is the least of lines in λ. So it is concave, nondecreasing and piecewise
+linear, with φ(0) = 0. Its pieces are the corners of the lower convex hull of all (V, N). They are found by meeting lines (Eisner
+and Severance, 1976): where the lines of two corners meet, an exact solve either finds a point below both lines, a new corner, or
+proves that there is none.
+
+*What is proved.* Let b_i ≤ φ(λ_i) be proved at 0 < λ_1 < ... < λ_m. Concavity and φ(0) = 0 give φ(λ) ≥ the interpolation of
+(0, 0), (λ_1, b_1), ..., (λ_m, b_m) for λ ≤ λ_m, and φ(λ) ≥ b_m beyond. Where every b_i is the value of the two lines that meet at
+λ_i, the interpolation is the path itself. Beyond λ_m the last corner stays optimal if it violates nothing. Otherwise a classifier
+with fewer violations has N ≥ b_m - λ_m (V_m - c), c the least cost of a violation, and the path says no more there.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..display import Display, Displayed, Tabular
+from ..drawing import COLOURS, new_axes
+from ..errors import InputError, UnsupportedModelError, WriteError
+from ..models.arrays import FloatArray, as_positive
+from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
+from .certification.result import Result
+from .proofs import check_proof
+from .records.options import Options
+from .solve import solve_problem
+
+__all__ = ["Breakpoint", "Corner", "PathPoint", "PathReport", "WholePath", "whole_path"]
+
+#: Largest λ in units of 1/(median squared norm of the rows) unless another is given.
+_FAR = 1e7
+#: Least relative decrease below two meeting lines that counts as a new corner, in units of the tolerance.
+_NEW = 2.0
+_SOLVER = "zero-one-bb"
+
+
+@dataclass(frozen=True, eq=False)
+class Corner:
+    """A classifier that is optimal on an interval of λ.
+
+    Parameters
+    ----------
+    lam_low, lam_high : float
+        The interval; 0 for the first corner's lower end. The last one ends at ``lam_max``, or at ∞ if it violates nothing.
+    w : ndarray (p,)
+    violations : float
+        V(w) = Σ c_i 1{a_i'w < 1}.
+    norm : float
+        N(w), the squared norm of the penalised weights.
+    bound : float
+        The least ratio of proved bound and value at the ends of the interval; 1 up to rounding where the corner is proved.
+    """
+
+    lam_low: float
+    lam_high: float
+    w: FloatArray
+    violations: float
+    norm: float
+    bound: float
+
+    def value(self, lam: float) -> float:
+        """Return N + λV."""
+        return self.norm + lam * self.violations
+
+
+@dataclass(frozen=True)
+class Breakpoint:
+    """A λ at which two corners have the same value, or the largest λ of the path, with the proved lower bound of φ(λ)."""
+
+    lam: float
+    value: float
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """The path at one λ: the corner's classifier, its objective N + λV, and the proved lower bound of all classifiers."""
+
+    lam: float
+    w: FloatArray
+    violations: float
+    norm: float
+    objective: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """The verdict on the logs of a path.
+
+    Parameters
+    ----------
+    valid : bool
+        Whether every log is about its λ of this model and proves its bound, and every corner attains its two numbers.
+    ratio : float
+        The least ratio of a bound that the logs prove and the path's value, over all breakpoints.
+    nodes : int
+        Nodes verified.
+    message : str
+        The first fault; empty for a valid path.
+    """
+
+    valid: bool
+    ratio: float
+    nodes: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class WholePath(Displayed, Tabular):
+    """The optimal classifiers for every λ in (0, lam_max], with proved bounds.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        The data. A λ of the path multiplies its costs c_i.
+    corners : tuple of Corner
+        By increasing λ: fewer violations, larger norm.
+    breakpoints : tuple of Breakpoint
+        By increasing λ; the last one is ``lam_max``.
+    lam_max : float
+        The largest λ at which the path is proved.
+    proved : bool
+        Whether every breakpoint's gap is within the tolerance.
+    solves : int
+        Exact solves.
+    seconds : float
+    logs : tuple of str
+        Paths of the proof logs, one for each breakpoint; empty without logs.
+    """
+
+    model: ZeroOneSVM
+    corners: tuple[Corner, ...]
+    breakpoints: tuple[Breakpoint, ...]
+    lam_max: float
+    proved: bool
+    solves: int
+    seconds: float
+    logs: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.corners)
+
+    def __iter__(self) -> Iterator[Corner]:
+        return iter(self.corners)
+
+    def at(self, lam: float) -> PathPoint:
+        """Return the path at one λ > 0.
+
+        Raises
+        ------
+        InputError
+            λ is not a positive number.
+        """
+        lam = as_positive(lam, "lam")
+        ends = [corner.lam_high for corner in self.corners[:-1]]
+        corner = self.corners[bisect.bisect_left(ends, lam)]
+        value = corner.value(lam)
+        return PathPoint(lam, corner.w, corner.violations, corner.norm, value, min(self.bound(lam), value))
+
+    def bound(self, lam: float) -> float:
+        """Return the proved lower bound of φ(λ): the interpolation of the breakpoints' bounds and (0, 0)."""
+        lams = np.array([0.0, *(point.lam for point in self.breakpoints)])
+        bounds = np.array([0.0, *(point.bound for point in self.breakpoints)])
+        return float(np.interp(lam, lams, bounds)) * (1.0 - 1e-15)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each corner."""
+        return [
+            {
+                "lam from": corner.lam_low,
+                "lam to": corner.lam_high,
+                "violations": corner.violations,
+                "norm": corner.norm,
+                "proved": corner.bound,
+            }
+            for corner in self.corners
+        ]
+
+    @property
+    def _title(self) -> str:
+        standing = "proved" if self.proved else "not proved everywhere"
+        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {standing}, {self.solves} exact solves"
+
+    def __str__(self) -> str:
+        lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'norm':>14}  proved"]
+        lines += [
+            f"  {c.lam_low:>12.6g}  {c.lam_high:>12.6g}  {c.violations:>10g}  {c.norm:>14.8g}  {c.bound:.6%}"
+            for c in self.corners
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        rows = tuple(
+            (f"{c.lam_low:.6g}", f"{c.lam_high:.6g}", f"{c.violations:g}", f"{c.norm:.8g}", f"{c.bound:.6%}")
+            for c in self.corners
+        )
+        return Display(self._title, head=("λ from", "λ to", "violations", "norm", "proved"), rows=rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the staircase of violations against λ, both ends of every step marked; return the matplotlib axes."""
+        axes = new_axes((6.0, 4.0)) if ax is None else ax
+        inner = [corner.lam_high for corner in self.corners[:-1]] or [self.lam_max]
+        low, high = 0.3 * inner[0], min(3.0 * inner[-1], max(self.lam_max, inner[-1]))
+        lams = np.array([low, *(corner.lam_high for corner in self.corners[:-1]), high])
+        violations = np.array([corner.violations for corner in self.corners])
+        axes.stairs(violations, lams, baseline=None, color=COLOURS[0], lw=1.6, label="violations of the optimum")
+        axes.set_xscale("log")
+        axes.set_xlabel("λ")
+        axes.set_ylabel("violations")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        return axes
+
+    def check(self) -> PathReport:
+        """Verify the logs from the data: derive the model of every breakpoint, check its log, count every corner again.
+
+        The corners' two numbers are evaluated in rational arithmetic, and the bounds are those of the logs, not of this object.
+        """
+        if len(self.logs) != len(self.breakpoints):
+            return PathReport(False, 0.0, 0, f"there are {len(self.logs)} logs for {len(self.breakpoints)} breakpoints")
+        costs = _costs(self.model)
+        numbers = [_numbers(self.model, costs, corner.w) for corner in self.corners]
+        for corner, (violations, norm) in zip(self.corners, numbers, strict=True):
+            stated = Fraction(corner.norm)
+            if violations != Fraction(corner.violations) or abs(norm - stated) > stated * Fraction(1, 10**12):
+                return PathReport(False, 0.0, 0, f"the classifier of {corner.violations:g} violations has other numbers")
+        ratio, nodes = 1.0, 0
+        for point, log in zip(self.breakpoints, self.logs, strict=True):
+            report = check_proof(log, stated_at_lam(self.model, costs, point.lam))
+            if not report.valid:
+                return PathReport(False, 0.0, nodes, f"the log at λ = {point.lam:g}: {report.message}")
+            value = float(min(norm + Fraction(point.lam) * violations for violations, norm in numbers))
+            ratio, nodes = min(ratio, report.bound / value if value else 1.0), nodes + report.nodes
+        return PathReport(True, ratio, nodes, "")
+
+    def between(self, time_limit: float | None = None) -> tuple[Result, ...]:
+        """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
+
+        The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The costs differ by point: the κ form counts points.
+        """
+        if (_costs(self.model) != 1.0).any():
+            raise UnsupportedModelError("the points between corners are of the κ form, which counts points; these costs differ")
+        n, results = len(self.model.y), []
+        for corner, following in zip(self.corners[:-1], self.corners[1:], strict=True):
+            for count in range(int(corner.violations) - 1, int(following.violations), -1):
+                model = ZeroOneSVM(self.model.X, self.model.y, kappa=count / n, intercept=self.model.intercept)
+                options = Options.of(None, time_limit=time_limit, start={"w": following.w})
+                results.append(solve_problem(model, _SOLVER, options))
+        return tuple(results)
+
+
+def whole_path(
+    model: ZeroOneSVM, *, lam_max: float | None = None, tol: float = 1e-8, time_limit: float | None = None,
+    proof: str | Path | None = None, options: Options | None = None,
+) -> WholePath:  # fmt: skip
+    """Solve a 0-1-loss SVM for every λ in (0, lam_max].
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        The λ form, linear. One λ for each point gives the costs c_i that the λ of the path multiplies; a scalar λ is not read.
+    lam_max : float, optional
+        1e7 over the median squared norm of the rows unless given.
+    tol : float
+        Relative gap of every solve.
+    time_limit : float, optional
+        Seconds for all solves; then the path has the corners found, and its bounds say what is proved.
+    proof : str or Path, optional
+        A folder for one proof log of each breakpoint, which `WholePath.check` verifies.
+    options : Options, optional
+        Common options of every solve, such as ``threads`` and ``seed``.
+
+    Raises
+    ------
+    UnsupportedModelError
+        The model is no `ZeroOneSVM` of the λ form.
+    InputError
+        lam_max, tol or time_limit is not a positive number.
+    WriteError
+        The folder cannot be made, or a log cannot be written.
+    """
+    begin = time.perf_counter()
+    search = _Search.of(model, lam_max, tol, time_limit, options)
+    search.find_corners()
+    logs = () if proof is None else search.write_logs(Path(proof))
+    return search.path(time.perf_counter() - begin, logs)
+
+
+def stated_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
+    """Return the model at one λ of the path; equal costs stay one number."""
+    prices: Any = lam if (costs == 1.0).all() else lam * costs
+    return ZeroOneSVM(model.X, model.y, prices, intercept=model.intercept)
+
+
+def _costs(model: ZeroOneSVM) -> FloatArray:
+    """Return c_i: the model's λ_i where they differ by point, else ones."""
+    return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.weights)
+
+
+def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fraction, Fraction]:
+    """Return V(w) and N(w) in rational arithmetic."""
+    violated = costs[~keeps(model.signed, w)]
+    violations = sum((Fraction(c) for c in violated.tolist()), Fraction(0))
+    return violations, sum((Fraction(x) ** 2 for x in w[model.penalised].tolist()), Fraction(0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A classifier with its two numbers."""
+
+    w: FloatArray
+    violations: float
+    norm: float
+
+    def value(self, lam: float) -> float:
+        return self.norm + lam * self.violations
+
+
+@dataclass(eq=False)
+class _Search:
+    """The search for corners: solved problems, corners by decreasing violations, and proved bounds by λ."""
+
+    model: ZeroOneSVM
+    costs: FloatArray
+    lam_max: float
+    tol: float
+    options: Options
+    deadline: float
+    solved: list[tuple[ZeroOneSVM, Result]] = field(default_factory=list)
+    bounds: dict[float, float] = field(default_factory=dict)
+    points: list[_Point] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, model: ZeroOneSVM, lam_max: float | None, tol: float, time_limit: float | None, options: Options | None
+    ) -> _Search:
+        """Check the arguments and return the search before its first solve."""
+        if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
+            raise UnsupportedModelError("the whole path over λ is of a linear ZeroOneSVM(X, y, lam): N(w) + λV(w)")
+        squares = np.square(np.asarray(model.signed)[:, model.penalised]).sum(axis=1)
+        scale = float(np.median(squares[squares > 0.0])) if (squares > 0.0).any() else 1.0
+        largest = _FAR / scale if lam_max is None else as_positive(lam_max, "lam_max")
+        tolerance = as_positive(tol, "tol")
+        if not 1e-12 <= tolerance < 1e-2:
+            raise InputError(f"tol must be in [1e-12, 1e-2), a relative gap of the solves; it is {tol!r}")
+        limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
+        common = Options.of(options, tol=tolerance)
+        return cls(model, _costs(model), largest, tolerance, common, time.perf_counter() + limit)
+
+    def find_corners(self) -> None:
+        """Start from the trivial classifier and the optimum at lam_max, and meet lines until no line is crossed."""
+        first, last = self._trivial(), self._solve(self.lam_max, None)
+        if last is None or last.value(self.lam_max) >= first.value(self.lam_max) or last.violations >= first.violations:
+            self.points = [first]
+            return
+        self.points = [first, last]
+        pending = [(first, last)]
+        while pending:
+            left, right = pending.pop()
+            lam = _meeting(left, right)
+            point = self._solve(lam, right)
+            if point is None:
+                return
+            below = point.value(lam) < left.value(lam) * (1.0 - _NEW * self.tol)
+            if below and right.violations < point.violations < left.violations:
+                self.points.append(point)
+                pending += [(left, point), (point, right)]
+        self.points.sort(key=lambda point: -point.violations)
+
+    def _trivial(self) -> _Point:
+        """Return the best classifier of norm zero."""
+        model = self.model
+        candidates = [np.zeros(len(model.penalised))]
+        if not model.penalised.all():
+            candidates += [np.where(model.penalised, 0.0, b) for b in (-1.0, 1.0)]
+        return min((self._point(w) for w in candidates), key=lambda point: point.violations)
+
+    def _point(self, w: FloatArray) -> _Point:
+        violations, norm = _numbers(self.model, self.costs, w)
+        return _Point(w, float(violations), float(norm))
+
+    def _solve(self, lam: float, near: _Point | None, proof: Path | None = None) -> _Point | None:
+        """Solve at one λ, record the proved bound, and return the optimum; None after the time limit."""
+        remaining = self.deadline - time.perf_counter()
+        if remaining <= 0.0:
+            return None
+        native: dict[str, Any] = {"earlier": self.solved} if proof is None else {"proof": str(proof)}
+        limits = {} if remaining == math.inf else {"time_limit": remaining}
+        start = {} if near is None else {"start": {"w": near.w}}
+        model = stated_at_lam(self.model, self.costs, lam)
+        result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
+        bound = 0.0 if result.bound is None else float(result.bound)
+        self.bounds[lam] = max(bound, self.bounds.get(lam, 0.0))
+        if proof is None:
+            self.solved.append((model, result))
+        return self._point(np.asarray(result.values["w"], dtype=np.float64))
+
+    def breakpoint_lams(self) -> list[float]:
+        """Return where neighbouring corners meet, and lam_max."""
+        meetings = [_meeting(left, right) for left, right in zip(self.points[:-1], self.points[1:], strict=True)]
+        return [*meetings, self.lam_max]
+
+    def write_logs(self, folder: Path) -> tuple[str, ...]:
+        """Solve every breakpoint again from its optimum with a proof log."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{folder} could not be made: {error.strerror or error}") from error
+        logs = []
+        for k, lam in enumerate(self.breakpoint_lams()):
+            log = folder / f"{k:03d}.jsonl.gz"
+            if self._solve(lam, min(self.points, key=lambda point: point.value(lam)), log) is None:
+                break
+            logs.append(str(log))
+        return tuple(logs)
+
+    def path(self, seconds: float, logs: tuple[str, ...]) -> WholePath:
+        """Return the path; a breakpoint that no solve has reached has the bound that concavity gives."""
+        lams = self.breakpoint_lams()
+        known = np.array([0.0, *sorted(self.bounds)])
+        bounds = np.array([0.0, *(self.bounds[lam] for lam in sorted(self.bounds))])
+        breakpoints = []
+        for k, lam in enumerate(lams):
+            value = self.points[k].value(lam)
+            proved = float(np.interp(lam, known, bounds)) * (1.0 - (lam not in self.bounds) * 1e-15)
+            breakpoints.append(Breakpoint(lam, value, min(proved, value)))
+        ratios = [point.bound / point.value if point.value > 0.0 else 1.0 for point in breakpoints]
+        corners = tuple(
+            Corner(
+                0.0 if k == 0 else lams[k - 1],
+                math.inf if point.violations == 0.0 else lams[k],
+                point.w, point.violations, point.norm, min(ratios[max(k - 1, 0)], ratios[k]),
+            )
+            for k, point in enumerate(self.points)
+        )  # fmt: skip
+        proved_everywhere = min(ratios) >= 1.0 - 2.0 * _NEW * self.tol
+        return WholePath(
+            self.model, corners, tuple(breakpoints), self.lam_max, proved_everywhere, len(self.solved), seconds, logs
+        )
+
+
+def _meeting(left: _Point, right: _Point) -> float:
+    """Return the λ at which two lines N + λV meet."""
+    return (right.norm - left.norm) / (left.violations - right.violations)

@@ -1,0 +1,308 @@
+"""The counterfactual optimum of many points: the least objective of a classifier that keeps a given row.
+
+For targets a_t (rows s x_t of points x_t and forced signs s) and f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}
+
+    L_t = min {f(w) : a_t'w ≥ 1}.
+
+The targets share the reduced problem, every classifier that is found, and what is proved:
+
+1. A classifier is an upper bound of every target that some multiple of it keeps.
+2. A target whose upper bound equals the proved optimum of f needs no search.
+3. The others are searched by falling upper bound U_t. If L_s ≥ U_t is proved, no w of value below U_t keeps target s. So the
+   boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
+4. Values above a cap are of no interest: U_t counts as the cap, and L_t is proved to be at least that.
+
+By induction over the order of 3 every bound holds for the stated problem, rounding included, as in `zero-one-bb`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.views import ZeroOneProblem
+from .engines.box_pool import empty_pool, grown, plant_root
+from .engines.engine import Limits
+from .engines.search_data import SearchData
+from .incumbent import Polish
+from .loops import boxes as k
+from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
+
+__all__ = ["TargetBounds", "TargetSearch"]
+
+#: Nodes between two looks at the limits.
+_CHUNK = 2000
+#: Nodes between two candidates: a better classifier shortens the searches of all later targets.
+_PERIOD = 4
+#: Default memory limit in bytes.
+_MEMORY = 2e9
+#: Distances below 1 within which a margin is raised to 1.
+_NEAR = (1e-12, 1e-9, 1e-7)
+#: Rounds of random classifiers, about the optimum and then about each target's best one; their number for each target in a round,
+#: and their relative distances.
+_ROUNDS, _SAMPLES, _DISTANCES = 4, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetBounds:
+    """The counterfactual optima of all targets, as intervals.
+
+    Parameters
+    ----------
+    bound : ndarray (targets,)
+        Proved lower bounds of L_t; none is above the cap.
+    value : ndarray (targets,)
+        Objectives of the classifiers found; ∞ without one.
+    w : ndarray (targets, p)
+        These classifiers; NaN without one.
+    nodes : int
+    finished : bool
+        False if a limit ended the search.
+    """
+
+    bound: FloatArray
+    value: FloatArray
+    w: FloatArray
+    nodes: int
+    finished: bool
+
+
+class TargetSearch:
+    """The search for all targets.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+    rows : ndarray (targets, p)
+        The rows a_t, none of them zero; ±1 in the column of a free intercept, as the problem's own rows.
+    w : ndarray (p,)
+        A classifier of small objective.
+    optimum_bound : float
+        A proved lower bound of min f.
+    cap : float
+        Bounds above it are of no interest.
+    limits : Limits
+        ``tol`` is the relative gap of every target; ``nodes`` counts the nodes of all.
+    """
+
+    def __init__(
+        self, problem: ZeroOneProblem, rows: FloatArray, w: FloatArray, optimum_bound: float, cap: float, limits: Limits
+    ) -> None:
+        self._problem, self._targets, self._limits = problem, rows, limits
+        self._optimum_bound = optimum_bound
+        plain = for_boxes(reduce_problem(problem, full=True))
+        self._first = len(plain.weights)
+        self._cap = (cap - plain.constant) / plain.unit
+        plain = plain.restretched(min(plain.trivial, self._cap))
+        self._reduced = _with_targets(plain, rows)
+        self._polish = Polish.of(self._reduced)
+        self._values = np.full(len(rows), math.inf)
+        self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
+        self._proved = np.full(len(rows), max((optimum_bound - plain.constant) / plain.unit, 0.0))
+        self.nodes = 0
+        self._offer_start(self._reduced.contract(w))
+
+    @property
+    def _cutoffs(self) -> FloatArray:
+        """Values below these are searched for, in units of the reduced problem."""
+        return np.minimum(self._values * (1.0 - 0.9 * self._limits.tol), self._cap)
+
+    def _offer_start(self, v: FloatArray) -> None:
+        """Offer the trivial classifiers, the given one, and random ones about it that keep a target."""
+        reduced, rng = self._reduced, np.random.default_rng(0)
+        p = v.size
+        if reduced.free:
+            for b in (-1.0, 1.0):
+                self._offer(np.append(np.zeros(p - 1), b / reduced.stretch))
+        self._offer(v)
+        for attempt in range(_ROUNDS):
+            for target, row in enumerate(reduced.rows[self._first :]):
+                centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
+                size = float(np.abs(centre).mean())
+                for _ in range(_SAMPLES):
+                    near = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
+                    margin = float(row @ near) / size
+                    self._offer(near + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
+            self._polish_all(np.isfinite(self._values))
+
+    def _offer(self, v: FloatArray) -> None:
+        """Offer the multiples of v to every target: the best one that keeps it, by trying every crossing of a margin."""
+        reduced = self._reduced
+        margins = reduced.rows @ v
+        order = np.argsort(-margins, kind="stable")[: int((margins > 1e-9).sum())]
+        if not order.size:
+            return
+        norm = float(v[:-1] @ v[:-1]) if reduced.free else float(v @ v)
+        scales = (1.0 - 1e-12) / margins[order]  # `_verified` raises a margin of 1 - 1e-12 to 1
+        values = scales * scales * norm + (float(reduced.weights.sum()) - np.cumsum(reduced.weights[order]))
+        best = np.flatnonzero(values == np.minimum.accumulate(values[::-1])[::-1])
+        for position in np.flatnonzero(order >= self._first):
+            target, chosen = int(order[position] - self._first), int(best[np.searchsorted(best, position)])
+            if values[chosen] < self._values[target]:
+                self._points[target], self._values[target] = scales[chosen] * v, values[chosen]
+
+    def _polish_all(self, changed: BoolArray) -> None:
+        """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
+        seen: set[bytes] = set()
+        for target in np.flatnonzero(changed):
+            kept = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
+            kept[self._first :] = False
+            kept[self._first + target] = True
+            if kept.tobytes() not in seen:
+                seen.add(kept.tobytes())
+                self._offer_kept(kept)
+
+    def _offer_kept(self, kept: BoolArray) -> None:
+        w = self._polish.solve(kept)
+        if w is not None:
+            self._offer(self._reduced.contract(w))
+
+    def run(self) -> TargetBounds:
+        """Search target by target until all are settled or a limit ends the search."""
+        settled = self._proved >= self._cutoffs
+        base_margins = self._reduced.rows[self._first :] @ self._points[int(np.argmin(self._values))]
+        finished = True
+        while not settled.all():
+            pending = np.flatnonzero(~settled)
+            cutoffs = self._cutoffs[pending]
+            ties = pending[cutoffs == cutoffs.max()]
+            target = int(ties[np.argmax(base_margins[ties])])  # the one nearest to being kept implies most about the others
+            if self._out_of_budget:
+                finished = False
+                break
+            settled[target] = True
+            finished = self._search(target) and finished
+            settled |= self._proved >= self._cutoffs
+        return self._bounds(finished)
+
+    @property
+    def _out_of_budget(self) -> bool:
+        limits = self._limits
+        return limits.expired or (limits.nodes is not None and self.nodes >= limits.nodes)
+
+    def _search(self, target: int) -> bool:
+        """Search the boxes of one target; return True if it is settled."""
+        upper = float(self._cutoffs[target])
+        reduced = replace(self._reduced, weights=self._reduced.weights.copy())
+        reduced.weights[self._first + target] = 2.0 * max(upper, float(reduced.weights.sum()))
+        ground = SearchData.of(reduced, upper)
+        data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()))
+        n, p = data.rows.shape
+        pool, room = empty_pool(n, p, 0), k.empty_workspace(n, p)
+        plant_root(pool, reduced.radius(upper), data.weights >= upper)
+        cuts = np.flatnonzero(self._proved >= upper)
+        self._plant(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
+        pool.found[p] = upper
+        total, unresolved = float(data.weights.sum()), math.inf
+        nodes_before = self.nodes
+        while True:
+            code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
+            self.nodes = nodes_before + int(pool.now.nodes)
+            if code == k.CANDIDATE:
+                self._offer_candidate(target, pool)
+            elif code == k.LEAF:
+                unresolved = min(unresolved, self._close_leaf(target, data, ground.leaf_rows, pool))
+            elif code == k.DONE:
+                self._proved[target] = max(self._proved[target], min(float(self._cutoffs[target]), unresolved))
+                return unresolved == math.inf
+            elif code == k.GROW:
+                larger = self._grown(pool)
+                if larger is None:
+                    break
+                pool = larger
+            if self._out_of_budget:
+                break
+        self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
+        return False
+
+    def _plant(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
+        """Leave the root these points, and the rows that no solution of interest keeps."""
+        chosen = np.concatenate([points, cuts])
+        page = int(pool.page[0])
+        states = np.full(len(chosen), k.FREE, np.int8)
+        states[len(points) :] = k.VIOLATED
+        states[len(points) - 1] = k.KEPT
+        for start in range(0, len(chosen), k.PAGE):
+            part = slice(start, min(start + k.PAGE, len(chosen)))
+            count = part.stop - part.start
+            pool.point[page, :count], pool.state[page, :count] = chosen[part], states[part]
+            pool.lower[page, :count] = -np.inf
+            page = int(pool.link[page])
+        pool.count[0] = len(chosen)
+
+    def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
+        p = self._points.shape[1]
+        before = self._values.copy()
+        self._offer(pool.found[:p].copy())
+        self._polish_all(self._values < before * (1.0 - 1e-9))
+        pool.found[p] = min(float(pool.found[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
+
+    def _grown(self, pool: k.BoxPool) -> k.BoxPool | None:
+        """Return a larger pool, or the same one in the frugal mode; None at the memory limit."""
+        limit = _MEMORY if self._limits.memory is None else self._limits.memory
+        growth = int(limit / sum(array.nbytes for array in pool))
+        if growth >= 2:
+            return grown(pool, min(growth, 4))
+        if pool.now.frugal:
+            return None
+        pool.now.frugal = 1
+        return pool
+
+    def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
+        """Settle a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
+        from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+
+        state, bound = pool.leaf.copy(), float(pool.found[-1])
+        kept = state == k.KEPT
+        kept[self._first :] = False
+        kept[self._first + target] = True
+        self._offer_kept(kept)
+        violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
+        level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
+        if level <= 0.0:
+            return math.inf
+        n, p = leaf_rows.a.shape
+        status, _ = active_set(leaf_rows, kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
+        return math.inf if status == CONFLICT else max(bound, violated)
+
+    def _bounds(self, finished: bool) -> TargetBounds:
+        """Return the intervals in original units, every classifier judged on the stated data."""
+        reduced = self._reduced
+        values, points = np.full(len(self._values), math.inf), np.full(self._targets.shape, math.nan)
+        for target in np.flatnonzero(np.isfinite(self._values)):
+            values[target], points[target] = self._verified(int(target), reduced.expand(self._points[target]))
+        bounds = np.array([max(reduced.proved(b), self._optimum_bound) for b in self._proved])
+        return TargetBounds(np.minimum(bounds, values), values, points, self.nodes, finished)
+
+    def _verified(self, target: int, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return the objective of the best multiple of w near it that keeps the target, and that multiple; (∞, NaN) without."""
+        problem, row = self._problem, self._targets[target]
+        weight = 4.0 * float(problem.weights.sum()) + 1.0
+        extended = ZeroOneProblem(np.vstack([problem.A, row]), np.append(problem.weights, weight), problem.penalised)
+        best, point = math.inf, np.full(w.size, math.nan)
+        for near in _NEAR:
+            value, scaled = evaluate(extended, w, near)
+            if value < best and float(row @ scaled) >= 1.0:
+                best, point = value, scaled
+        return best, point
+
+
+def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZeroOneProblem:
+    """Return the reduced problem with the targets as last rows, of weight 0. T is square, so that they have no residual."""
+    return replace(
+        reduced,
+        rows=np.ascontiguousarray(np.vstack([reduced.rows, rows @ reduced.T])),
+        weights=np.append(reduced.weights, np.zeros(len(rows))),
+        residual=np.append(reduced.residual, np.zeros(len(rows))),
+    )
+
+
+def _open_bound(pool: k.BoxPool) -> float:
+    """Return the least bound of the open nodes; ∞ without one."""
+    codes = [int(code) for code in pool.heap[: int(pool.now.waiting)]]
+    codes += [int(pool.now.current)] if pool.now.current >= 0 else []
+    return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)

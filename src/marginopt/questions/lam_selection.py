@@ -1,0 +1,179 @@
+"""Exact selection of λ by cross-validation over all λ, not a grid.
+
+Each fold's optimal classifier is piecewise constant in λ, with the corners of its whole path as pieces. So the sum of the
+validation errors is piecewise constant as well, and its pieces are finitely many: those between the breakpoints of all folds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..display import Display, Displayed, Tabular
+from ..drawing import COLOURS, new_axes
+from ..errors import InputError, UnsupportedModelError
+from ..models.arrays import FloatArray, as_positive
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..solvers.whole_path import WholePath, whole_path
+
+__all__ = ["LamSelection", "select_lam"]
+
+
+@dataclass(frozen=True, eq=False)
+class LamSelection(Displayed, Tabular):
+    """The validation error as a function of λ, and an interval of λ where it is least.
+
+    Parameters
+    ----------
+    ends : ndarray (pieces + 1,)
+        Ends of the pieces on which every fold's classifier is constant, from 0 to ``lam_max``.
+    errors : ndarray (pieces, folds)
+        Misclassified validation points on each piece.
+    sizes : ndarray (folds,)
+        Validation points.
+    lam : float
+        The λ that is chosen: the geometric middle of the first of the best pieces, the one with the smallest norms.
+    path : WholePath
+        The path of the whole data.
+    folds : tuple of WholePath
+    proved : bool
+        Whether every fold's path is proved, so that no other λ in (0, lam_max] has a smaller validation error for these
+        classifiers.
+    """
+
+    ends: FloatArray
+    errors: FloatArray
+    sizes: FloatArray
+    lam: float
+    path: WholePath
+    folds: tuple[WholePath, ...]
+    proved: bool
+
+    @property
+    def rate(self) -> FloatArray:
+        """Share of misclassified validation points on each piece."""
+        return np.asarray(self.errors.sum(axis=1) / self.sizes.sum())
+
+    @property
+    def w(self) -> FloatArray:
+        """The classifier of the whole data at the chosen λ."""
+        return self.path.at(self.lam).w
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each piece."""
+        return [
+            {"lam from": self.ends[k], "lam to": self.ends[k + 1], "validation error": rate}
+            for k, rate in enumerate(self.rate.tolist())
+        ]
+
+    def __str__(self) -> str:
+        standing = "proved" if self.proved else "not proved"
+        return (
+            f"λ = {self.lam:.6g} of all λ in (0, {self.ends[-1]:.4g}] by {len(self.folds)} folds: validation error "
+            f"{self.rate.min():.4%} on {int((self.rate == self.rate.min()).sum())} of {len(self.rate)} pieces, {standing}"
+        )
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        rows = tuple(
+            (f"{row['lam from']:.6g}", f"{row['lam to']:.6g}", f"{row['validation error']:.4%}") for row in self.records()
+        )
+        return Display(str(self), head=("λ from", "λ to", "validation error"), rows=rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the staircase of the validation error against λ and the chosen λ; return the matplotlib axes."""
+        axes = new_axes((6.0, 4.0)) if ax is None else ax
+        ends = self.ends.copy()
+        ends[0] = 0.3 * ends[1]
+        axes.stairs(self.rate, ends, baseline=None, color=COLOURS[0], lw=1.6, label="validation error")
+        axes.axvline(self.lam, color="black", ls="--", lw=0.8, label=f"chosen λ = {self.lam:.4g}")
+        axes.set_xscale("log")
+        axes.set_xlabel("λ")
+        axes.set_ylabel("validation error")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        return axes
+
+
+def select_lam(
+    model: ZeroOneSVM, folds: int | Iterable[Any] = 5, *, lam_max: float | None = None, tol: float = 1e-8,
+    time_limit: float | None = None, seed: int = 0,
+) -> LamSelection:  # fmt: skip
+    """Choose λ by cross-validation over every λ in (0, lam_max].
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        The data, and the costs that λ multiplies; see `path`.
+    folds : int or iterable of (train, test)
+        A number of stratified folds, or index arrays.
+    lam_max, tol, time_limit
+        As `solvers.whole_path.whole_path`. The seconds are for all paths together.
+    seed : int
+        Shuffles the stratified folds.
+
+    Raises
+    ------
+    UnsupportedModelError
+        The model is no linear `ZeroOneSVM` with λ.
+    InputError
+        Fewer than two folds, a class with fewer points than folds, a fold without one of the classes.
+    """
+    if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
+        raise UnsupportedModelError("λ is selected for a linear ZeroOneSVM(X, y, lam)")
+    splits = _splits(model, folds, seed)
+    limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
+    deadline = time.perf_counter() + limit
+    whole = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
+    paths = []
+    for train, _ in splits:
+        left = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
+        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=left))
+    inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
+    ends = np.array([0.0, *sorted(lam for lam in inner if lam < whole.lam_max), whole.lam_max])
+    middles = np.sqrt(np.maximum(ends[:-1], 0.5 * ends[1]) * ends[1:])
+    middles[0] = 0.5 * ends[1]
+    errors = np.array(
+        [[_errors(model, path.at(lam).w, test) for path, (_, test) in zip(paths, splits, strict=True)] for lam in middles]
+    )
+    totals = errors.sum(axis=1)
+    lam = float(middles[int(np.argmin(totals))])
+    sizes = np.array([float(len(test)) for _, test in splits])
+    return LamSelection(ends, errors, sizes, lam, whole, tuple(paths), all(path.proved for path in paths))
+
+
+def _part(model: ZeroOneSVM, rows: Any) -> ZeroOneSVM:
+    prices: Any = 1.0 if isinstance(model.lam, float) else model.weights[rows]
+    return ZeroOneSVM(np.asarray(model.X)[rows], model.y[rows], prices, intercept=model.intercept)
+
+
+def _errors(model: ZeroOneSVM, w: FloatArray, rows: Any) -> float:
+    scores = np.asarray(model.X)[rows] @ w
+    return float((np.where(scores > 0.0, 1.0, -1.0) != model.y[rows]).sum())
+
+
+def _splits(model: ZeroOneSVM, folds: int | Iterable[Any], seed: int) -> list[tuple[Any, Any]]:
+    """Return index arrays of training and validation points, both classes in every training part."""
+    y = model.y
+    if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
+        smallest = int(min((y > 0).sum(), (y < 0).sum()))
+        if not 2 <= folds <= smallest:
+            raise InputError(f"folds must be between 2 and the {smallest} points of the smaller class; it is {folds}")
+        from sklearn.model_selection import StratifiedKFold
+
+        return list(StratifiedKFold(int(folds), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y))
+    try:
+        splits = [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in folds]  # type: ignore[union-attr]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"folds must be a number ≥ 2 or pairs of index arrays; it is {folds!r}") from error
+    within = all(part.ndim == 1 and part.size and part.min() >= 0 and part.max() < len(y) for pair in splits for part in pair)
+    if not splits or not within or any(np.unique(y[train]).size < 2 for train, _ in splits):
+        raise InputError("each fold needs indices of the model's points, both classes in training and at least one to validate")
+    return splits

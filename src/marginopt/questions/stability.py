@@ -1,0 +1,406 @@
+"""The counterfactual optimum of predictions: the least objective of a classifier that predicts a point otherwise.
+
+For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
+classifier does not give it,
+
+    L(x) = min {f(w) : s x'w ≥ 1},
+
+the other label with the margin that the model asks of its own points. One table of L answers four questions.
+
+- *Predictive multiplicity.* The ambiguity at ε is the share of points with L(x) ≤ f* + ε Σλ: some classifier that is worse by no
+  more than a share ε of all costs predicts them otherwise (Marx, Calmon, Ustun: Predictive multiplicity in classification, 2020).
+- *Targeted poisoning.* A false label of point i changes f(w) by at most λ_i, for the optimal classifier and for its rival. So
+  labels of a total cost below (L(x) - f*)/2 cannot make an exact learner give the other label with margin 1, whichever they are.
+- *A certified radius.* The number of labels of the largest cost with which that bound holds.
+- *Full conformal sets*, without a refit: see `conformal_sets`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..display import Display, Displayed, Tabular
+from ..drawing import COLOURS, new_axes
+from ..errors import InputError, UnsupportedModelError
+from ..models.arrays import BoolArray, FloatArray, as_points, as_positive
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.views import ZeroOneProblem
+from ..solvers.api import solve
+from ..solvers.certification.result import Result
+from ..solvers.records.options import Options
+from ..solvers.zero_one.engines.engine import Limits
+from ..solvers.zero_one.target_search import TargetSearch
+
+__all__ = ["ConformalSets", "PredictionStability", "conformal_sets", "prediction_stability"]
+
+#: Relative difference of two values that rounding may make.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionStability(Displayed, Tabular):
+    """The table of counterfactual optima.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+    points : ndarray (targets, p)
+        Rows as the model takes them, a constant column included.
+    prediction : ndarray (targets,)
+        Labels ±1 that the optimal classifier gives them.
+    optimum : Result
+        The exact solve of the model. Its objective and proved bound enclose f*.
+    value : ndarray (targets,)
+        Objective of the best classifier found that predicts the point otherwise; ∞ without one.
+    bound : ndarray (targets,)
+        Proved lower bound of L(x), at most ``cap``.
+    w : ndarray (targets, p)
+        The classifiers of ``value``; NaN without one.
+    cap : float
+        Bounds above it were not asked for.
+    nodes : int
+        Nodes of the search for all points.
+    finished : bool
+        False if a limit ended the search; ``bound`` holds all the same.
+    """
+
+    model: ZeroOneSVM
+    points: FloatArray
+    prediction: FloatArray
+    optimum: Result
+    value: FloatArray
+    bound: FloatArray
+    w: FloatArray
+    cap: float
+    nodes: int
+    finished: bool
+
+    @property
+    def proved(self) -> BoolArray:
+        """True for a point whose L(x) is known up to the tolerance, or known to be at least ``cap``."""
+        return np.asarray(self.bound >= np.minimum(self.value, self.cap) * (1.0 - 1e-5))
+
+    @property
+    def label_changes(self) -> np.ndarray:
+        """The least number of false labels that may turn each prediction; any fewer are certified not to."""
+        costs = np.cumsum(np.sort(self.model.weights)[::-1])
+        margin = (self.bound - float(self.optimum.objective)) * (1.0 - _ROUNDING)
+        return np.searchsorted(2.0 * costs, margin, side="left") + 1
+
+    @property
+    def certified_radius(self) -> np.ndarray:
+        """The largest number of false labels, whichever they are, with which no exact learner turns the prediction."""
+        return np.asarray(self.label_changes - 1)
+
+    def ambiguity(self, eps: float, counts: Any = None) -> tuple[float, float]:
+        """Return the interval of the ambiguity at ε: the share of points that some classifier predicts otherwise.
+
+        The classifiers are those with f(w) ≤ f* + ε Σλ. Both ends agree where every point is proved and ε is within the search.
+
+        Parameters
+        ----------
+        eps : float
+        counts : array_like (targets,), optional
+            Weights of the points in the share; one each unless given.
+
+        Raises
+        ------
+        InputError
+            ε is negative or not a number.
+        """
+        allowance = as_positive(eps, "eps", zero=True) * float(self.model.weights.sum())
+        optimum, lower = float(self.optimum.objective), float(self.optimum.bound or 0.0)
+        scale = _ROUNDING * abs(optimum)
+        certain = self.value <= lower + allowance + max(optimum - lower, scale)
+        possible = self.bound <= optimum + allowance + scale
+        share = np.full(len(certain), 1.0 / len(certain)) if counts is None else np.asarray(counts) / np.sum(counts)
+        return float(share @ certain), float(share @ (possible | certain))
+
+    def rival(self, index: int) -> ZeroOneSVM:
+        """Return the model whose optimum is L(x) of one point: the point with the other label, at a cost beyond all others.
+
+        ``mo.solve(stability.rival(k), "zero-one-bb", proof=path)`` writes the log of that bound, and ``mo.check_proof`` with this
+        model verifies it.
+
+        Raises
+        ------
+        InputError
+            There is no point of this number.
+        """
+        if not 0 <= index < len(self.value):
+            raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}")
+        weights = self.model.weights
+        X = np.vstack([np.asarray(self.model.X), self.points[index]])
+        prices = np.append(weights, 4.0 * float(weights.sum()))
+        return ZeroOneSVM(X, np.append(self.model.y, -self.prediction[index]), prices, intercept=self.model.intercept)
+
+    def sentence(self, index: int) -> str:
+        """Return one sentence about one point that stands by itself."""
+        excess = self.bound[index] - float(self.optimum.objective)
+        return (
+            f"Every classifier that predicts point {index} otherwise with margin 1 has an objective of at least "
+            f"{self.bound[index]:.6g}, {max(excess, 0.0):.6g} above the optimum, so fewer than {self.label_changes[index]} false "
+            f"labels cannot make an exact learner do so: proved."
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each point."""
+        changes = self.label_changes
+        return [
+            {
+                "prediction": self.prediction[k],
+                "otherwise at least": self.bound[k],
+                "otherwise at most": self.value[k],
+                "proved": bool(self.proved[k]),
+                "certified radius": int(changes[k] - 1),
+            }
+            for k in range(len(self.value))
+        ]
+
+    @property
+    def _title(self) -> str:
+        share = f"{int(self.proved.sum())} of {len(self.value)} proved"
+        return f"Stability of {len(self.value)} predictions, optimum {self.optimum.objective:.6g}: {share}, {self.nodes} nodes"
+
+    def __str__(self) -> str:
+        lines = [self._title, f"  {'point':>5}  {'prediction':>10}  {'otherwise at least':>18}  {'at most':>12}  {'radius':>6}"]
+        for k, row in enumerate(self.records()):
+            low, high, radius = row["otherwise at least"], row["otherwise at most"], row["certified radius"]
+            lines.append(f"  {k:>5}  {row['prediction']:>10g}  {low:>18.8g}  {high:>12.6g}  {radius:>6}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        head = ("point", "prediction", "otherwise at least", "otherwise at most", "certified radius")
+        rows = tuple(
+            (str(k), f"{row['prediction']:g}", f"{self.bound[k]:.6g}", f"{self.value[k]:.6g}", str(row["certified radius"]))
+            for k, row in enumerate(self.records())
+        )
+        return Display(self._title, head=head, rows=rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ambiguity against ε, the band between both ends of the interval; return the matplotlib axes."""
+        axes = new_axes((6.0, 4.0)) if ax is None else ax
+        total = float(self.model.weights.sum())
+        largest = max((self.cap - float(self.optimum.objective)) / total, 0.0) if math.isfinite(self.cap) else 0.1
+        levels = np.linspace(0.0, largest, 100)
+        low, high = np.array([self.ambiguity(level) for level in levels]).T
+        axes.fill_between(levels, low, high, step="post", color=COLOURS[0], alpha=0.3, label="not proved")
+        axes.step(levels, low, where="post", color=COLOURS[0], label="predicted otherwise by some classifier within ε")
+        axes.set_xlabel("ε, a share of all costs")
+        axes.set_ylabel("ambiguity")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        return axes
+
+
+def prediction_stability(
+    model: ZeroOneSVM, points: Any = None, *, within: float | None = 0.02, tol: float = 1e-6,
+    time_limit: float | None = None, node_limit: int | None = None,
+) -> PredictionStability:  # fmt: skip
+    """Find for many points the least objective of a classifier that predicts them otherwise, in one search.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        The λ form, linear. With a large λ the objective counts the violations, the fewest training errors.
+    points : array_like (targets, p), optional
+        Rows as the model takes them, with the constant column; the model's own points unless given.
+    within : float, optional
+        Classifiers beyond f* + within Σλ are of no interest: the bounds end there. None: no end, which may take much longer.
+    tol : float
+        Relative gap of every point.
+    time_limit : float, optional
+        Seconds for the optimum and the search. Without an end of its own the search then has intervals.
+    node_limit : int, optional
+        Nodes of the search for all points.
+
+    Raises
+    ------
+    UnsupportedModelError
+        The model is no linear `ZeroOneSVM` with λ.
+    InputError
+        Points of another width, that are not finite, or without the ones of a free intercept; within, tol or a limit is out of
+        range.
+    """
+    view = _view(model)
+    X = _rows(model, model.X if points is None else points)
+    deadline = _deadline(time_limit)
+    optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
+    w = np.asarray(optimum.values["w"])
+    prediction = np.where(X @ w >= 0.0, 1.0, -1.0)
+    share = None if within is None else as_positive(within, "within", zero=True)
+    total = float(view.weights.sum())
+    cap = math.inf if share is None else float(optimum.objective) + share * total + 0.5 * float(view.weights.min())
+    limits = Limits(tol=as_positive(tol, "tol"), nodes=node_limit, deadline=deadline)
+    value, bound, rivals, nodes, finished = _target_table(view, -prediction[:, None] * X, optimum, cap, limits)
+    return PredictionStability(model, X, prediction, optimum, value, bound, rivals, cap, nodes, finished)
+
+
+def _view(model: ZeroOneSVM) -> ZeroOneProblem:
+    """Return the view of a linear λ form; raise UnsupportedModelError for another model."""
+    if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
+        raise UnsupportedModelError("the counterfactual optimum is of a linear ZeroOneSVM(X, y, lam)")
+    view = model.view(ZeroOneProblem)
+    assert view is not None
+    return view
+
+
+def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
+    """Return the points as dense rows; raise InputError unless they have the model's columns, a free constant one included."""
+    X, penalised = as_points(points), model.penalised
+    rows = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+    if rows.shape[1] != len(penalised):
+        raise InputError(
+            f"points must have {len(penalised)} columns, as the model's X with its constant one; got {rows.shape[1]}"
+        )
+    if (rows[:, ~penalised] != 1.0).any():
+        raise InputError("the first column of points must be ones, as in the model's X: its weight is the free intercept")
+    return rows
+
+
+def _deadline(time_limit: float | None) -> float:
+    return math.inf if time_limit is None else time.perf_counter() + as_positive(time_limit, "time_limit")
+
+
+def _target_table(
+    view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
+) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
+    """Return values, bounds and classifiers of all target rows; equal rows are searched once, and no w keeps a row of zeros."""
+    distinct, position = np.unique(rows + 0.0, axis=0, return_inverse=True)
+    position = position.reshape(-1)
+    reachable = distinct.any(axis=1)
+    value = np.full(len(distinct), math.inf)
+    bound = np.full(len(distinct), cap)
+    w = np.full(distinct.shape, math.nan)
+    nodes, finished = 0, True
+    if reachable.any():
+        search = TargetSearch(
+            view, distinct[reachable], np.asarray(optimum.values["w"]), float(optimum.bound or 0.0), cap, limits
+        )
+        found = search.run()
+        value[reachable], bound[reachable], w[reachable] = found.value, found.bound, found.w
+        nodes, finished = found.nodes, found.finished
+    return value[position], bound[position], w[position], nodes, finished
+
+
+@dataclass(frozen=True, eq=False)
+class ConformalSets(Displayed):
+    """Exact full-conformal prediction sets.
+
+    Parameters
+    ----------
+    alpha : float
+        With probability at least 1 - alpha the set of an exchangeable point holds its label.
+    contains : ndarray of bool (points, 2)
+        Whether -1, and +1, is in the set.
+    certain : ndarray of bool (points, 2)
+        Whether the decision is proved; a label that is not certain is in the set.
+    """
+
+    alpha: float
+    contains: BoolArray
+    certain: BoolArray
+
+    def labels(self) -> list[tuple[int, ...]]:
+        """Return the labels of each set."""
+        return [tuple(label for label, held in zip((-1, 1), row, strict=True) if held) for row in self.contains.tolist()]
+
+    def __str__(self) -> str:
+        sizes = np.bincount(self.contains.sum(axis=1), minlength=3)
+        return (
+            f"full-conformal sets of {len(self.contains)} points at level {1.0 - self.alpha:.4g}: {sizes[1]} of one label, "
+            f"{sizes[2]} of both, {sizes[0]} empty; {int(self.certain.all(axis=1).sum())} proved"
+        )
+
+    __repr__ = __str__
+
+    def display(self) -> Display:
+        """Return the notebook view."""
+        rows = tuple((str(k), ", ".join(f"{label:+d}" for label in labels)) for k, labels in enumerate(self.labels()))
+        return Display(str(self), head=("point", "labels"), rows=rows, words=("labels",))
+
+
+def conformal_sets(
+    model: ZeroOneSVM, points: Any, alpha: float, *, tol: float = 1e-6, time_limit: float | None = None
+) -> ConformalSets:
+    """Return the full-conformal sets of the exact learner, without refitting it to each point and label.
+
+    The score of point i of a bag of n + 1 points is the least increase of the bag's optimum if the point is kept, which is a
+    symmetric function of the bag. Let L_i be the least objective on the n training points with point i kept, and L_y(x)
+    with (x, y) kept.
+
+    *Theorem.* The p-value of (x, y) is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1).
+
+    *Proof.* The bag's objective is f(w) + λ 1{w violates (x, y)}. Its optimum with point i kept is
+    min(L_{i and (x, y)}, L_i + λ), and with (x, y) kept it is L_y(x). The scores are these values less the bag's optimum. Since
+    L_{i and (x, y)} ≥ L_y(x), the score of i is at least that of (x, y) if and only if L_i + λ ≥ L_y(x).
+
+    So the label y is in the set if and only if L_y(x) ≤ L_(k) + λ, with the k-th largest L_i and k = ⌊α(n + 1)⌋.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        Equal λ for all points: the scores must not depend on their order.
+    points : array_like (points, p)
+        Rows as the model takes them, with the constant column.
+    alpha : float
+        In (0, 1).
+    tol, time_limit
+        As `prediction_stability`. A label whose exclusion is not proved stays in the set.
+
+    Raises
+    ------
+    InputError
+        α outside (0, 1), λ that differ, points of another width; and as `prediction_stability`.
+    """
+    view = _view(model)
+    level = as_positive(alpha, "alpha")
+    if not level < 1.0:
+        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}")
+    if np.ptp(view.weights) != 0.0:
+        raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
+    X = _rows(model, points)
+    n, lam, deadline = len(view.weights), float(view.weights[0]), _deadline(time_limit)
+    rank = math.floor(level * (n + 1) + 1e-12)
+    if rank == 0:
+        return ConformalSets(level, np.ones((len(X), 2), bool), np.ones((len(X), 2), bool))
+    optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
+    training, limits = view.A, Limits(tol=tol, deadline=deadline)
+    own = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
+    cap = float(np.sort(own[0])[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
+    own = _kept_table(view, training, optimum, cap, limits)
+    new = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
+    contains, certain = np.zeros((len(X), 2), bool), np.zeros((len(X), 2), bool)
+    scale = 4.0 * tol * cap
+    for side in range(2):
+        value, bound = new[0][side * len(X) : (side + 1) * len(X)], new[1][side * len(X) : (side + 1) * len(X)]
+        possible = (own[0][None, :] + lam >= bound[:, None] - scale).sum(axis=1)
+        sure = (own[1][None, :] + lam >= value[:, None] - scale).sum(axis=1)
+        contains[:, side] = possible >= rank
+        certain[:, side] = (possible >= rank) == (sure >= rank)
+    return ConformalSets(level, contains, certain)
+
+
+def _with_nodes(limits: Limits, nodes: int) -> Limits:
+    """Return the limits with a node limit."""
+    return Limits(limits.tol, nodes, limits.memory, limits.deadline)
+
+
+def _kept_table(
+    view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
+) -> tuple[FloatArray, FloatArray]:
+    """Return values and bounds of the least objectives that keep each row; the optimum's own for a row that it keeps."""
+    kept = rows @ np.asarray(optimum.values["w"]) >= 1.0
+    value = np.full(len(rows), float(optimum.objective))
+    bound = np.full(len(rows), float(optimum.bound or 0.0))
+    if not kept.all():
+        value[~kept], bound[~kept], *_ = _target_table(view, rows[~kept], optimum, cap, limits)
+    return value, bound

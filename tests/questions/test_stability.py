@@ -1,0 +1,209 @@
+"""The counterfactual optima against enumeration and single solves; conformal sets against refits of every bag; bad input."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import marginopt as mo
+from marginopt.models.arrays import FloatArray
+from marginopt.questions import conformal_sets, prediction_stability
+
+
+def instance(seed: int, n: int, lam: float = 3.0, free: bool = True) -> mo.ZeroOneSVM:
+    """A binary column, an offset column of few values with ties, duplicates, noisy labels."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(n), rng.integers(0, 2, n), 2.0 + rng.normal(size=n).round(1)])
+    X[0, 1], X[1, 1] = 0.0, 1.0
+    X[-1] = X[0]
+    y = np.where(X[:, 2] + 0.7 * rng.normal(size=n) > 2.0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return mo.ZeroOneSVM(X, y, lam, intercept="free" if free else "penalised")
+
+
+def least_norm(rows: FloatArray, penalised: FloatArray) -> float:
+    """Return the least squared norm with margins of at least 1, by an independent solver; ∞ without one."""
+    limits = [{"type": "ineq", "fun": lambda w: rows @ w - 1.0, "jac": lambda w: rows}]
+    start = np.linalg.lstsq(rows, np.full(len(rows), 1.5), rcond=None)[0]
+    found = minimize(lambda w: penalised @ w**2, start, jac=lambda w: 2.0 * penalised * w, constraints=limits, tol=1e-12)
+    return float(found.fun) if found.success and (rows @ found.x >= 1.0 - 1e-7).all() else math.inf
+
+
+def enumerated(model: mo.ZeroOneSVM, row: FloatArray) -> float:
+    """Return the least objective that keeps a row, over all sets of kept points."""
+    A, n = model.signed, len(model.y)
+    norms = penalised = model.penalised.astype(float)
+    best = math.inf
+    for kept in itertools.product([False, True], repeat=n):
+        cost = float(model.weights[~np.array(kept)].sum())
+        if cost < best:
+            norms = least_norm(np.vstack([A[np.array(kept)], row]), penalised)
+            best = min(best, cost + norms)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("free", [True, False])
+def test_equals_enumeration(seed: int, free: bool) -> None:
+    model = instance(seed, 6, lam=1.0 + seed, free=free)
+    table = prediction_stability(model, within=None)
+    assert table.finished and table.proved.all()
+    for k in (0, 2, 4):
+        optimum = enumerated(model, -table.prediction[k] * table.points[k])
+        assert table.value[k] == pytest.approx(optimum, rel=1e-5)
+        assert table.bound[k] <= optimum * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize(("seed", "lam"), [(4, 0.5), (5, 2.0), (6, 1e4), (7, 1e6)])
+def test_equals_a_loop_of_solves(seed: int, lam: float) -> None:
+    model = instance(seed, 24, lam)
+    table = prediction_stability(model, within=None)
+    for k in range(0, 24, 3):
+        result = mo.solve(table.rival(k), "zero-one-bb")
+        assert table.value[k] == pytest.approx(result.objective, rel=3e-6)
+        assert table.bound[k] <= result.objective * (1.0 + 1e-9)
+        assert table.bound[k] >= table.value[k] * (1.0 - 1e-5)
+        assert table.bound[k] >= result.bound * (1.0 - 1e-5)
+
+
+def test_weights_and_new_points() -> None:
+    base = instance(8, 20)
+    rng = np.random.default_rng(1)
+    model = mo.ZeroOneSVM(base.X, base.y, rng.choice([0.5, 1.0, 3.0], 20), intercept="free")
+    points = np.column_stack([np.ones(5), rng.normal(size=(5, 2)) + np.array([0.5, 2.0])])
+    table = prediction_stability(model, points, within=None)
+    for k in range(5):
+        assert table.value[k] == pytest.approx(mo.solve(table.rival(k), "zero-one-bb").objective, rel=3e-6)
+
+
+def test_classifiers_attain_their_values() -> None:
+    model = instance(9, 22)
+    table = prediction_stability(model)
+    for k in range(22):
+        if math.isfinite(table.value[k]):
+            assert -table.prediction[k] * (table.points[k] @ table.w[k]) >= 1.0
+            assert model.objective(table.w[k], tol=0.0) == pytest.approx(table.value[k], rel=1e-9)
+
+
+def test_capped_table_agrees_below_the_cap() -> None:
+    model = instance(10, 26)
+    whole, capped = prediction_stability(model, within=None), prediction_stability(model, within=0.1)
+    below = whole.value < capped.cap * (1.0 - 1e-5)
+    assert capped.value[below] == pytest.approx(whole.value[below], rel=3e-6)
+    assert (capped.bound[~below] >= capped.cap * (1.0 - 1e-5)).all()
+    for eps in (0.0, 0.03, 0.1):
+        low, high = capped.ambiguity(eps)
+        assert low == pytest.approx(high)
+        assert (low, high) == pytest.approx(whole.ambiguity(eps))
+    assert whole.ambiguity(0.02)[0] <= whole.ambiguity(0.2)[0]
+
+
+def test_no_labels_within_the_radius_turn_a_prediction() -> None:
+    model = instance(11, 11, lam=50.0)
+    table = prediction_stability(model, within=None)
+    k = int(np.argmax(table.certified_radius))
+    assert table.certified_radius[k] >= 1
+    for i in range(11):
+        y = model.y.copy()
+        y[i] = -y[i]
+        poisoned = mo.solve(mo.ZeroOneSVM(model.X, y, 50.0, intercept="free"), "zero-one-bb")
+        assert -table.prediction[k] * (table.points[k] @ poisoned.values["w"]) < 1.0
+
+
+def test_an_unfinished_search_has_valid_bounds() -> None:
+    model = instance(13, 40, lam=1e5)
+    whole, cut = prediction_stability(model, within=None), prediction_stability(model, within=None, node_limit=1)
+    assert (cut.bound <= whole.value * (1.0 + 1e-9)).all()
+    assert (cut.value >= whole.bound).all()
+    low, high = cut.ambiguity(0.05)
+    assert low <= whole.ambiguity(0.05)[0] <= high
+
+
+def test_a_row_of_zeros_has_no_other_prediction() -> None:
+    X = np.array([[1.0, 2.0], [1.0, -1.0], [1.0, 0.5]])
+    table = prediction_stability(mo.ZeroOneSVM(X, np.array([1.0, -1.0, 1.0]), 1.0), [[0.0, 0.0]], within=None)
+    assert table.value[0] == math.inf and table.bound[0] == math.inf
+
+
+def refitted_p_value(model: mo.ZeroOneSVM, x: FloatArray, label: float) -> float:
+    """Return the p-value by the definition: the bag's optimum with each point kept in turn."""
+    X, y = np.vstack([model.X, x]), np.append(model.y, label)
+    lam = float(model.weights[0])
+    scores = []
+    for i in range(len(y)):
+        prices = np.full(len(y), lam)
+        prices[i] = 10.0 * lam * len(y)
+        result = mo.solve(mo.ZeroOneSVM(X, y, prices, intercept=model.intercept), "zero-one-bb", tol=1e-9)
+        scores.append(float(result.objective))
+    return sum(score >= scores[-1] * (1.0 - 1e-6) for score in scores) / len(y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_conformal_sets_equal_refits(seed: int) -> None:
+    model = instance(seed, 9, lam=[0.7, 3.0, 1e4][seed])
+    points = np.array([[1.0, 0.0, 2.4], [1.0, 1.0, 0.9], [1.0, 1.0, 5.0]])
+    p_values = np.array([[refitted_p_value(model, x, label) for label in (-1.0, 1.0)] for x in points])
+    for alpha in (0.05, 0.25, 0.45):
+        sets = conformal_sets(model, points, alpha)
+        assert sets.certain.all()
+        assert (sets.contains == (p_values > alpha + 1e-9)).all()
+
+
+def test_estimator_answers() -> None:
+    model = instance(14, 24)
+    X, y = np.asarray(model.X)[:, 1:], np.where(model.y > 0, "yes", "no")
+    fitted = mo.ZeroOneSVC(lam=3.0, standardise=False, intercept="free").fit(X, y)
+    assert fitted.ambiguity(0.05) == pytest.approx(prediction_stability(model, within=0.05).ambiguity(0.05))
+    sets = conformal_sets(model, model.X[:4], 0.3)
+    expected = [[{-1: "no", 1: "yes"}[label] for label in labels] for labels in sets.labels()]
+    assert [held.tolist() for held in fitted.conformal_set(X[:4], 0.3)] == expected
+    with pytest.raises(mo.InputError):
+        mo.ZeroOneSVC(lam=3.0).fit(X, y).conformal_set(X, 0.1)
+    with pytest.raises(mo.InputError):
+        mo.ZeroOneSVC(kappa=0.4).fit(X, y).ambiguity(0.1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"within": -0.1}, {"within": math.nan}, {"tol": 0.0}, {"time_limit": -1.0}],
+)
+def test_bad_options(options: dict[str, Any]) -> None:
+    with pytest.raises(mo.InputError):
+        prediction_stability(instance(0, 8), **options)
+
+
+def test_bad_requests() -> None:
+    model = instance(0, 8)
+    for points in ([[1.0, 2.0]], [[2.0, 2.0, 2.0]], [[1.0, math.nan, 0.0]], [1.0, 2.0, 3.0]):
+        with pytest.raises(mo.InputError):
+            prediction_stability(model, points)
+    for alpha in (0.0, 1.0, -0.2, math.nan):
+        with pytest.raises(mo.InputError):
+            conformal_sets(model, model.X, alpha)
+    weighted = mo.ZeroOneSVM(model.X, model.y, np.arange(1.0, 9.0), intercept="free")
+    with pytest.raises(mo.InputError):
+        conformal_sets(weighted, model.X, 0.1)
+    with pytest.raises(mo.UnsupportedModelError):
+        prediction_stability(mo.ZeroOneSVM(model.X, model.y, kappa=0.3))  # type: ignore[arg-type]
+    with pytest.raises(mo.UnsupportedModelError):
+        prediction_stability(mo.HingeSVM(model.X, model.y, 1.0))  # type: ignore[arg-type]
+    table = prediction_stability(model)
+    for index in (-1, 8):
+        with pytest.raises(mo.InputError):
+            table.rival(index)
+    with pytest.raises(mo.InputError):
+        table.ambiguity(-0.1)
+
+
+def test_table_and_picture() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    table = prediction_stability(instance(15, 12), within=0.2)
+    assert len(table.records()) == 12
+    assert table.plot().get_ylabel() == "ambiguity"
+    assert str(len(table.value)) in str(table)
+    assert "<table>" in table.display().html()
