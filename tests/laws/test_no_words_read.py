@@ -21,6 +21,7 @@ READERS = (
 
 #: Where a text is taken apart, and whose text it is.
 TEXTS = {
+    "src/marginopt/proof_page/writing.py": "the first line of a proof log, a file format",
     "src/marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
     "src/marginopt/deep/estimator.py": "a user's 'name:part' of a data set",
     "src/marginopt/display.py": "signs in names that a screen obeys and does not show",
