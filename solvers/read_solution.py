@@ -13,11 +13,11 @@ from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.kept_model import Kept
 from .interface.solver import Solver, SolverInfo
+from .judgement import judge
 from .records.answer import Answer
 from .records.licence import OPEN
 from .records.options import Options
 from .records.status import Status
-from .solve import judge
 
 __all__ = ["read_solution"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ..records.answer import Answer
 from ..records.status import Status
-from .certificate import Certificate, certify
+from .certificate import Certificate, Certifier, certify
 from .evidence.conic import ConeRows
 from .evidence.interior import interior
 from .evidence.linear import Rows
@@ -24,8 +24,6 @@ __all__ = ["CompletedClaim", "complete_claim", "unbounded_integer_ray", "with_mu
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
-#: A point that violates them by no more than this may be judged by a bound: first-order methods stop there.
-_NEARLY = 1e-4
 #: A ray of the solver's whose residual is larger is none.
 _ROUGH = 1e-2
 #: Shares of inner multipliers that are tried.
@@ -44,11 +42,11 @@ class CompletedClaim:
 
 
 def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:
-    """The claim with a ray of our own where the solver's proves nothing, or with what contradicts it.
+    """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
 
     Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
     """
-    if answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED) or (ray.proved and answer.status is Status.INFEASIBLE):
+    if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
     rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
@@ -113,29 +111,30 @@ def unbounded_integer_ray(form: StandardForm) -> str:
 
 
 def with_multipliers(
-    form: StandardForm,
+    certifier: Certifier,
     answer: Answer,
     values: Mapping[str, FloatArray],
     certificate: Certificate,
-    judge: Callable[[Answer], Certificate],
     tol: float,
     seconds: float | None = None,
 ) -> tuple[Answer, Certificate]:
-    """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
+    """Replace missing or useless multipliers by ones computed from the data if those yield a bound.
 
     Parameters
     ----------
+    certifier : Certifier
+        Of a model with a form.
+    answer : Answer
     values : mapping of label to array
         The point that the certificate is of: the answer's, with the blocks that the model completes.
-    judge : callable
-        The certificate of the same point with an answer's multipliers.
+    certificate : Certificate
     tol : float
         Relative gap that an optimum is held to.
     seconds : float, optional
         That the search for multipliers deep inside their cones may take.
     """
-    hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
-    if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
+    form = certifier.form
+    if form is None or not certificate.wants_multipliers:
         return answer, certificate
     rows, x = _rows(form), form.join(values)
     inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
@@ -146,7 +145,7 @@ def with_multipliers(
     met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or met, (answer, certificate)
     for candidate in _own(form, answer, rows, inner, x):
-        better = judge(candidate)
+        better = certifier(candidate, values)
         if _close(better, tol):
             return candidate, better
         if better.bound > best[1].bound and not spoils:

@@ -8,60 +8,47 @@ an optimum to the tolerance, near the answer that the solver gave; whoever reads
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
+from ...models.arrays import FloatArray
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import StandardForm
 from ..records.answer import Answer
-from ..records.status import Status
-from .certificate import Certificate
+from .certificate import Certificate, Certifier
 from .complete_claim import with_multipliers
 from .evidence.newton_polish import newton_polish
-from .verdict import conditions_met, verdict
-from .zero_optimum import Values
+from .verdict import conditions_met, proves_optimum
 
-__all__ = ["NOTE", "Sharpened", "refine_by_newton"]
+__all__ = ["NOTE", "Refined", "refine_by_newton"]
 
 NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
-Sharpened = tuple[Answer, Values, Certificate]
+Refined: TypeAlias = tuple[Answer, Mapping[str, FloatArray], Certificate]
 #: A point that violates its rows or the optimality conditions by more is none to begin at; the objective may move by this share.
 _NEARLY = 1e-4
 #: Variables and active rows: a step takes half a second then.
 _LARGEST = 1200
 
 
-class Judge(Protocol):
-    """The certificate of an answer's multipliers at a point."""
-
-    def __call__(self, own: Answer, at: Values) -> Certificate: ...
-
-
-def refine_by_newton(
-    form: StandardForm,
-    given: Sharpened,
-    judge: Judge,
-    tol: float,
-    seconds: float | None = None,
-) -> Sharpened | None:
-    """A proved optimum beside an answer that claims one and does not prove it; None where none is found, or there is one already.
+def refine_by_newton(certifier: Certifier, given: Refined, tol: float, seconds: float | None = None) -> Refined | None:
+    """Return a proved optimum beside an answer with multipliers that claims one and does not prove it; None where none is found.
 
     Parameters
     ----------
+    certifier : Certifier
     given
-        The answer that claims an optimum.
-    judge : Judge
+        The answer that claims an optimum, its point and their certificate.
     tol : float
         Relative gap that an optimum is held to.
     seconds : float, optional
         That this may take.
     """
-    answer, values, certificate = given
-    if answer.status is not Status.OPTIMAL or answer.multipliers is None or _proved(answer, certificate, tol):
+    (answer, values, certificate), form = given, certifier.form
+    if form is None or answer.multipliers is None:
         return None
     if not _readable(form) or certificate.nonconvex or certificate.condition or certificate.inner:
         return None
@@ -78,15 +65,11 @@ def refine_by_newton(
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
     for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
         at = form.split(point)
-        refined = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol, seconds)
+        refined = with_multipliers(certifier, prices, at, certifier(prices, at), tol, seconds)
         moved = abs(refined[1].objective - certificate.objective)
-        if _proved(*refined, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
+        if proves_optimum(*refined, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
             return refined[0], at, refined[1]
     return None
-
-
-def _proved(answer: Answer, certificate: Certificate, tol: float) -> bool:
-    return bool(np.isfinite(certificate.bound)) and verdict(answer, certificate, tol).status is Status.OPTIMAL
 
 
 def _readable(form: StandardForm) -> bool:

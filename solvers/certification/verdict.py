@@ -40,6 +40,7 @@ __all__ = [
     "conditions_met",
     "exceeds_cutoff",
     "gap_closed",
+    "proves_optimum",
     "verdict",
 ]
 
@@ -100,6 +101,11 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if answer.bound is None:
         return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
     return Verdict(Status.OPTIMAL if gap_closed(certificate, answer.bound, tol) else Status.INACCURATE)
+
+
+def proves_optimum(answer: Answer, certificate: Certificate, tol: float) -> bool:
+    """Return whether a bound of the certificate supports the optimum that the answer claims."""
+    return bool(np.isfinite(certificate.bound)) and verdict(answer, certificate, tol).status is Status.OPTIMAL
 
 
 #: Whose constants may cut off the optimum, and what to do.

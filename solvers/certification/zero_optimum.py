@@ -9,64 +9,39 @@ constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
-from ...models.model import Model
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ..records.answer import Answer
-from ..records.status import Status
-from ..records.trace import relative_gap
-from .certificate import Certificate, nonnegative
+from .certificate import Certificate, Certifier, nonnegative
 from .evidence.linear import Rows
 
-__all__ = ["NOTE", "Values", "nearby_zero_objective_point", "prove_zero_is_least"]
-
-Values: TypeAlias = Mapping[str, FloatArray]
+__all__ = ["NOTE", "prove_zero_is_least", "zero_objective_point"]
 
 NOTE = "the point of objective zero, beside which the solver stopped"
 
 
-def nearby_zero_objective_point(
-    model: Model,
-    form: StandardForm | None,
-    answer: Answer,
-    certificate: Certificate,
-    tol: float,
-    judge: Callable[[Values], Certificate],
-) -> tuple[Values, Certificate] | None:
-    """Return the model's point of objective zero with its certificate, where no point costs less; None elsewhere.
-
-    A certificate that meets the tolerance is left as it is.
+def zero_objective_point(certifier: Certifier, answer: Answer) -> tuple[Mapping[str, FloatArray], Certificate] | None:
+    """Return the model's point of objective zero with its certificate, if it is proved that no point costs less; else None.
 
     Parameters
     ----------
-    model : Model
-    form : StandardForm or None
-        None where the model has none: then its own bound must be zero.
+    certifier : Certifier
+        Without a form the model's own bound must be zero.
     answer : Answer
         Its multipliers are tried for the proof.
-    certificate : Certificate
-        Of the point where the solver stopped.
-    tol : float
-    judge : callable
-        The certificate of other values with the same multipliers.
     """
-    claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
-    met = abs(relative_gap(certificate.objective, certificate.bound)) <= tol
-    if met or not claimed or certificate.bound > 0.0:
-        return None
-    values = model.zero_objective_point()
+    form, values = certifier.form, certifier.model.zero_objective_point()
     if values is None:
         return None
-    certificate_at_zero = judge(values)
+    certificate_at_zero = certifier(answer, values)
     if not (
         certificate_at_zero.objective == 0.0 and certificate_at_zero.error == 0.0 and certificate_at_zero.primal_residual == 0.0
     ):

@@ -11,8 +11,7 @@ from ...models.arrays import FloatArray, as_array
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ..certification.certificate import Certificate, certify as certify_form
-from ..certification.model_certificate import certify_by_model
+from ..certification.certificate import Certificate, certify as certify_form, certify_by_model
 
 __all__ = ["certify"]
 

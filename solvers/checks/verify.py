@@ -15,12 +15,12 @@ from ...models.program.form import StandardForm
 from ..certification.result import Result
 from ..interface.kept_model import Kept
 from ..interface.solver import Solver, SolverInfo
+from ..judgement import judge
 from ..rational.form import RationalForm
 from ..records.answer import Answer
 from ..records.licence import OPEN
 from ..records.options import Options
 from ..registry import get_solver
-from ..solve import judge
 
 __all__ = ["Check", "Verification", "certified_anew", "verify"]
 

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.certification.model_certificate import certify_by_model
+from ..solvers.certification.certificate import certify_by_model
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records.answer import Answer
 from ..solvers.records.options import Options

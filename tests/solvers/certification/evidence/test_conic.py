@@ -15,9 +15,9 @@ from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence.conic import ConeRows
 from marginopt.solvers.certification.rays import Ray, ray_is_exact
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.judgement import judge
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.solve import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
