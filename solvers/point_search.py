@@ -23,9 +23,8 @@ from ..models.program.cones import Feature
 from ..models.program.form import StandardForm
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
-from .records.answer import Answer
+from .records.answer import Answer, Status
 from .records.options import Options
-from .records.status import Status
 
 __all__ = ["Refutation", "refuted", "unresolved"]
 

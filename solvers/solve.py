@@ -1,39 +1,27 @@
-"""``solve``: choose a solver, check that it can, run it, judge the answer."""
+"""Solving: specify the solver, choose one where none is named, run it, and certify its answer (`solvers.judgement`)."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
-from ..errors import (
-    InputError,
-    LicenceError,
-    MissingPackageError,
-    SolverError,
-    TooLargeError,
-    UnsupportedModelError,
-    WriteError,
-)
+from ..errors import InputError, LicenceError, MissingPackageError, SolverError, TooLargeError, UnsupportedModelError, WriteError
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.equations import solved_until
 from ..models.program.form import StandardForm
-from .auto import choose
+from .certification.rays import separability
 from .certification.result import Result
-from .certification.separability import separability
-from .interface.kept_model import Kept
-from .interface.linear_rows import unused_start
-from .interface.solver import Gives, Solver
+from .interface.backend import unused_start
+from .interface.solver import Gives, Kept, Licence, Solver
 from .judgement import form_that_fits, judge
-from .records.answer import Answer
-from .records.licence import Licence
+from .records.answer import Answer, Status
 from .records.options import Options
-from .records.status import Status
-from .registry import get_solver, readers, require
-from .solver_spec import SolverLike, SolverSpec, resolve
+from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
 
-__all__ = ["solve_problem"]
+__all__ = ["solve", "solve_problem", "solve_raw"]
 
 #: Violation of a constraint between constants, relative, that counts as rounding.
 _EXACT = 1e-9
@@ -47,6 +35,40 @@ _MORE, _WRITTEN_OUT = 3, 1e8
 _FEASIBLE = 1e-6
 #: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
+
+
+def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Options | None = None, **overrides: Any) -> Result:
+    """Solve a formulation and recompute the certificate of the answer.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    solver : str, Solver or pair
+        A name of ``marginopt.solvers()``, a solver object, either of them with its options, ``("smo", {"tol": 1e-9})``, or
+        ``"auto"``.
+    options : Options, optional
+        Common options, kept for several calls; keywords prevail over them.
+    **overrides
+        Common options: ``time_limit``, ``tol``, ``threads``, ``seed``, ``iteration_limit``, ``node_limit``, ``memory_limit``,
+        ``verbose``, ``progress``, ``start``, ``callback`` (see `marginopt.Options`). All others are the solver's own options by
+        its own names, passed through untouched; an unknown one is an error.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        Unknown solver, option or value.
+    UnsupportedModelError
+        The solver cannot read the model; the message says what is missing and which solvers can.
+    MissingPackageError, LicenceError
+        The solver is not installed, or its licence does not cover the model.
+    WriteError
+        A proof log that was asked for could not be written (a full disk); its ``result`` is what the search had found by then.
+    """
+    return solve_problem(model, solver, Options.of(options, **overrides))
 
 
 def solve_problem(
@@ -232,3 +254,28 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
     if not (form.lower > form.upper).any():
         return None
     return Answer(status=Status.INFEASIBLE, native_status=f"bounds cross; decided before {solver.info.name} was called")
+
+
+def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
+    """The answer of the solver that is asked for, which has a point and no certificate.
+
+    Raises
+    ------
+    InputError
+        ``auto``, which chooses for whole models, or a solver that cannot read the model.
+    MissingPackageError, LicenceError
+        It is not installed, or not licensed.
+    SolverError
+        It ended without a point.
+    """
+    spec = resolve(solver)
+    if spec.solver is None:
+        raise InputError(f"a step is taken by a solver that is named, not by {spec.label!r}: boxqp, smo, stiefel-bb, ...")
+    require(spec.solver)
+    obstacle = spec.solver.obstacle(model)
+    if obstacle is not None:
+        raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}")
+    answer = spec.solver.run(model, spec.over(options))
+    if answer.values is None:
+        raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}")
+    return answer

@@ -17,20 +17,14 @@ from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..certification.evidence.newton_polish import newton_polish
+from ..certification.newton_refinement import newton_polish
 from ..cuts.gurobi import GurobiCuts
 from ..cuts.options import CUTS, cuts_of, with_cuts
-from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.linear_rows import unused_start
-from ..interface.native_options import check_native
+from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
-from ..records.licence import Licence, LicenceState
+from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
 

@@ -14,12 +14,11 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import L2SVMDual
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers import SolverInfo, auto
+from marginopt.solvers import SolverInfo, registry as auto
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.records.rank import Purpose
-from marginopt.solvers.registry import EXTENSIONS
+from marginopt.solvers.interface.solver import Purpose
+from marginopt.solvers.registry import EXTENSIONS, resolve
 from marginopt.solvers.simplex import SMO
-from marginopt.solvers.solver_spec import resolve
 
 
 def ranked(purpose: Purpose, rank: int, name: str = "mine") -> Clarabel:

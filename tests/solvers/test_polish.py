@@ -18,12 +18,11 @@ from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.certificate import certify
+from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.polish import fix_integers, polish
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 
 
 def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:

@@ -17,15 +17,12 @@ from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
-from marginopt.solvers import auto, registry
+from marginopt.solvers import registry, registry as auto
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
-from marginopt.solvers.interface.solver import Gives, Solver, SolverInfo
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
+from marginopt.solvers.interface.solver import OPEN, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.rank import Purpose
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
 from marginopt.solvers.solve import solve_problem
 

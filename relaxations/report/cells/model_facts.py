@@ -12,8 +12,8 @@ from ....models.formulations.linear import has_constant_column
 from ....models.formulations.margin.model import Margin
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records.options import Options
+from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.solver_spec import SolverSpec
 from ...composed.points import parts_of
 from ...heuristic_solution import heuristic_solution
 from .exact import STRUCTURED, ExactCell, answered
@@ -40,7 +40,7 @@ class StatedTask(Task[ModelSubject]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Sizes, and the best point that a heuristic for its kind of loss finds."""
-        from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
+        from ....solvers.interface.algorithm import compile_clock  # Numba comes with it
 
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:

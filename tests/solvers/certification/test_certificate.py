@@ -21,9 +21,8 @@ from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
-from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
 TIGHT = Options(tol=1e-8)

@@ -15,9 +15,7 @@ from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.bare_form import BareForm
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.solvers.certification.evidence.conic import ConeRows
-from marginopt.solvers.certification.evidence.interior import interior
-from marginopt.solvers.certification.evidence.linear import Rows
+from marginopt.solvers.certification.evidence import ConeRows, Rows, interior
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options

@@ -16,7 +16,7 @@ from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
 from marginopt.solvers.polish import polish
-from marginopt.solvers.records.status import Status
+from marginopt.solvers.records.answer import Status
 
 ENCODINGS = ("bigm", "indicator", "strengthened", "strengthened, cone")
 
