@@ -21,16 +21,17 @@ from ..models.arrays import FloatArray
 from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .better_points import polished, refuted, unresolved
 from .certification.certificate import Certificate, Certifier
 from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
 from .certification.rays import Ray
 from .certification.result import Result
 from .certification.supplied_evidence import (
     NOTE as MOVED_TO_ZERO,
+    certify_zero_objective,
     complete_claim,
     unbounded_integer_ray,
     with_multipliers,
-    zero_objective_point,
 )
 from .certification.verdict import (
     Verdict,
@@ -43,8 +44,6 @@ from .certification.verdict import (
 )
 from .interface.recorder import time_limit_remark
 from .interface.solver import Licence, Solver, version_of
-from .point_search import refuted, unresolved
-from .polish import polished
 from .records.answer import Answer, Status
 from .records.options import Options
 
@@ -197,8 +196,9 @@ def move_to_zero_objective(given: Judgement) -> Judgement:
     claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
     if certificate is None or not claimed or certificate.bound > 0.0 or certificate.gap_within(given.tol):
         return given
-    point = zero_objective_point(given.certifier, answer)
-    return given if point is None else replace(given, values=point[0], certificate=point[1], polished=MOVED_TO_ZERO)
+    values = given.model.zero_objective_point()
+    best = None if values is None else certify_zero_objective(given.certifier, answer, values)
+    return given if best is None else replace(given, values=values, certificate=best, polished=MOVED_TO_ZERO)
 
 
 def supply_multipliers(given: Judgement) -> Judgement:
@@ -334,7 +334,7 @@ def _unsupported_optimum(given: Judgement, values: Mapping[str, FloatArray]) -> 
     if certificate.integrality is None:
         return unresolved(given.answer, certificate, tolerance, given.tol)
     return (
-        unbounded_integer_ray(form)
+        (unbounded_integer_ray(form) if form.quadratic is None else "")
         or big_m_exceeds_tolerance(form, form.join(values), tolerance)
         or below_solver_tolerance(certificate, tolerance)
     )
@@ -387,7 +387,8 @@ def _result(given: Judgement, licence: Licence, picked: str) -> Result:
     status = given.verdict.status
     ended = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
-    late = time_limit_remark(answer, given.options, info.time_limit_caveat)
+    limit, caveat = given.options.time_limit, info.time_limit_caveat
+    late = "" if limit is None else time_limit_remark(answer, given.options, caveat)
     remarks = (*given.verdict.remarks, derived, ended, answer.bound_caveat, late)
     return Result(
         model=given.stated.name,

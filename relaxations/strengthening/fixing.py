@@ -35,7 +35,7 @@ from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
-from ...solvers.polish import polish
+from ...solvers.better_points import polish
 from ...solvers.records.options import Options
 from ...solvers.registry import SolverLike
 from ..bounds.combined import Combined

@@ -21,11 +21,11 @@ from .verdict import conditions_met
 __all__ = [
     "NOTE",
     "CompletedClaim",
+    "certify_zero_objective",
     "complete_claim",
     "prove_zero_is_least",
     "unbounded_integer_ray",
     "with_multipliers",
-    "zero_objective_point",
 ]
 
 #: A point that violates its rows by no more than this is feasible.
@@ -218,8 +218,8 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 NOTE = "the point of objective zero, beside which the solver stopped"
 
 
-def zero_objective_point(certifier: Certifier, answer: Answer) -> tuple[Mapping[str, FloatArray], Certificate] | None:
-    """Return the model's point of objective zero with its certificate, if it is proved that no point costs less; else None.
+def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate | None:
+    """Return the certificate of the model's point of objective zero, if it is proved that no point costs less; else None.
 
     Parameters
     ----------
@@ -227,19 +227,16 @@ def zero_objective_point(certifier: Certifier, answer: Answer) -> tuple[Mapping[
         Without a form the model's own bound must be zero.
     answer : Answer
         Its multipliers are tried for the proof.
+    values : mapping of label to array
+        The point (`Model.zero_objective_point`).
     """
-    form, values = certifier.form, certifier.model.zero_objective_point()
-    if values is None:
+    form, certificate = certifier.form, certifier(answer, values)
+    if not (certificate.objective == 0.0 and certificate.error == 0.0 and certificate.primal_residual == 0.0):
         return None
-    certificate_at_zero = certifier(answer, values)
-    if not (
-        certificate_at_zero.objective == 0.0 and certificate_at_zero.error == 0.0 and certificate_at_zero.primal_residual == 0.0
-    ):
-        return None
-    if certificate_at_zero.bound == 0.0:
-        return values, certificate_at_zero
+    if certificate.bound == 0.0:
+        return certificate
     argument = "" if form is None or form.join(values).any() else prove_zero_is_least(form, answer.multipliers)
-    return (values, replace(certificate_at_zero, bound=0.0, bound_error=0.0, argument=argument)) if argument else None
+    return replace(certificate, bound=0.0, bound_error=0.0, argument=argument) if argument else None
 
 
 def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:

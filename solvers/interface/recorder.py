@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -90,11 +91,15 @@ class Recorder:
         self._rows: list[TraceRow] = []
         self._stride, self._seen = 1, 0
         self._shown = -np.inf
-        self._line = StatusLine()
         self._error: BaseException | None = None
         self.stopped = False
         self.last = TraceRow(0, -np.inf, float("nan"))
         self.next_row = -np.inf
+
+    @cached_property
+    def _line(self) -> StatusLine:
+        """The progress line, made where progress is shown."""
+        return StatusLine()
 
     def start(self) -> None:
         """Set the clock to zero: the solve begins."""

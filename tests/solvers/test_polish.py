@@ -17,10 +17,10 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.better_points import fix_integers, polish
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.polish import fix_integers, polish
 from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
 
