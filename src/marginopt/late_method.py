@@ -1,10 +1,10 @@
 """Methods of an object that a later module implements.
 
 ``form.conflict()`` solves and ``result.verify()`` certifies anew, but imports point one way: a form knows no solver, a result no
-certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported before
-all modules, names the module that implements it (`LateMethod.homes`), and that module gives its function, which type checkers compare
-with the signature (`LateMethod.done_by`). The module is imported when the method is first called, so that stating a problem loads no
-solver.
+certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported
+before all modules, names the module that implements it (`LateMethod.homes`), and that module gives its function, which type
+checkers compare with the signature (`LateMethod.done_by`). The module is imported when the method is first called, so that
+stating a problem loads no solver.
 
 A leaf that every folder may import.
 """
