@@ -73,6 +73,8 @@ class Judgement:
         The standard form of ``model``; None where it has none that fits.
     solver : Solver
     options : Options
+    tol : float
+        Relative gap that an optimum is held to.
     claim : Answer
         The answer as the solver gave it.
     answer : Answer
@@ -96,6 +98,7 @@ class Judgement:
     form: StandardForm | None
     solver: Solver
     options: Options
+    tol: float
     claim: Answer
     answer: Answer
     values: Mapping[str, FloatArray] | None = None
@@ -104,11 +107,6 @@ class Judgement:
     ray: Ray = field(default_factory=Ray)
     against: str = ""
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))
-
-    @property
-    def tol(self) -> float:
-        """The relative gap that an optimum is held to."""
-        return self.options.tolerance(self.solver.info.tolerance)
 
     @property
     def seconds(self) -> float | None:
@@ -129,7 +127,8 @@ class Judgement:
 def judge(model: Model, solver: Solver, answer: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
     """Recompute the certificate of an answer and return the result that it supports."""
     owner = model if answer.model is None else answer.model
-    judgement = Judgement(model, owner, form_that_fits(owner), solver, options, claim=answer, answer=answer)
+    tol = options.tolerance(solver.info.tolerance)
+    judgement = Judgement(model, owner, form_that_fits(owner), solver, options, tol, claim=answer, answer=answer)
     for stage in STAGES:
         judgement = stage(judgement)
     return _result(judgement, licence, picked)
@@ -412,10 +411,10 @@ def _result(given: Judgement, licence: Licence, picked: str) -> Result:
     )
 
 
-# An answer reduced to what can be judged: arrays of the form's shapes with finite numbers, and the rest left out and named.
+# Validation of an answer: arrays of the form's shapes with finite numbers stay; all others are left out and named.
 #
-# A solver may return anything: NaN, arrays of other shapes or kinds, labels that the form has not. None of it is believed,
-# and none of it may stop the judging of what is left.
+# A solver may return anything: NaN, arrays of other shapes or kinds, labels that the form does not have. No such value is
+# believed, and none stops the certification of the rest.
 
 #: Beyond this the square of a number is no number.
 _LARGEST = 1e150

@@ -1,9 +1,9 @@
-"""The registry: every solver there is, what it reads and gives, whether it is installed and licensed.
+"""The registry: solvers by name, as users ask for them, and the choice of ``auto`` by the ranks in their records.
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by looking. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
 defines ``DISCOVER``, called on first need, and ``ABSENT``, which says what a solver of a name that it did not find needs.
-Solvers of other packages and of the session stand on the shelf `EXTENSIONS`.
+Solvers of other packages and of the session are in `EXTENSIONS`.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _version(solver: Solver) -> str:
     return installed_version(package) or "unknown"
 
 
-# A solver as somebody asks for it: by name, as an object, or either with options of its own.
+# The solver that a call asks for: by name, as an object, or either with options of its own.
 
 #: What is taken wherever a solver is asked for: ``"smo"``, ``SMO(precision="double")``, ``("smo", {"tol": 1e-9})``.
 SolverLike: TypeAlias = str | Solver | tuple[str | Solver, Mapping[str, Any]]

@@ -209,11 +209,11 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 # it.
 #
 # An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the model
-# knows a feasible point of objective zero (`models.model.Model.costless`) and it is proved that no point costs less, that
-# point is the answer. There are two proofs. No term of the objective is negative within the bounds. Or the point is the
-# origin, where ½x'Px has the gradient 0: the objective is at least q'x there, the rows that are slack at the origin are left
-# out, and what remains has no constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither asks how small
-# a number is.
+# knows a feasible point of objective zero (`Model.zero_objective_point`) and it is proved that no point costs less, that point
+# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or the point is the origin, where
+# ½x'Px has the gradient 0: the objective is at least q'x there, the rows that are slack at the origin are left out, and the
+# other rows have no constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a
+# number is.
 
 NOTE = "the point of objective zero, beside which the solver stopped"
 

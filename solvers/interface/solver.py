@@ -2,7 +2,8 @@
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.certification.certificate`).
+answer's certificate is recomputed outside (`solvers.certification.certificate`). Here is also what every solver brings: version,
+licence, rank, the model that it keeps on a path, its own options, and the record that stands for a solver until it is called.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class Licence:
 OPEN = Licence(LicenceState.OPEN)
 
 
-# For which problems ``auto`` takes a solver, and before which others: a rank in its record, no list anywhere else.
+# Classes of problems in which ``auto`` ranks solvers, by their records alone.
 
 
 class Purpose(enum.Enum):
