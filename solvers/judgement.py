@@ -4,7 +4,7 @@ A solver's answer is a claim. The stages recompute what the claim is worth from 
 and polish its point, certify it, supply evidence that the solver did not give, decide on a status and ask what speaks against it.
 A judgement is a frozen value, so a stage changes the fields that it returns and nothing else, and the order of `STAGES` is the
 order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver for a
-small problem of their own (`polish`, `point_search`). No stage calls ``solve``.
+small problem of their own (`solvers.better_points`). No stage calls ``solve``.
 """
 
 from __future__ import annotations

@@ -389,7 +389,7 @@ def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
 
 # Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.
 #
-# The alternatives are those of `linear`, by least squares over a product of cones, not only of half-lines. What is different
+# The alternatives are those of `Rows`, by least squares over a product of cones, not only of half-lines. What is different
 # is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and then nothing
 # is said. What comes out is judged, with its error, as if the solver had given it.
 

@@ -11,7 +11,7 @@ A gap is relative to the objective. An optimum of zero has no relative gap: it i
 within the rounding error of the objective at the point, added up from its terms there, and what the point violates is worth no
 more. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an objective is beside the data says
 nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is exactly zero at the origin, a bound of
-exactly zero is proved (`zero_optimum`).
+exactly zero is proved (`solvers.certification.supplied_evidence`).
 
 An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary.
