@@ -90,7 +90,7 @@ class HeuristicTask(Task[InstanceAt]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Rounding and local search."""
-        from ....solvers.interface.algorithm import compile_clock  # Numba comes with it
+        from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         model = self.subject.model
         begin = time.perf_counter()
