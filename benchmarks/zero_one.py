@@ -49,8 +49,8 @@ from marginopt import instances
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.relaxations import strengthen
-from marginopt.solvers.api import solve
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.solve import solve
 
 CONSTANTS = (1.0, 10.0, 100.0, 1e3, 1e4)
 

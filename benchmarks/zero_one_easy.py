@@ -16,8 +16,8 @@ from marginopt import instances
 from marginopt.compilation import warm_up
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
-from marginopt.solvers.api import solve
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.solve import solve
 
 #: Solvers beside ours; they get M tightened by our optimum, which is their best case. HiGHS reads no squares with whole numbers.
 RIVALS = ("scip", "gurobi")

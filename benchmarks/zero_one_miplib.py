@@ -30,9 +30,9 @@ from marginopt.models.arrays import BoolArray, FloatArray
 from marginopt.models.formulations.margin.model import Margin
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.relaxations import relax
-from marginopt.solvers.api import solve
 from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.solve import solve
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
 PUBLISHED = {

@@ -13,8 +13,8 @@ import numpy as np
 
 from marginopt.compilation import warm_up
 from marginopt.models.formulations.margin.named.scoring_system import ScoringSystem
-from marginopt.solvers.api import solve
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.solve import solve
 
 #: Data set and kind → the best value of MIPLIB 2017's table of November 2024, or nothing.
 PUBLISHED = {

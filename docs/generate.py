@@ -17,8 +17,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models import FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
-from marginopt.solvers.interface.deferred_import import loaded
-from marginopt.solvers.interface.solver import Solver
+from marginopt.solvers.interface.solver import Solver, loaded
 from marginopt.solvers.registry import all_solvers, installed, readers
 
 __all__ = ["write"]

@@ -174,7 +174,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
 
-        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.zero_optimum`).
+        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.supplied_evidence`).
         """
         form = self.form
         inside = (form.lower <= 0.0).all() and (form.upper >= 0.0).all() and form.r == 0.0

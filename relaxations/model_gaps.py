@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..solvers.records.options import Options
-from ..solvers.solver_spec import SolverLike
+from ..solvers.registry import SolverLike
 from .reduction import Reduction
 from .registry import get_relaxation
 from .report.report import GapReport

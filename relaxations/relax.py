@@ -13,12 +13,11 @@ from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
-from ..solvers.certification.kinds import Kind
-from ..solvers.certification.result import Result
+from ..solvers.certification.result import Kind, Result
+from ..solvers.records.answer import Status
 from ..solvers.records.options import Options
-from ..solvers.records.status import Status
+from ..solvers.registry import SolverLike, SolverSpec
 from ..solvers.solve import solve_problem
-from ..solvers.solver_spec import SolverLike, SolverSpec
 from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
 

@@ -4,27 +4,23 @@ import sys
 import types
 
 from ..models.inspection.conflict import Conflict
-from .api import compare, solve
 from .certification.certificate import Certificate
+from .certification.rays import Separability, separability
 from .certification.result import Claim, Result
-from .certification.result_file import load_result, save_result
-from .certification.separability import Separability, separability
+from .certification.verification import Verification
 from .checks.conflict import conflict
-from .checks.point import certify
-from .checks.verify import Verification
-from .compare import Comparison
+from .checks.feasibility import certify
+from .compare import Comparison, compare
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
-from .interface.solver import Gives, Solver, SolverInfo
+from .interface.solver import Gives, Licence, LicenceState, Solver, SolverInfo
 from .path import SolutionPath, path
 from .read_solution import read_solution
-from .records.answer import Answer
-from .records.licence import Licence, LicenceState
+from .records.answer import Answer, Status, Trace, TraceRow, relative_gap
 from .records.options import Options
-from .records.status import Status
-from .records.trace import Trace, TraceRow, relative_gap
-from .registry import SolverTable, all_solvers, get_solver, solvers
-from .solver_spec import SolverLike
+from .registry import SolverLike, SolverTable, all_solvers, get_solver, solvers
+from .result_file import load_result, save_result
+from .solve import solve
 
 __all__ = [
     "Algorithm",

@@ -18,18 +18,14 @@ from ..models.bare_form import as_model
 from ..models.changes.change import FixedVariables
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .auto import choose
 from .certification.result import Result
-from .certification.result_file import load_results, save_results
-from .interface.kept_model import BUILT, Kept
-from .interface.solver import Gives, Solver
+from .interface.solver import BUILT, Gives, Kept, Solver
 from .parallel import Cluster, Executor, choose_executor
-from .records.answer import Update, UpdateKind
+from .records.answer import Status, Update, UpdateKind
 from .records.options import Options
-from .records.status import Status
-from .registry import get_solver
+from .registry import SolverLike, SolverSpec, choose, get_solver, resolve
+from .result_file import load_results, save_results
 from .solve import solve_problem
-from .solver_spec import SolverLike, SolverSpec, resolve
 
 if TYPE_CHECKING:
     from .whole_path import WholePath

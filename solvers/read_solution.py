@@ -11,13 +11,10 @@ from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.kept_model import Kept
-from .interface.solver import Solver, SolverInfo
-from .records.answer import Answer
-from .records.licence import OPEN
+from .interface.solver import OPEN, Kept, Solver, SolverInfo
+from .judgement import judge
+from .records.answer import Answer, Status
 from .records.options import Options
-from .records.status import Status
-from .solve import judge
 
 __all__ = ["read_solution"]
 

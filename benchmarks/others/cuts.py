@@ -17,8 +17,8 @@ from marginopt import instances
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.relaxations import heuristic
-from marginopt.solvers.api import solve
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.solve import solve
 
 SHIFTS = (10.0, 0.1)
 

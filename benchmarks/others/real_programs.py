@@ -20,9 +20,9 @@ from marginopt.errors import MarginoptError
 from marginopt.instances import StoredProgram
 from marginopt.instances.programs import MAROS_MESZAROS
 from marginopt.models import StandardForm
-from marginopt.solvers.api import solve
 from marginopt.solvers.certification.rays import farkas_proves
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.solve import solve
 
 #: Solvers of each collection; SCIP and Gurobi are there for whole numbers elsewhere.
 SOLVERS = {

@@ -14,10 +14,9 @@ from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ...solvers.auto import choose
-from ...solvers.interface.native_options import near_misses
+from ...solvers.interface.solver import near_misses
 from ...solvers.records.options import COMMON, Options
-from ...solvers.solver_spec import SolverLike, SolverSpec, as_list, resolve_all
+from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, resolve_all
 from ..reduction import Reduction
 from ..registry import reduction_of
 from .cells.record import InstanceData

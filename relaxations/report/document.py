@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...drawing import Picture
-from ...solvers.certification.kinds import Kind
+from ...solvers.certification.result import Kind
 from .data import ReportData, ReportRow
 from .gaps import EXACT, Interval
 from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean

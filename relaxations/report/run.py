@@ -19,13 +19,10 @@ from ...errors import DataError, InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
-from ...solvers.interface.solver import Solver
-from ...solvers.interface.versions import version_of
+from ...solvers.interface.solver import OPEN, Solver, version_of
 from ...solvers.parallel import Cluster, choose_executor
-from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
-from ...solvers.registry import get_solver, installed
-from ...solvers.solver_spec import SolverLike, SolverSpec, resolve
+from ...solvers.registry import SolverLike, SolverSpec, get_solver, installed, resolve
 from ..bounds.big_m import BigM, MSource
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations

@@ -19,7 +19,7 @@ from typing import Any
 from ...errors import DataError
 from ...files import READ_ERRORS, read_error
 from ...models.fingerprint import identity
-from ...solvers.interface.versions import version_of
+from ...solvers.interface.solver import version_of
 
 __all__ = ["CellStore", "digest", "identity"]
 

@@ -35,9 +35,9 @@ from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
-from ...solvers.polish import polish
+from ...solvers.better_points import polish
 from ...solvers.records.options import Options
-from ...solvers.solver_spec import SolverLike
+from ...solvers.registry import SolverLike
 from ..bounds.combined import Combined
 from ..bounds.combined_bound import PointLosses, combined_bound, combined_value
 from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated

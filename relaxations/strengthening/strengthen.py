@@ -12,7 +12,7 @@ from ...models.conic_dual.bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...solvers.records.options import Options
-from ...solvers.solver_spec import SolverLike, SolverSpec
+from ...solvers.registry import SolverLike, SolverSpec
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
 from ..reduction import PENALISED, Reduction, require, restated

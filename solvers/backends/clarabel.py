@@ -16,17 +16,11 @@ from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.linear_arrays import by_label
-from ..interface.backend import Backend
-from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import not_taken, set_natives
-from ..interface.native_options import check_native
-from ..interface.recorder import Recorder, interrupt_flag
-from ..interface.solver import Gives, SolverInfo
-from ..interface.subprocess_limit import forked_with, run_with_timeout
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken, set_natives
+from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
+from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Clarabel"]
 

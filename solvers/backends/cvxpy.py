@@ -22,14 +22,10 @@ from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cv
 from ...models.importing.canonical import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend
-from ..interface.linear_rows import not_taken
-from ..interface.native_options import check_native, near_misses
-from ..interface.solver import Gives, SolverInfo
-from ..interface.versions import installed_version, version_of
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken
+from ..interface.solver import Gives, SolverInfo, check_native, installed_version, near_misses, version_of
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.status import Status
 
 __all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 

@@ -17,20 +17,14 @@ from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..certification.evidence.newton_polish import newton_polish
+from ..certification.newton_refinement import newton_polish
 from ..cuts.gurobi import GurobiCuts
 from ..cuts.options import CUTS, cuts_of, with_cuts
-from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.linear_rows import unused_start
-from ..interface.native_options import check_native
+from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
-from ..records.licence import Licence, LicenceState
+from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
 
@@ -233,21 +227,24 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
 def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: Any, where: int) -> None:
     """Record a row for every new incumbent and every 50 ms in Gurobi's callback, and add cuts at nodes."""
     ask, codes = model.cbGet, gurobipy.GRB.Callback
-    with recorder.guarded():
-        if where == codes.MIPNODE and cuts is not None:
-            cuts.at_node(gurobipy, model)
-        elif where == codes.MIPSOL:
-            incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
-            recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
-        elif where == codes.MIP and time.perf_counter() >= recorder.next_row:
-            open_nodes = int(ask(codes.MIP_NODLFT))
-            recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node")
-        elif where == codes.BARRIER:
-            primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
-            residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
-            recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
-        elif where == codes.SIMPLEX and time.perf_counter() >= recorder.next_row:
-            recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
+    if where in (codes.MIPNODE, codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
+        with recorder.guarded():
+            if where == codes.MIPNODE and cuts is not None:
+                cuts.at_node(gurobipy, model)
+            elif where == codes.MIPSOL:
+                incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
+                recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
+            elif where == codes.MIP:
+                open_nodes = int(ask(codes.MIP_NODLFT))
+                recorder.see(
+                    int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node"
+                )
+            elif where == codes.BARRIER:
+                primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
+                residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
+                recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
+            elif where == codes.SIMPLEX:
+                recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
     if recorder.stopped:
         model.terminate()
 

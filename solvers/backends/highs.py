@@ -17,17 +17,11 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.linear_arrays import by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend
-from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import not_taken, unused_start
-from ..interface.native_options import check_native
-from ..interface.recorder import Recorder, interrupt_flag
-from ..interface.solver import Gives, SolverInfo
-from ..interface.subprocess_limit import LEFT, CallTimeout, beyond_fork, ended, forked_with, timeout_at
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken, unused_start
+from ..interface.recorder import LEFT, CallTimeout, Recorder, beyond_fork, ended, forked_with, interrupt_flag, timeout_at
+from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Highs"]
 

@@ -15,17 +15,11 @@ from ...models.arrays import FloatArray
 from ...models.export.native.mosek import change_mosek, native_order, to_mosek
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend
-from ..interface.kept_model import ALL_PARTS, Kept
-from ..interface.linear_rows import unused_start
-from ..interface.native_options import check_native
+from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
-from ..records.licence import Licence, LicenceState
+from ..interface.solver import ALL_PARTS, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
 

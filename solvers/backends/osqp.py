@@ -11,16 +11,11 @@ from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.linear_arrays import LinearArrays
-from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.linear_rows import not_taken, start_point
-from ..interface.native_options import check_native
-from ..interface.solver import Gives, SolverInfo
-from ..interface.subprocess_limit import run_with_timeout
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken, start_point
+from ..interface.recorder import run_with_timeout
+from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Osqp"]
 

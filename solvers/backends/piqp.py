@@ -13,15 +13,10 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
-from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.linear_rows import LinearRows, not_taken, set_natives
-from ..interface.native_options import check_native
-from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
+from ..interface.backend import Backend, LinearRows, not_taken, set_natives
+from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Piqp"]
 

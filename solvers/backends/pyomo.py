@@ -18,14 +18,10 @@ from ...models.export.native.pyomo import indices, to_pyomo
 from ...models.export.shared.quadratic_cones import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend
-from ..interface.linear_rows import not_taken
-from ..interface.native_options import check_native
-from ..interface.solver import Gives, SolverInfo
-from ..interface.versions import installed_version, version_of
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken
+from ..interface.solver import Gives, SolverInfo, check_native, installed_version, version_of
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.status import Status
 
 __all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
 

@@ -27,13 +27,10 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
-from ..interface.backend import Backend
-from ..interface.linear_rows import LinearRows, not_taken, start_point
-from ..interface.native_options import check_native, near_misses
-from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
+from ..interface.backend import Backend, LinearRows, not_taken, start_point
+from ..interface.solver import Gives, SolverInfo, check_native, near_misses
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.status import Status
 
 __all__ = ["ABSENT", "DISCOVER", "QPSolver", "discover"]
 

@@ -21,15 +21,10 @@ from ...models.program.form import StandardForm
 from ..cuts.options import CUTS, cuts_of, with_cuts
 from ..cuts.scip import include_cuts
 from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.native_options import check_native
-from ..interface.recorder import Recorder
-from ..interface.solver import Gives, SolverInfo
-from ..interface.subprocess_limit import polling
-from ..records.answer import Answer
+from ..interface.recorder import Recorder, polling
+from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scip"]
 

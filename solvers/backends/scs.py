@@ -16,16 +16,11 @@ from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm
 from ...models.program.linear_arrays import by_label
 from ...models.program.svec import svec_size
-from ..interface.backend import Backend
-from ..interface.kept_model import Kept
-from ..interface.linear_rows import not_taken, start_point
-from ..interface.native_options import check_native
-from ..interface.solver import Gives, SolverInfo
-from ..interface.subprocess_limit import run_with_timeout
-from ..records.answer import Answer
+from ..interface.backend import Backend, not_taken, start_point
+from ..interface.recorder import run_with_timeout
+from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.rank import Purpose
-from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scs", "psd_order"]
 

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..interface.deferred_import import deferred, implementations
-from ..interface.solver import Solver
+from ..interface.solver import Solver, deferred, implementations
 from .records import RECORDS
 
 if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use

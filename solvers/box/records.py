@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...models.views import BoxQP
-from ..interface.solver import Gives, SolverInfo
-from ..records.rank import Purpose
+from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = ["BOXQP", "RECORDS"]
 

@@ -12,9 +12,9 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.rounding import UNIT
 from ...models.views import BoxQP
+from ..interface.algorithm import integers_and_floats, named_scalars
 from ..interface.by_reference import by_reference
-from ..records.named_scalars import integers_and_floats, named_scalars
-from ..records.trace import relative_gap
+from ..records.answer import relative_gap
 from .loops import descend
 
 __all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]

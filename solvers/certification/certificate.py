@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...display import Display, Displayed
+from ...errors import TooLargeError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma
-from ..records.trace import relative_gap
+from ..records.answer import Answer, relative_gap
 
-__all__ = ["Certificate", "certify", "nonnegative"]
+__all__ = ["Certificate", "Certifier", "certify", "certify_by_model", "nonnegative"]
 
 # The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
 #
@@ -127,6 +128,8 @@ def _handed_on(weights: sp.csr_array, free: BoolArray, unit: FloatArray) -> Floa
 _STATIONARY = 1e-6
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
+#: A point that violates its rows by no more than this may be judged by a bound: first-order methods stop there.
+_NEARLY = 1e-4
 #: Sums of the objective's terms of which a bound at the point is made.
 _SUMS = 4.0
 #: Coefficients that are less beside the largest of their row are left out by solvers.
@@ -213,6 +216,22 @@ class Certificate(Displayed):
         scale = max(abs(self.objective), abs(self.bound)) if np.isfinite(self.bound) else abs(self.objective)
         errors = self.error + self.bound_error
         return 0.0 if errors == 0.0 else errors / scale if scale > 0.0 else float("inf")
+
+    @property
+    def wants_multipliers(self) -> bool:
+        """Return whether other multipliers could bound the objective, which these do not."""
+        hopeless = self.nonconvex or self.condition or self.inner or not self.feasible(_NEARLY)
+        return not (np.isfinite(self.bound) or hopeless or self.integrality is not None)
+
+    def gap_within(self, tol: float) -> bool:
+        """Return whether objective and bound differ by ``tol`` relative to the larger one, in either direction."""
+        return abs(relative_gap(self.objective, self.bound)) <= tol
+
+    def with_better_bound(self, other: Certificate) -> Certificate:
+        """Return this certificate with the larger of both bounds: a bound does not depend on the point."""
+        if other.bound <= self.bound:
+            return self
+        return replace(self, **{name: getattr(other, name) for name in ("bound", "argument", "bound_error", "condition")})
 
     def feasible(self, tol: float) -> bool:
         """Return whether primal residual and integrality are within ``tol``."""
@@ -439,3 +458,49 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
         return Bound(-np.inf, "no multipliers")
     bound = lagrangian(form, x, multipliers)
     return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)
+
+
+def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:
+    """Return the certificate that the model itself gives (`Model.appraise`), where its form is too large or it has none.
+
+    Simplex duals need no such certificate: their form keeps the kernel matrix as an operator.
+
+    Raises
+    ------
+    TooLargeError
+        The model knows no way to appraise a point without its form.
+    """
+    appraisal = model.appraise(values, multipliers)
+    if appraisal is None:
+        raise TooLargeError(f"{model.name} is too large for its standard form, and no certificate is known without it")
+    return Certificate(
+        objective=appraisal.objective,
+        primal_residual=appraisal.primal_residual,
+        violations=appraisal.violations,
+        dual_residual=appraisal.stationarity,
+        bound=appraisal.bound,
+        argument=appraisal.argument,
+        error=appraisal.error,
+        bound_error=appraisal.bound_error,
+        condition=appraisal.condition,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Certifier:
+    """The certificates of a model's points: by its form, or by the model where there is no form.
+
+    Parameters
+    ----------
+    model : Model
+    form : StandardForm or None
+    """
+
+    model: Model
+    form: StandardForm | None
+
+    def __call__(self, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate:
+        """Return the certificate of the answer's multipliers at a point."""
+        if self.form is None:
+            return certify_by_model(self.model, values, answer.multipliers)
+        return certify(self.form, values, answer.multipliers, answer.reduced, self.model)

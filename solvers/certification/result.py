@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import enum
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...display import Display, Displayed
 from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
+from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
-from ...models.importing.source import Ending, Returned
+from ...models.importing.proof import Import
+from ...models.importing.source import AGREEMENT, Ending, Recipient, Returned
+from ...models.model import Model
+from ...models.program.form import StandardForm
 from ...models.program.parts import Block, NamedValues
-from ..records.answer import Answer, Update
-from ..records.status import Status
-from ..records.trace import relative_gap
+from ..records.answer import Answer, Status, Trace, Update, relative_gap
 from .certificate import Certificate
 from .verdict import gap_closed
+from .verification import DualCheck, Verification
 
-if TYPE_CHECKING:
-    from ...models.model import Model
-    from ...models.program.form import StandardForm
-    from ..checks.duals import DualCheck
-    from ..checks.verify import Verification
-from collections.abc import Sequence
+__all__ = ["CHECK_DUALS", "SAVE", "VERIFY", "Claim", "Kind", "Result"]
 
-from ...display import Display, Displayed
-from ...models.importing.proof import Import
-from ...models.importing.source import AGREEMENT, Recipient
-from ..records.trace import Trace
-from .kinds import Kind
 
-__all__ = ["Claim", "Result"]
+class Kind(enum.StrEnum):
+    """The argument behind a bound; the value is its name in sentences.
+
+    PROVED: recomputed from the data with its rounding error, or carried by our exact solver's valid dual points. CONDITIONAL: the
+    same argument, but it is not known that P, or the kernel matrix K behind it, is positive semidefinite. CLAIMED: the solver's
+    word. STORED: read from a file without the data.
+    """
+
+    PROVED = "proved"
+    CONDITIONAL = "proved if K is PSD"
+    CLAIMED = "claimed by solver"
+    STORED = "as stored, not verified"
+    NONE = "none"
+
+
+# Methods of a result whose work later modules do: they certify anew, solve neighbours of the problem, and write files.
+VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
+CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
+SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
 
 # The solver's claim and every field of its answer, under the names that a result has for them.
 
@@ -114,10 +127,6 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
         text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
-
-
-#: Version of the stored layout (`solvers.certification.result_file`).
-RESULT_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -365,7 +374,7 @@ class Result(Displayed):
 
     @property
     def bound_kind(self) -> str:
-        """The trust that the bound deserves, in the words of `solvers.certification.kinds.Kind`."""
+        """The trust that the bound deserves, in the words of `solvers.certification.result.Kind`."""
         known = self.best_bound[1]
         return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
 
@@ -490,21 +499,17 @@ class Result(Displayed):
         InputError
             No model was given, and the result does not hold one; or it is another than was solved.
         """
-        from ..checks.verify import verify
-
-        return verify(self, self._own(model, "verify"), exact=exact)
+        return VERIFY(self, self._own(model, "verify"), exact)
 
     def check_duals(self, model: Model | StandardForm | None = None, most: int = 12, seed: int = 0) -> DualCheck:
-        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.duals`).
+        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.verify`).
 
         Raises
         ------
         InputError
             As `verify`.
         """
-        from ..checks.duals import check_duals
-
-        return check_duals(self, self._own(model, "check_duals"), most=most, seed=seed)
+        return CHECK_DUALS(self, self._own(model, "check_duals"), most, seed)
 
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
         model_or_form = self.stated if model is None else model
@@ -514,9 +519,7 @@ class Result(Displayed):
 
     def save(self, path: str | Path) -> Path:
         """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""
-        from .result_file import save_result
-
-        return save_result(self, path)
+        return SAVE(self, path)
 
     def into(self, problem: Any) -> object:
         """Write the answer into the program of another package that the solved form was made from.

@@ -24,10 +24,10 @@ from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..certification.result import Result
 from ..rational.form import null_vector
+from ..records.answer import Status
 from ..records.options import Options
-from ..records.status import Status
+from ..registry import SolverLike, SolverSpec, resolve
 from ..solve import solve_problem
-from ..solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["conflict"]
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...display import Display, Displayed
+from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
 from ...models.bare_form import as_model
 from ...models.model import Model
@@ -21,8 +22,9 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ...models.program.parts import Constraint
 from ...models.rounding import gamma
+from ..certification.certificate import Certificate, certify as certify_form, certify_by_model
 
-__all__ = ["Miss", "PointCheck", "check_point"]
+__all__ = ["Miss", "PointCheck", "certify", "check_point"]
 
 #: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
 TOLERANCE = 1e-6
@@ -175,3 +177,56 @@ def _integers(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
     names = form.names() if broken else []
     for j in broken:
         yield Miss(names[j], "integer", float(abs(x[j] - np.round(x[j]))))
+
+
+def certify(
+    model: Model | StandardForm,
+    values: Mapping[str, FloatArray],
+    multipliers: Mapping[str, FloatArray] | None = None,
+    reduced: FloatArray | None = None,
+) -> Certificate:
+    """Return the certificate of a point of a formulation or a form, recomputed from the data without any claim.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    values : mapping of label to array
+        The point by block. Blocks that a formulation completes by itself may be left out.
+    multipliers : mapping of label to array, optional
+        z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
+    reduced : ndarray (n,), optional
+        ζ; zero where it is not given.
+
+    Raises
+    ------
+    InputError
+        Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
+    """
+    stated = as_model(model)
+    if multipliers is not None:
+        multipliers = _numbers(multipliers, "multipliers")
+    reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
+    try:
+        form = stated.form
+    except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
+        return certify_by_model(stated, _finite(values), multipliers)
+    point = form.values_given(values, "values")
+    try:
+        complete = stated.complete(point)
+    except KeyError as missing:
+        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
+    return certify_form(form, complete, multipliers, reduced, stated)
+
+
+def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    numbers = _numbers(values, "values")
+    wrong = [label for label, value in numbers.items() if not np.isfinite(value).all()]
+    if wrong:
+        raise InputError(f"values must be finite; {', '.join(wrong)} is not")
+    return numbers
+
+
+def _numbers(given: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be arrays by label, {{label: array}}; they are {type(given).__name__}")
+    return {label: as_array(value, f"{what}[{label!r}]") for label, value in given.items() if value is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,92 +12,20 @@ from ...models.bare_form import as_model
 from ...models.fingerprint import describe, fingerprint
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ..certification.result import Result
-from ..interface.kept_model import Kept
-from ..interface.solver import Solver, SolverInfo
+from ..certification.result import CHECK_DUALS, VERIFY, Result
+from ..certification.verification import Check, DualCheck, DualRow, Verification
+from ..interface.solver import OPEN, Kept, Solver, SolverInfo
+from ..judgement import judge
 from ..rational.form import RationalForm
 from ..records.answer import Answer
-from ..records.licence import OPEN
 from ..records.options import Options
-from ..registry import get_solver
-from ..solve import judge
+from ..registry import SolverLike, get_solver
+from ..solve import solve_problem
 
-__all__ = ["Check", "Verification", "certified_anew", "verify"]
+__all__ = ["certified_anew", "check_duals", "verify"]
 
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Check:
-    """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
-
-    name: str
-    stated: float | str
-    found: float | str
-    stands: bool
-
-    def __str__(self) -> str:
-        def shown(value: float | str) -> str:
-            return value if isinstance(value, str) else f"{value:.12g}"
-
-        return f"  {self.name:<22} stated {shown(self.stated):<22} found {shown(self.found):<22} {'ok' if self.stands else 'NO'}"
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The value of a result's claims, recomputed.
-
-    Parameters
-    ----------
-    model, solver : str
-    checks : tuple of Check
-        Status, objective, primal residual, bound.
-    objective, bound : Fraction or None
-        Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
-    violations : mapping of label to float
-        Exact too: 0.0 is exact, other figures are rounded up.
-    unrepeated : str
-        Why there is no exact bound, in words.
-    """
-
-    model: str
-    solver: str
-    checks: tuple[Check, ...]
-    exact: bool = False
-    objective: Fraction | None = None
-    bound: Fraction | None = None
-    violations: dict[str, float] = field(default_factory=dict)
-    unrepeated: str = ""
-
-    @property
-    def stands(self) -> bool:
-        """Return whether every claim was confirmed."""
-        return all(check.stands for check in self.checks)
-
-    @property
-    def gap(self) -> Fraction | None:
-        """Exact objective less exact bound; None without both."""
-        return None if self.objective is None or self.bound is None else self.objective - self.bound
-
-    def __str__(self) -> str:
-        how = "in rational arithmetic" if self.exact else "in double precision"
-        lines = [f"{self.model} by {self.solver}, recomputed {how}: {'every claim stands' if self.stands else 'NOT as claimed'}"]
-        lines += [str(check) for check in self.checks]
-        if self.exact and self.objective is not None:
-            worst = max(self.violations.values(), default=0.0)
-            lines.append(f"  exactly: objective {_shown(self.objective)}, largest violation {worst:.3g}")
-            lines.append(
-                f"  exactly: bound {_shown(self.bound)}, gap {float(self.gap):.3g}"
-                if self.bound is not None and self.gap is not None
-                else f"  exactly: {self.unrepeated}"
-            )
-        return "\n".join(lines)
-
-
-def _shown(value: Fraction) -> str:
-    text = f"{value.numerator}/{value.denominator}"
-    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
 
 
 class _NamedSolver(Solver):
@@ -151,7 +79,7 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     return replace(judged, options=result.options, licence=result.licence)
 
 
-def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) -> Verification:
+def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> Verification:
     """Recompute status, objective, residual and bound of a result from the model.
 
     Parameters
@@ -187,6 +115,9 @@ def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) 
     return _exactly(plain, anew, model) if exact and found is not None else plain
 
 
+VERIFY.done_by(verify)
+
+
 def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -> Verification:
     of = as_model(model) if result.answer.model is None else result.answer.model
     try:
@@ -219,3 +150,74 @@ def _unrepeated(result: Result) -> str:
     if result.certificate is not None and np.isfinite(result.certificate.bound) and not result.certificate.condition:
         return "the proved bound stands, its rounding counted; it is not repeated exactly, which takes linear rows and P ⪰ 0"
     return "no bound follows from these multipliers in rational arithmetic"
+
+
+# Multipliers against finite differences: what the optimum does when a right-hand side moves.
+#
+# φ(g) = min of the form as a function of one g_i is convex for a convex form, and the multiplier z_i is one of its
+# subgradients turned: φ'(-) ≤ -z_i ≤ φ'(+). The two one-sided differences of two further solves enclose it up to what the
+# solver's accuracy makes of a difference.
+
+
+def check_duals(
+    result: Result,
+    model: Model | StandardForm,
+    most: int = 12,
+    seed: int = 0,
+    *,
+    step: float = 1e-4,
+    solver: SolverLike = "clarabel",
+) -> DualCheck:
+    """Compare multipliers with differences of the optimum, at a sample of rows.
+
+    Parameters
+    ----------
+    result : Result
+        Of a continuous form, with multipliers.
+    model : Model or StandardForm
+        What was solved.
+    most : int
+        Rows at most, drawn by ``seed``: every one costs two solves.
+    step : float
+        By which g_i is moved, relative to 1 + |g_i|.
+    solver : str, Solver or pair
+        Which solves the moved forms.
+
+    Raises
+    ------
+    InputError
+        No multipliers, or integer variables.
+    """
+    form = as_model(model).form
+    if result.multipliers is None or form.integer.any():
+        raise InputError("check_duals needs multipliers of a continuous form; this result has none")
+    places = [(k, i) for k, c in enumerate(form.constraints) for i in range(c.rows) if c.label in result.multipliers]
+    rng = np.random.default_rng(seed)
+    chosen = [places[j] for j in sorted(rng.permutation(len(places))[:most].tolist())]
+    base = _optimum(form, solver)
+    rows = []
+    for k, i in chosen:
+        c = form.constraints[k]
+        h = step * (1.0 + abs(float(c.g[i])))
+        up, down = (_optimum(_shifted(form, k, i, sign * h), solver) for sign in (1.0, -1.0))
+        accuracy = 4e-8 * (1.0 + abs(base)) / h
+        z = float(result.multipliers[c.label][i])
+        curvature = abs(up - 2.0 * base + down) / h if np.isfinite(up) and np.isfinite(down) else 0.0
+        rows.append(DualRow(c.names()[i], z, -(up - base) / h, -(base - down) / h, accuracy + curvature + 1e-5 * abs(z)))
+    return DualCheck(tuple(rows), step)
+
+
+CHECK_DUALS.done_by(check_duals)
+
+
+def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:
+    c = form.constraints[k]
+    g = c.g.copy()
+    g[i] += h
+    return form.replace(constraints=(*form.constraints[:k], replace(c, g=g), *form.constraints[k + 1 :]))
+
+
+def _optimum(form: StandardForm, solver: SolverLike) -> float:
+    """The optimum in the form's sense; infinite where there is no feasible point."""
+    result = solve_problem(form, solver, Options(tol=1e-9))
+    return float("inf") if result.certificate is None else result.certificate.objective

@@ -13,10 +13,9 @@ from ...models.conic_dual.bound import conic_multipliers, conic_reduced
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 from .coordinates import Prepared
 from .iterate import ConicData, Iterate, Step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, ClassVar
 
 from numba.core import event
@@ -48,11 +49,15 @@ class CompileClock(event.Listener):
 
     def __init__(self, name: str, said: bool, usual: float = 0.0) -> None:
         self._name, self._said, self._usual = name, said, usual
-        self._line = StatusLine()
         self._depth = self._functions = 0
         self._start = 0.0
         self._total = 0.0
         self._shown = self._collects = False
+
+    @cached_property
+    def _line(self) -> StatusLine:
+        """The line about compilation, made where it is shown."""
+        return StatusLine()
 
     @property
     def seconds(self) -> float:

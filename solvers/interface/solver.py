@@ -2,28 +2,275 @@
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.certification.certificate`).
+answer's certificate is recomputed outside (`solvers.certification.certificate`). Here is also what every solver brings: version,
+licence, rank, the model that it keeps on a path, its own options, and the record that stands for a solver until it is called.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
+import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib import metadata
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
+from ...errors import InputError, near_names
 from ...models.model import Model
-from ...models.program.cones import Feature
+from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
-from ..records.answer import Answer
-from ..records.licence import OPEN, Licence
-from ..records.options import Options
-from ..records.rank import Purpose
-from .kept_model import Kept
+from ..records.answer import Answer, Update, UpdateKind
+from ..records.options import COMMON, Options
 
-__all__ = ["Gives", "Solver", "SolverInfo"]
+__all__ = [
+    "ALL_PARTS",
+    "BUILT",
+    "OPEN",
+    "Deferred",
+    "Gives",
+    "Kept",
+    "Licence",
+    "LicenceState",
+    "Purpose",
+    "Solver",
+    "SolverInfo",
+    "check_native",
+    "deferred",
+    "implementations",
+    "installed_version",
+    "kept_parts",
+    "loaded",
+    "near_misses",
+    "replace_parameters",
+    "version_of",
+]
+
+# Versions of installed packages, each read from the disk once a process: a small model takes less time than that.
+
+
+@functools.cache
+def version_of(package: str) -> str:
+    """Version of an installed package.
+
+    Raises
+    ------
+    importlib.metadata.PackageNotFoundError
+        It is not installed.
+    """
+    return metadata.version(package)
+
+
+def installed_version(package: str) -> str | None:
+    """The same; None where the package is not installed."""
+    try:
+        return version_of(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+# Licences of commercial solvers: probed apart from any model, before it is built.
+
+
+class LicenceState(enum.Enum):
+    """State of a solver's licence."""
+
+    OPEN = "none needed"
+    FULL = "full licence"
+    RESTRICTED = "restricted size"
+    EXPIRED = "expired"
+    MISSING = "no licence"
+
+
+@dataclass(frozen=True)
+class Licence:
+    """The permissions of a licence.
+
+    Parameters
+    ----------
+    state : LicenceState
+    detail : str
+        The solver's own words, or what to do.
+    limit, quadratic_limit : int, optional
+        Largest number of variables and of linear rows, and of variables where anything is quadratic.
+    size : callable, optional
+        Variables and linear rows of the solver's own model of a form, where these are more than the form's.
+    """
+
+    state: LicenceState
+    detail: str = ""
+    limit: int | None = None
+    quadratic_limit: int | None = None
+    size: Callable[[StandardForm], tuple[int, int]] | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Return whether anything at all can be solved."""
+        return self.state in (LicenceState.OPEN, LicenceState.FULL, LicenceState.RESTRICTED)
+
+    def refusal(self, form: StandardForm) -> str | None:
+        """Why the licence does not cover this form; None where it does."""
+        if not self.usable:
+            return f"{self.state.value}: {self.detail}"
+        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
+        limit = self.quadratic_limit if quadratic else self.limit
+        variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
+        if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
+            return None
+        where = " where anything is quadratic" if quadratic else ""
+        allowed = f"{limit} variables{where}" + ("" if self.limit is None else f" and {self.limit} rows")
+        return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
+
+
+OPEN = Licence(LicenceState.OPEN)
+
+
+# Classes of problems in which ``auto`` ranks solvers, by their records alone.
+
+
+class Purpose(enum.Enum):
+    """A class of problems in which solvers are ranked."""
+
+    STRUCTURE = "models whose structure it reads"
+    MIXED_INTEGER = "mixed-integer programs"
+    CONIC = "conic programs"
+    QUADRATIC = "quadratic programs"
+    LINEAR = "linear programs"
+    NO_FORM = "models whose form is not built: too large, or their rows are on disk"
+
+    __hash__ = object.__hash__  # Enum's own hashes the name anew at every look-up
+
+    @classmethod
+    def of(cls, form: StandardForm) -> Purpose:
+        """The class that a form belongs to."""
+        features = form.features
+        if Feature.INTEGER in features:
+            return cls.MIXED_INTEGER
+        if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}:
+            return cls.CONIC
+        return cls.QUADRATIC if Feature.QUADRATIC in features else cls.LINEAR
+
+
+# The model that a solver keeps between related forms, so that a new parameter updates it.
+
+#: Of a model that is the first.
+BUILT = Update(UpdateKind.BUILT)
+
+
+@dataclass
+class Kept:
+    """A solver's own model of the last form, between two solves of one path. The one object here that changes.
+
+    Parameters
+    ----------
+    form : StandardForm, optional
+        The (bridged) form that ``native`` holds.
+    native : object, optional
+        The solver's own object.
+    update : Update, optional
+        What the last solve did: built, updated in place (what), or rebuilt (why).
+    release : callable, optional
+        Frees ``native``, where that is not left to Python.
+    options : Options, optional
+        Those that ``native`` was built under, start and callback apart.
+    """
+
+    form: StandardForm | None = None
+    native: Any = None
+    update: Update | None = None
+    release: Callable[[], None] | None = None
+    options: Options | None = None
+
+    def under(self, options: Options) -> bool:
+        """Return whether a model that is kept was built under other options; it is freed then, since solvers remember theirs."""
+        plain = replace(options, start=None, callback=None)
+        other = self.native is not None and plain != self.options
+        if other:
+            self.close()
+        self.options = plain
+        return other
+
+    def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
+        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in ``update``.
+
+        ``any_bounds`` says that the solver takes bounds on variables that had none.
+        """
+        if self.form is None or self.native is None:
+            self.update = BUILT
+            return None
+        parts, why = kept_parts(self.form, form, any_bounds=any_bounds)
+        refused = sorted(parts - allowed)
+        if why or refused:
+            self.update = Update(UpdateKind.REBUILT, why or "the solver does not update " + ", ".join(refused))
+            return None
+        self.update = Update(UpdateKind.UPDATED, ", ".join(sorted(parts)) or "nothing")
+        return parts
+
+    def hold(self, form: StandardForm, native: Any, release: Callable[[], None] | None = None) -> None:
+        """Remember this native model; an older one is freed."""
+        if self.native is not native:
+            self.close()
+            self.release = release
+        self.form, self.native = form, native
+
+    def close(self) -> None:
+        """Free what is kept."""
+        if self.release is not None:
+            self.release()
+        self.form = self.native = self.release = None
+
+
+#: Every part but integrality: what solvers that can change everything take.
+ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bounds"})
+
+
+def kept_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
+    """Return the parts that differ, of `ALL_PARTS` and integer, or the reason why the structure differs, places of non-zeros
+    included.
+
+    F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
+    get a lower bound ≥ 0 is another one for solvers that write it in its variables.
+    """
+    delta = old.diff(new)
+    if delta.structure:
+        return frozenset(), "; ".join(delta.structure)
+    for a, b in zip(old.constraints, new.constraints, strict=True):
+        if a.label in delta.F and not _same_places(a.F, b.F):
+            return frozenset(), f"non-zeros of {a.label} in other places"
+    if delta.quadratic and (
+        old.quadratic is None or new.quadratic is None or not _same_places(old.quadratic.csc, new.quadratic.csc)
+    ):
+        return frozenset(), "non-zeros of P in other places"
+    bounds = delta.lower.size or delta.upper.size
+    linear = {c.label for c in old.constraints if isinstance(c.cone, (Zero, Nonnegative))}
+    if bounds and len(linear) < len(old.constraints) and not np.array_equal(old.lower >= 0, new.lower >= 0):
+        return frozenset(), "signs of variables of cones"
+    if bounds and not any_bounds and not (_same_finite(old.lower, new.lower) and _same_finite(old.upper, new.upper)):
+        return frozenset(), "bounds on other variables"
+    present = {
+        "P": delta.quadratic,
+        "q": delta.q.size,
+        "r": delta.r,
+        "F": linear.intersection(delta.F),
+        "g": linear.intersection(delta.g),
+        "F of cones": set(delta.F) - linear,
+        "g of cones": set(delta.g) - linear,
+        "bounds": bounds,
+        "integer": delta.integer.size,
+    }
+    return frozenset(name for name, changed in present.items() if changed), ""
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
+def _same_finite(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(np.isfinite(a), np.isfinite(b))
 
 
 class Gives(enum.Enum):
@@ -89,7 +336,7 @@ class SolverInfo:
         Where the method is described.
     implementation : str
         "package.module:Class" of what carries it out, where the record stands apart from it
-        (`solvers.interface.deferred_import`).
+        (`solvers.interface.solver`).
     """
 
     name: str
@@ -166,3 +413,114 @@ class Solver(ABC):
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Native options by which the next problem of a path uses those solved before; none by default."""
         return {}
+
+
+# Native options: passed through untouched where they exist, an error with near misses where they do not.
+
+A = TypeVar("A")
+
+
+def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise unless every native option is one that the solver knows.
+
+    Raises
+    ------
+    InputError
+        Names the option, the solver, and the nearest names that exist.
+    """
+    names = sorted(known)
+    for option in native:
+        if option not in names:
+            others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
+            raise InputError(f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}")
+
+
+def near_misses(option: str, known: Iterable[str]) -> str:
+    """``; did you mean a or b?`` of the names nearest to an option; empty where none is near.
+
+    Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
+    """
+    names = sorted(known)
+    matches = near_names(option, names)
+    bare: dict[str, list[str]] = {}
+    for name in names:
+        for form in {_bare(name), _bare(name.rpartition("/")[2])}:
+            bare.setdefault(form, []).append(name)
+    for form in near_names(_bare(option), bare):
+        matches += [name for name in bare[form][:2] if name not in matches]
+    exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
+    chosen = [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
+    return f"; did you mean {' or '.join(chosen)}?" if chosen else ""
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
+def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
+    """A frozen parameter class with the named parameters replaced."""
+    if not native:
+        return algorithm
+    names = [f.name for f in fields(algorithm)]  # type: ignore[arg-type]
+    name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
+    check_native(name, native, names)
+    return replace(algorithm, **native)  # type: ignore[type-var]
+
+
+# Solvers by their records: the module that carries one out, with its compiled loops, is imported when it is called.
+
+
+class Deferred(Solver):
+    """A solver that is its record until it is called, or until a model has the view that it reads."""
+
+    @property
+    def solver(self) -> Solver:
+        """The solver itself; its module is imported now."""
+        return _solver(self.info.implementation)
+
+    def obstacle(self, model: Model) -> str | None:
+        """The record's reason where the model has no view of it; else the solver's own."""
+        return self.info.unread(model) or self.solver.obstacle(model)
+
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+        """Run the solver, imported now."""
+        return self.solver.run(model, options, kept)
+
+    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
+        """The solver's."""
+        return self.solver.path_order(parameter, values)
+
+    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """The solver's."""
+        return self.solver.carried_over(solved)
+
+
+def deferred(info: SolverInfo) -> Solver:
+    """The solver of a record that names its implementation, ``"package.module:Class"``."""
+    kind = type("Deferred", (Deferred,), {"info": info, "__module__": __name__})
+    solver: Solver = kind()
+    return solver
+
+
+def loaded(solver: Solver) -> Solver:
+    """The solver itself where it stands for one."""
+    return solver.solver if isinstance(solver, Deferred) else solver
+
+
+def implementations(package: str, records: Iterable[SolverInfo], *others: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a package whose classes stand in its records, and of other names by their paths."""
+    paths = [*(info.implementation for info in records), *others]
+    homes = {path.rpartition(":")[2]: path for path in paths}
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return pkgutil.resolve_name(homes[name])
+
+    return get
+
+
+@functools.cache
+def _solver(implementation: str) -> Solver:
+    solver: Solver = pkgutil.resolve_name(implementation)()
+    return solver

@@ -29,9 +29,8 @@ from ...models.memory import most_held
 from ...models.views import LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer
+from ..records.answer import Answer, relative_gap
 from ..records.options import Options
-from ..records.trace import relative_gap
 from . import records
 from .loops import add_squares, slope, weigh
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...models.linear_view import LinearLoss
 from ...models.views import LinearProblem
-from ..interface.solver import Gives, SolverInfo
-from ..records.rank import Purpose
+from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = ["LINEAR_NEWTON", "RECORDS"]
 

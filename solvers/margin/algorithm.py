@@ -16,17 +16,16 @@ from ...models.arrays import FloatArray
 from ...models.margin_view import Corners, MarginProblem
 from ...models.model import Model
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 from .proof import ProofLog
 
 if TYPE_CHECKING:
     from . import loops
 from typing import TYPE_CHECKING
 
-from ..interface.subprocess_limit import beyond_fork
+from ..interface.recorder import beyond_fork
 from ..zero_one.rotation import rotation, turned
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
+from ..registry import SolverLike, SolverSpec, resolve
 from ..simplex.answer import simplex_multipliers
-from ..solver_spec import SolverLike, SolverSpec, resolve
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 

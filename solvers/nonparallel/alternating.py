@@ -18,13 +18,12 @@ from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer
+from ..records.answer import Answer, relative_gap
 from ..records.options import Options
-from ..records.trace import relative_gap
+from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
-from ..solve_raw import solve_raw
-from ..solver_spec import SolverLike
+from ..solve import solve_raw
 from ..stiefel.ascent import orthonormal_start
 from . import records
 

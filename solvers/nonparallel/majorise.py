@@ -14,9 +14,8 @@ from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer
+from ..records.answer import Answer, relative_gap
 from ..records.options import Options
-from ..records.trace import relative_gap
 from . import records
 
 __all__ = ["Majorisation", "MajorisationState"]

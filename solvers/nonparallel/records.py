@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
-from ..interface.solver import Gives, SolverInfo
-from ..records.rank import Purpose
+from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = ["ALTERNATING", "KERNEL_NPSVCPP", "NPSVC_MM", "RECORDS"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from .trace import TraceRow
+from .answer import TraceRow
 
 __all__ = ["COMMON", "Callback", "Options"]
 

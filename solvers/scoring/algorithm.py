@@ -18,10 +18,9 @@ from ...files import check_target
 from ...models.formulations.margin.scoring_problem import ScoringProblem
 from ...models.rounding import below
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 
 if TYPE_CHECKING:
     from .log import ProofLog

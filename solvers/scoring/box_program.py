@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, IntArray
-from ..interface.subprocess_limit import beyond_fork
+from ..interface.recorder import beyond_fork
 from .multipliers import Box, Multipliers
 from .reduced import ReducedScoringProblem
 

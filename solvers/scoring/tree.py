@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interface.algorithm import integers_and_floats, named_scalars
 from ..interface.by_reference import by_reference
-from ..records.named_scalars import integers_and_floats, named_scalars
 from .bounds import ALL, Scratch, bound, scratch_for
 from .compiled import entry, inner
 from .reduced import ReducedScoringProblem

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...models.views import BoxEqualityQP, SimplexQP
-from ..interface.solver import Gives, SolverInfo
-from ..records.rank import Purpose
+from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = [
     "ACCELERATED_PROJECTION", "AUTO_SIMPLEX", "BLENDED_PAIRWISE_FW", "CVM", "FW", "MFW", "PAIRWISE_FW", "PGA", "RECORDS", "SMO",

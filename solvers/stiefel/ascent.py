@@ -15,10 +15,9 @@ from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 
 __all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
 

@@ -13,12 +13,9 @@ from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.model import Model
 from ...models.views import StiefelProblem
-from ..interface.kept_model import Kept
-from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, Solver, SolverInfo
-from ..records.answer import Answer
+from ..interface.solver import Gives, Kept, Solver, SolverInfo, replace_parameters
+from ..records.answer import Answer, Status
 from ..records.options import Options
-from ..records.status import Status
 from .ascent import orthonormal_start
 
 __all__ = ["Pymanopt"]

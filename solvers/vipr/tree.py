@@ -15,7 +15,7 @@ from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.form import StandardForm
-from ..interface.subprocess_limit import beyond_fork
+from ..interface.recorder import beyond_fork
 from ..rational.form import Vector, solve_linear
 from .program import Bounds, LinearProgram
 from .sums import RationalSum, bounding_sum

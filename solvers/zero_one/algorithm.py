@@ -19,14 +19,11 @@ from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.kept_model import Kept
-from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, SolverInfo
+from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
-from ..records.rank import Purpose
 from .engines.engine import Limits, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent

@@ -104,12 +104,13 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .relaxations import GapReport, gap_report
     from .selection import Selection, select
     from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
-    from .solvers.api import compare, solve
     from .solvers.checks.feasibility import PointCheck, check_point
+    from .solvers.compare import compare
     from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
     from .solvers.path import path
     from .solvers.proofs import check_proof
     from .solvers.read_solution import read_solution
+    from .solvers.solve import solve
     from .solvers.vipr.certificate import ViprCertificate, write_vipr
     from .unpickling import load_estimator
 
@@ -146,8 +147,13 @@ _HOMES = {
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-#: Who does what a formulation or a form offers and their room cannot do.
-LateMethod.homes |= {"conflict": "marginopt.solvers.checks.conflict"}
+#: The modules that implement methods which a formulation, a form or a result offers and its own module cannot.
+LateMethod.homes |= {
+    "conflict": "marginopt.solvers.checks.conflict",
+    "verify": "marginopt.solvers.checks.verify",
+    "check_duals": "marginopt.solvers.checks.verify",
+    "save": "marginopt.solvers.result_file",
+}
 
 __all__ = [
     "RBF",

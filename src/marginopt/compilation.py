@@ -11,9 +11,9 @@ from .code_cache import CodeCache
 from .errors import InputError, WriteError
 from .models.formulations import all_formulations
 from .models.model import Model
-from .solvers.api import solve
 from .solvers.interface.algorithm import Algorithm
 from .solvers.registry import all_solvers, get_solver
+from .solvers.solve import solve
 
 __all__ = ["compiled_solvers", "examples", "warm_up"]
 

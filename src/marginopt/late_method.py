@@ -1,9 +1,10 @@
-"""Verbs of what is stated that a later room does: the earlier room says what the verb is, the package who does it.
+"""Methods of an object that a later module implements.
 
-``form.conflict()`` solves, and a form knows no solver: imports point one way. So the room of the object holds a `LateMethod`,
-whose type is the signature; `marginopt`, which knows every room and comes before all of them, names the module that does it
-(`Verb.homes`); and that module gives its function, which type checkers compare with the signature (`Verb.done_by`). It is
-imported when the verb is first called, so that stating a problem loads no solver.
+``form.conflict()`` solves and ``result.verify()`` certifies anew, but imports point one way: a form knows no solver, a result no
+certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported
+before all modules, names the module that implements it (`LateMethod.homes`), and that module gives its function, which type
+checkers compare with the signature (`LateMethod.done_by`). The module is imported when the method is first called, so that
+stating a problem loads no solver.
 
 A leaf that every folder may import.
 """
@@ -30,7 +31,7 @@ class LateMethod(Generic[P, R]):
         As the method is called.
     """
 
-    #: The module that does each verb; `marginopt` fills it.
+    #: The module that implements each method; `marginopt` fills it.
     homes: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str) -> None:

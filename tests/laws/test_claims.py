@@ -16,12 +16,11 @@ from marginopt.models.arrays import FloatArray
 from marginopt.models.bare_form import as_model
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import get_solver
-from marginopt.solvers.solve import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from marginopt.solvers.interface.deferred_import import Deferred
+from marginopt.solvers.interface.solver import Deferred
 from marginopt.solvers.registry import all_solvers, get_solver
 
 ROOT = Path(__file__).parents[2]

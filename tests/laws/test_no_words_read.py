@@ -16,7 +16,7 @@ from marginopt.models.model import Model
 READERS = (
     "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "src/marginopt/papers/",
     "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py",
-    "solvers/certification/result_file.py",
+    "solvers/result_file.py",
 )  # fmt: skip
 
 #: Where a text is taken apart, and whose text it is.
@@ -45,9 +45,8 @@ TEXTS = {
     "solvers/backends/osqp.py": "attributes of OSQP's settings",
     "solvers/backends/piqp.py": "attributes of PIQP's settings",
     "solvers/backends/qpsolvers.py": "requirements in the metadata of qpsolvers, and the message of a native solver",
-    "solvers/interface/native_options.py": "an option that a user misspelt",
+    "solvers/interface/solver.py": "an option that a user misspelt; a path to a class, as entry points write it",
     "solvers/records/answer.py": "an update in a file of results",
-    "solvers/interface/deferred_import.py": "a path to a class, as entry points write it",
 }
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {

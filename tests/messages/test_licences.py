@@ -21,8 +21,8 @@ from marginopt.errors import LicenceError, MissingPackageError
 from marginopt.models import ConicSVM, HingeSVM, Model, ZeroOneSVM
 from marginopt.solvers.backends import mosek as mosek_backend
 from marginopt.solvers.backends.gurobi import find_licence
+from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.path import path
-from marginopt.solvers.records.licence import LicenceState
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.registry import all_solvers, get_solver
 from marginopt.solvers.solve import solve_problem
@@ -176,7 +176,7 @@ def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     if get_solver("gurobi").licence().state is LicenceState.FULL:
         pytest.skip("a full Gurobi licence is installed")
     from marginopt.models import RampSVM
-    from marginopt.solvers.auto import choose
+    from marginopt.solvers.registry import choose
 
     powers = np.hstack([_X, _X[:, 1:] ** 2, _X[:, 1:] ** 3])  # too many coefficients for boxes
     chosen = [choose(RampSVM(powers, _Y), Options())]

@@ -14,12 +14,11 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import L2SVMDual
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers import SolverInfo, auto
+from marginopt.solvers import SolverInfo, registry
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.records.rank import Purpose
-from marginopt.solvers.registry import EXTENSIONS
+from marginopt.solvers.interface.solver import Purpose
+from marginopt.solvers.registry import EXTENSIONS, choose, resolve
 from marginopt.solvers.simplex import SMO
-from marginopt.solvers.solver_spec import resolve
 
 
 def ranked(purpose: Purpose, rank: int, name: str = "mine") -> Clarabel:
@@ -80,8 +79,8 @@ def test_packages_come_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None
     package = ranked(Purpose.QUADRATIC, 0, "packaged")
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"packaged": package, **EXTENSIONS.session})
     assert mo.solve(hinge()).solver != "packaged"  # installing it changes no result
-    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {})
-    assert auto.choose(hinge(), mo.Options())[0] == "packaged"
+    monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {})
+    assert choose(hinge(), mo.Options())[0] == "packaged"
 
 
 def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +94,7 @@ def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch:
 def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Formless(*clouds(0, 20), 1.0)
     with pytest.raises(UnsupportedModelError, match="it is no conic program"):
-        auto.choose(model, mo.Options())
+        choose(model, mo.Options())
 
     class Reader(SMO):
         info = SolverInfo("reader", "reads models without a form", rank={Purpose.STRUCTURE: 1})
@@ -104,5 +103,5 @@ def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.Mon
             return None if isinstance(model, Formless) else "it reads models without a form alone"
 
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"reader": Reader()})
-    assert auto.choose(model, mo.Options())[0] == "reader"
+    assert choose(model, mo.Options())[0] == "reader"
     assert np.isfinite(mo.solve(hinge()).objective)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.solvers.interface.kept_model import Kept, kept_parts
+from marginopt.solvers.interface.solver import Kept, kept_parts
 
 _RNG = np.random.default_rng(0)
 _X = np.column_stack([np.ones(30), _RNG.normal(size=(30, 2))])

@@ -17,13 +17,12 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.better_points import fix_integers, polish
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.polish import fix_integers, polish
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
-from marginopt.solvers.solve import judge
 
 
 def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:

@@ -17,15 +17,12 @@ from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
-from marginopt.solvers import auto, registry
+from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
-from marginopt.solvers.interface.solver import Gives, Solver, SolverInfo
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
+from marginopt.solvers.interface.solver import OPEN, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.rank import Purpose
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
 from marginopt.solvers.solve import solve_problem
 
@@ -189,11 +186,11 @@ def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     locked = fake(Licence(LicenceState.MISSING, "buy"), name="gurobi", reads=ALL_CONES, rank={Purpose.MIXED_INTEGER: 1})
     absent = fake(name="piqp", module="not_there", rank={Purpose.QUADRATIC: 1})
     table = {"piqp": absent, "clarabel": get_solver("clarabel"), "gurobi": locked}
-    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: table)
+    monkeypatch.setattr(registry, "all_solvers", lambda *, discover: table)
     result = solve_problem(HingeSVM(overlapping.X, overlapping.y), "auto", Options())
     assert result.solver == "clarabel"
     assert result.details["picked"].startswith("clarabel: ") and "piqp" in result.details["picked"]
-    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"gurobi": locked})
+    monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"gurobi": locked})
     with pytest.raises(UnsupportedModelError, match="no installed solver can read ZeroOneSVM"):
         solve_problem(ZeroOneSVM(overlapping.X, overlapping.y), "AUTO", Options())
 
@@ -205,7 +202,7 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
         for name, solver in known.items()
         if solver.info.rank and solver.reads_form
     }
-    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: everything)
+    monkeypatch.setattr(registry, "all_solvers", lambda *, discover: everything)
     X, y = overlapping.X, overlapping.y
     linear = HingeSVM(X, y).form.replace(quadratic=None)
     for model, first in (
@@ -214,12 +211,12 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
         (ZeroOneSVM(X, y), "gurobi"),
         (BareForm(linear), "highs"),
     ):
-        assert auto.choose(model, Options())[0] == first
+        assert registry.choose(model, Options())[0] == first
 
 
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_every_class_of_problems_has_its_solvers_in_one_order(purpose: Purpose) -> None:
-    ranks = [solver.info.rank[purpose] for solver in auto.ranked(purpose, all_solvers(discover=False))]
+    ranks = [solver.info.rank[purpose] for solver in registry.ranked(purpose, all_solvers(discover=False))]
     assert ranks == list(range(1, len(ranks) + 1))
     assert len(ranks) >= (1 if purpose is Purpose.NO_FORM else 2)  # rows on disk are read by one
 
@@ -232,9 +229,9 @@ def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, 
         def obstacle(self, problem: Model) -> str | None:
             return None
 
-    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
+    monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "10")
-    name, why = auto.choose(L2SVMDual(overlapping.X, overlapping.y), Options())
+    name, why = registry.choose(L2SVMDual(overlapping.X, overlapping.y), Options())
     assert (name, why) == ("mfw", "mfw: reads the model's structure")
 
 

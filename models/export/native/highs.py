@@ -40,7 +40,7 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
 
 
 def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the model of ``old`` into that of ``form``, which differs from it in ``parts`` (`solvers.interface.kept_model`)."""
+    """Turn the model of ``old`` into that of ``form``, which differs from it in ``parts`` (`solvers.interface.solver`)."""
     columns = np.arange(form.n, dtype=np.int32)
     # always: the backend's proximal steps leave other costs behind
     highs.changeColsCost(form.n, columns, np.array(form.q))

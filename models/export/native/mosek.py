@@ -74,7 +74,7 @@ def psd_order(order: int) -> IntArray:
 
 
 def change_mosek(task: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the task of ``old`` into that of ``form``, from which it differs in ``parts`` (`solvers.interface.kept_model`)."""
+    """Turn the task of ``old`` into that of ``form``, from which it differs in ``parts`` (`solvers.interface.solver`)."""
     import mosek
 
     if "q" in parts:

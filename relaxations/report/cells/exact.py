@@ -15,11 +15,10 @@ from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ....solvers.certification.result import Result
 from ....solvers.interface.solver import Gives, Solver
+from ....solvers.records.answer import Status, Trace
 from ....solvers.records.options import Options
-from ....solvers.records.status import Status
-from ....solvers.records.trace import Trace
+from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.solver_spec import SolverSpec
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen

@@ -15,10 +15,10 @@ from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.views import ZeroOneProblem
 from ....solvers.interface.solver import Solver
+from ....solvers.records.answer import Status
 from ....solvers.records.options import Options
-from ....solvers.records.status import Status
+from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.solver_spec import SolverSpec
 from ....solvers.zero_one.classifiers import LeastNorm
 from ...reduction import without_warnings
 from .record import Record

@@ -12,8 +12,8 @@ from ....models.formulations.linear import has_constant_column
 from ....models.formulations.margin.model import Margin
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records.options import Options
+from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.solver_spec import SolverSpec
 from ...composed.points import parts_of
 from ...heuristic_solution import heuristic_solution
 from .exact import STRUCTURED, ExactCell, answered

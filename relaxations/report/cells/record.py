@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 
 from ....errors import DataError
 from ....models.arrays import Points
-from ....solvers.certification.kinds import Kind
+from ....solvers.certification.result import Kind
 
 __all__ = ["Cell", "Drawn", "InstanceData", "Key", "Record", "where", "withhold_bound"]
 

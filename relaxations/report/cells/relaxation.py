@@ -10,7 +10,7 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
-from ....solvers.solver_spec import SolverSpec
+from ....solvers.registry import SolverSpec
 from ...reduction import Reduction
 from ...relax import relax
 from .record import Cell, withhold_bound

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ....solvers.interface.solver import Solver
+from ....solvers.records.answer import Status
 from ....solvers.records.options import Options
-from ....solvers.records.status import Status
 from ...relax import bound_words
 from .subject import Subject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....solvers.certification.kinds import Kind
+from ....solvers.certification.result import Kind
 from ..cells.heuristic import InstanceCell
 from ..data import ReportData
 from ..means import FACTORS, NODES, SECONDS, TOLERANCES, exact_means, relaxation_means

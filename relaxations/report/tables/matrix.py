@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....solvers.certification.kinds import Kind
+from ....solvers.certification.result import Kind
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key, where

@@ -27,8 +27,7 @@ from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
 from . import loops
 from .iteration import STEPS, make_iteration, measured_gap, objective
-from .sampled_steps import Sampled
-from .state import FrankWolfeState, confirm, met, refresh
+from .state import FrankWolfeState, Sampled, confirm, met, refresh
 from .stop_rule import StopRule
 
 __all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]

@@ -15,10 +15,9 @@ from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP
-from ...interface.algorithm import Algorithm, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
 from ...interface.by_reference import by_reference
 from ...records.answer import Answer
-from ...records.named_scalars import integers_and_floats, named_scalars
 from ...records.options import Options
 from .. import records
 from ..answer import relative

@@ -11,8 +11,8 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
+from ...interface.algorithm import integers_and_floats, named_scalars
 from ...interface.by_reference import by_reference
-from ...records.named_scalars import integers_and_floats, named_scalars
 from ..answer import relative
 from ..column_cache import ColumnCache
 from ..newton.exact import Finish

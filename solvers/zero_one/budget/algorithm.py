@@ -40,7 +40,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ...records.named_scalars import clear
+from ...interface.algorithm import clear
 from ..proof.conflict_prover import copied, empty_book
 
 __all__ = ["BudgetBB", "BudgetState"]

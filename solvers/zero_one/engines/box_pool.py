@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray
-from ...records.named_scalars import named_scalars
+from ...interface.algorithm import named_scalars
 from ..loops import boxes as k
 
 __all__ = ["empty_pool", "grown", "plant_root"]

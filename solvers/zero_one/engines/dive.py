@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ...records.named_scalars import named_scalars
+from ...interface.algorithm import named_scalars
 from ..loops import conflicts as k
 from .engine import SharedState
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ...records.named_scalars import clear, named_scalars
+from ...interface.algorithm import clear, named_scalars
 from ..reduced import ReducedZeroOneProblem
 from .single_conflicts import ConflictFinder
 

@@ -21,8 +21,8 @@ from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.fingerprint import fingerprint
 from ..solvers import Result, load_result
-from ..solvers.api import solve
 from ..solvers.proofs import check_proof
+from ..solvers.solve import solve
 from .data import build_data, data_digest, stated_model
 from .entries import Entry, find_entry
 from .exact import exact_bound, exact_value, rounded_up

@@ -14,7 +14,7 @@ from ..performance import PerformanceProfile, performance_profile
 from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare
 from ..solvers.compare import Comparison
-from ..solvers.solver_spec import resolve
+from ..solvers.registry import resolve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems

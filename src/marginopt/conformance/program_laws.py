@@ -12,7 +12,7 @@ from ..models.program.cones import Feature, Nonnegative
 from ..models.program.form import Block, Constraint, Quadratic, StandardForm
 from ..solvers import solve
 from ..solvers.interface.solver import Solver
-from ..solvers.records.status import Status
+from ..solvers.records.answer import Status
 from .laws import Laws
 from .verdict import Verdict, all_of, holds, not_applicable, violated
 

@@ -15,7 +15,7 @@ from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
 from ..solvers.interface.solver import Gives
-from ..solvers.records.status import Status
+from ..solvers.records.answer import Status
 from .cases import Case
 from .kkt import broken_conditions
 from .laws import Laws

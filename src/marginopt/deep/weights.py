@@ -8,8 +8,8 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.pareto import ParetoQP
 from ..solvers.records.options import Options
-from ..solvers.solve_raw import solve_raw
-from ..solvers.solver_spec import SolverLike
+from ..solvers.registry import SolverLike
+from ..solvers.solve import solve_raw
 
 __all__ = ["common_weights", "stationarity"]
 

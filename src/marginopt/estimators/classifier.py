@@ -20,9 +20,9 @@ from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
+from ..solvers.records.answer import Status
 from ..solvers.records.options import Options
-from ..solvers.records.status import Status
-from ..solvers.solver_spec import resolve
+from ..solvers.registry import resolve
 from .argument_refusals import refuse
 from .base import Estimator
 from .multiclass import Pair, binary_problems, class_scores

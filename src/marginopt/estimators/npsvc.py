@@ -17,11 +17,10 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.certification.model_certificate import certify_by_model
+from ..solvers.certification.certificate import certify_by_model
 from ..solvers.nonparallel import KernelNPSVCpp
-from ..solvers.records.answer import Answer
+from ..solvers.records.answer import Answer, Status
 from ..solvers.records.options import Options
-from ..solvers.records.status import Status
 from .nonparallel.hyperplanes import HyperplaneClassifier
 from .record import EstimatorInfo
 

@@ -23,8 +23,8 @@ from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.domains import Box, Increasing, Integers
 from ..models.formulations.margin.model import Margin
 from ..models.model import Model
-from ..solvers.api import solve
 from ..solvers.proofs import stated_bound
+from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.views import ZeroOneProblem
-from ..solvers.api import solve
 from ..solvers.certification.result import Result
 from ..solvers.records.options import Options
+from ..solvers.solve import solve
 from ..solvers.zero_one.engines.engine import Limits
 from ..solvers.zero_one.target_search import TargetSearch
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
 from ..solvers.parallel import Cluster, choose_executor
-from ..solvers.solver_spec import SolverLike, resolve
+from ..solvers.registry import SolverLike, resolve
 from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
 from .bat import Bat
 from .cross_validation import CrossValidation

@@ -16,7 +16,7 @@ from ..models.kernels.functions.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
 from ..solvers.parallel import Executor, SerialExecutor
-from ..solvers.solver_spec import SolverLike
+from ..solvers.registry import SolverLike
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..models.formulations.max_min import MaxMinSVM
-from ..solvers.api import solve
+from ..solvers.solve import solve
 from .base import Choice, Sample, Selector
 
 __all__ = ["MaxMinSelector"]

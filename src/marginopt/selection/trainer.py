@@ -10,9 +10,9 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import Precomputed
+from ..solvers.records.answer import Status
 from ..solvers.records.options import Options
-from ..solvers.records.status import Status
-from ..solvers.solve_raw import solve_raw
+from ..solvers.solve import solve_raw
 from .base import Sample
 
 __all__ = ["Judge", "Split", "Trainer", "best_cost", "check_judge", "folds_of", "split_for"]

@@ -28,10 +28,10 @@ from marginopt.models.bare_form import as_model
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.verdict import ZERO
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational.form import RationalForm, solve_linear
-from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.solve import judge
 
 #: Relative difference from the truth at which OPTIMAL (asked for at 1e-6) is called wrong.
 WRONG = 1e-4

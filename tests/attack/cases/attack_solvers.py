@@ -8,12 +8,11 @@ from rational.draws import drawn
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.bare_form import as_model
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import get_solver
-from marginopt.solvers.solve import judge
 
 #: Mixed-integer solvers by turns, and scales of the data, at which absolute tolerances count.
 SOLVERS = ("scip", "gurobi", "highs")

@@ -15,9 +15,9 @@ from marginopt.models.export.native.mosek_read import form_of_task, read_task
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.mosek import Mosek
 from marginopt.solvers.interface.backend import BridgeChain
-from marginopt.solvers.interface.kept_model import ALL_PARTS, kept_parts
+from marginopt.solvers.interface.solver import ALL_PARTS, kept_parts
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")

@@ -14,7 +14,7 @@ from marginopt.models.kernels.families import Mixture, RationalQuadratic
 from marginopt.models.kernels.functions.gamma import gamma_by_rule
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.solvers import solve
-from marginopt.solvers.records.status import Status
+from marginopt.solvers.records.answer import Status
 
 RNG = np.random.default_rng(5)
 GRID = RNG.integers(0, 1024, size=(12, 3)) / 1024

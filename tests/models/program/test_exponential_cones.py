@@ -12,8 +12,8 @@ from marginopt.models.exponentials import entropy, exponential, logarithm, logar
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.dual import dual_form
 from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
 mp = pytest.importorskip("mpmath")

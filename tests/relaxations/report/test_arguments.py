@@ -20,8 +20,7 @@ from marginopt.relaxations.report.store import CellStore
 from marginopt.solvers import Answer, Options, SolverInfo
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.backends.scip import Scip
-from marginopt.solvers.registry import EXTENSIONS, all_solvers
-from marginopt.solvers.solver_spec import resolve
+from marginopt.solvers.registry import EXTENSIONS, all_solvers, resolve
 
 CALLS: list[str] = []
 

@@ -16,10 +16,10 @@ from marginopt.models.export.native.mosek_read import form_of_task
 from marginopt.models.program.svec import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.interface.kept_model import Kept
 from marginopt.solvers.interface.recorder import Recorder
+from marginopt.solvers.interface.solver import Kept
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from programs import knapsack, random_qp, solve
 
-from marginopt.solvers.records.status import Status
+from marginopt.solvers.records.answer import Status
 
 
 def test_clarabel_traces_and_its_callback_stops_it():

@@ -7,8 +7,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import TooLargeError
-from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.certification.model_certificate import certify_by_model
+from marginopt.solvers.certification.certificate import certify, certify_by_model
 
 
 @pytest.mark.parametrize("parameters", [{"lam": 0.7}, {"kappa": 0.2}, {"lam": 0.7, "kernel": mo.RBF(0.3)}])

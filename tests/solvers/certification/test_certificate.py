@@ -21,9 +21,8 @@ from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
-from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
 TIGHT = Options(tol=1e-8)
@@ -325,7 +324,7 @@ def _integer_form() -> StandardForm:
 
 def _honest_point(form: StandardForm) -> np.ndarray:
     """z = 0 everywhere (the data are separable) and the least norm."""
-    from marginopt.solvers.polish import polish
+    from marginopt.solvers.better_points import polish
 
     return form.join(polish(form, {"w": np.zeros(3), "z": np.zeros(8)}))
 

@@ -10,7 +10,7 @@ import pytest
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
 from marginopt.models.formulations.zero_one.model import keeps, stretched
-from marginopt.solvers.polish import polish
+from marginopt.solvers.better_points import polish
 from marginopt.solvers.registry import get_solver
 
 

@@ -15,13 +15,11 @@ from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.bare_form import BareForm
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.solvers.certification.evidence.conic import ConeRows
-from marginopt.solvers.certification.evidence.interior import interior
-from marginopt.solvers.certification.evidence.linear import Rows
+from marginopt.solvers.certification.evidence import ConeRows, Rows, interior
+from marginopt.solvers.judgement import judge
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.registry import get_solver
-from marginopt.solvers.solve import judge
 
 POINTS = margin.KernelWeightsL1(np.vstack([np.eye(3), np.ones((1, 3))]), 0.5)
 

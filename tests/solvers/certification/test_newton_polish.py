@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, SecondOrder, StandardForm, Zero
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.certification.evidence.newton_polish import newton_polish
+from marginopt.solvers.certification.newton_refinement import newton_polish
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
 

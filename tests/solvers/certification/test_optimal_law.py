@@ -12,10 +12,8 @@ import marginopt as mo
 from marginopt import margin as M
 from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.certification.zero_optimum import NOTE, prove_zero_is_least
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.status import Status
-from marginopt.solvers.records.trace import relative_gap
+from marginopt.solvers.certification.supplied_evidence import NOTE, prove_zero_is_least
+from marginopt.solvers.records.answer import Answer, Status, relative_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -24,13 +24,13 @@ from marginopt.models import (
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
-from marginopt.solvers.certification.complete_claim import unbounded_integer_ray
 from marginopt.solvers.certification.rays import ray_is_exact
+from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import ray as rational_rays
 from marginopt.solvers.rational.farkas import farkas_exists
 from marginopt.solvers.rational.ray import ray_exists
-from marginopt.solvers.records.licence import OPEN
-from marginopt.solvers.solve import judge
 
 
 def _form(rows: list[list[float]], g: list[float], **changes: object) -> StandardForm:

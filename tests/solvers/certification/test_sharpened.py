@@ -14,11 +14,10 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 from marginopt.models.bare_form import BareForm
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.newton_refinement import NOTE
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
+from marginopt.solvers.records.answer import Answer, Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
-from marginopt.solvers.solve import judge
 
 
 def hs268() -> StandardForm:

@@ -15,8 +15,8 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.conic import ConicFactored, ConicIPM
 from marginopt.solvers.conic.factored_cones import evaluate
 from marginopt.solvers.conic.iterate import ConicData
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 
 
 def data(n, p, seed, scale=1.0):

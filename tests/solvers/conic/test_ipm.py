@@ -20,8 +20,8 @@ from marginopt.solvers.conic.coordinates import Prepared
 from marginopt.solvers.conic.ipm import begin, iterate
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 
 
 def points(rng, n, p, sigma=0.5, outliers="clustered"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from marginopt.solvers.interface import lean_compiler, numba_flags
+from marginopt.solvers.interface.algorithm import integers_and_floats, named_scalars
 from marginopt.solvers.interface.by_reference import by_reference
-from marginopt.solvers.records.named_scalars import integers_and_floats, named_scalars
 
 NOW = integers_and_floats("steps", "total")
 

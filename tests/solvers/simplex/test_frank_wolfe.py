@@ -12,8 +12,8 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
 from marginopt.solvers.solve import solve_problem
 

@@ -9,8 +9,8 @@ from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO
 from marginopt.solvers.simplex.column_cache import ColumnCache
 from marginopt.solvers.simplex.newton.inexact import _Matrix, _Run, inexact_finish

@@ -11,8 +11,8 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.kernels.rbf import RBFExponents
 from marginopt.models.views import SimplexQP
+from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO, AutoSimplex
 from marginopt.solvers.simplex.newton import lowrank_start as module
 from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.algorithm import integers_and_floats
 from ....interface.by_reference import by_reference
-from ....records.named_scalars import integers_and_floats
 from ..compiled import entry, inner
 from .active_set import active_set, certified
 from .pricing import threshold

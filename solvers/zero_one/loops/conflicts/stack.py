@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.algorithm import integers_and_floats
 from ....interface.by_reference import by_reference
-from ....records.named_scalars import integers_and_floats
 from ..compiled import inner
 from .records import DELETED, FREE, Active
 

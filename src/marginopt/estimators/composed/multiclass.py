@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ...errors import InputError, MarginoptWarning
 from ...models.arrays import FloatArray, Points, as_points, as_positive
 from ...models.formulations.multiclass.model import MulticlassSVM
+from ...solvers.records.answer import Status
 from ...solvers.records.options import Options
-from ...solvers.records.status import Status
 from ..base import Estimator
 from ..record import EstimatorInfo
 from ..spaces import LinearPredictor, LinearSpace

@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.l2_svm import L2SVMDual
 from ...models.kernels.kernels import Kernel
 from ...solvers.records.options import Options
-from ...solvers.solve_raw import solve_raw
+from ...solvers.solve import solve_raw
 
 __all__ = ["ALGORITHMS", "OneVersusOne", "paper_options"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.formulations.l2_svm import L2SVMDual
 from ...models.kernels.kernels import RBF
-from ...solvers.solve_raw import solve_raw
+from ...solvers.solve import solve_raw
 from ..protocol_size import ProtocolSize
 from ..record import Experiment, Run
 from .data import SOURCES, Parts, parts

@@ -15,8 +15,8 @@ from marginopt.models.conic_dual.bound import repair_gamma
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
-from marginopt.solvers.polish import polish
-from marginopt.solvers.records.status import Status
+from marginopt.solvers.better_points import polish
+from marginopt.solvers.records.answer import Status
 
 ENCODINGS = ("bigm", "indicator", "strengthened", "strengthened, cone")
 

@@ -13,13 +13,13 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 from marginopt.models.bare_form import as_model
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.certification.evidence.linear import Rows
+from marginopt.solvers.certification.evidence import Rows
 from marginopt.solvers.certification.rays import Ray
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational.farkas import farkas_exists
-from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.solve import judge
 
 
 def judged(form: StandardForm, status: Status, **said: Any) -> Result:

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, WriteError
-from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
-from ...models.model import Model
-from ...models.program.form import StandardForm
-from ..records.answer import Answer, Update
-from ..records.status import Status
-from ..records.trace import Trace, TraceRow
-from .certificate import Certificate
-from .result import RESULT_VERSION, Result
+from ..errors import DataError, WriteError
+from ..files import READ_ERRORS, read_arrays, read_error, write_arrays
+from ..models.model import Model
+from ..models.program.form import StandardForm
+from .certification.certificate import Certificate
+from .certification.result import SAVE, Result
+from .checks.verify import certified_anew
+from .records.answer import Answer, Status, Trace, TraceRow, Update
 
 __all__ = ["load_result", "load_results", "save_result", "save_results"]
 
+#: Version of the stored layout.
+RESULT_VERSION = 2
 #: Mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
 _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "maximise")
@@ -42,6 +43,9 @@ def save_result(result: Result, path: str | Path) -> Path:
     parameters the solver moved (the parameters are).
     """
     return write_arrays(_npz(path), _arrays(result))
+
+
+SAVE.done_by(save_result)
 
 
 def save_results(path: str | Path, kind: str, said: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
@@ -159,8 +163,6 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
     """Certified anew where there is a model; else it says that it is not verified."""
     if model is None:
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
-    from ..checks.verify import certified_anew
-
     try:
         return certified_anew(result, model, str(path))
     except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model

@@ -1,36 +1,163 @@
-"""Points of the model's own beside a solver's claim: a better one refutes an optimum, any one refutes infeasibility.
+"""Points that are better than a solver's: its integers fixed and the rest solved again, and points that refute its claim.
 
-A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large or
-small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's point,
-coordinate directions, the directions that raise the rows, and multiples of the continuous relaxation's solution. From the leading
-block (w of a classifier) the model completes the rest; a form without a formulation is tried as it stands. What is found refutes
-a claim, and proves none.
+Both solve a continuous program beside the solver's by an interior point. A point counts by its recomputed certificate alone.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.bare_form import BareForm
+from ..models.kernels.threads import blas_threads
 from ..models.model import Model
-from ..models.program.cones import Feature
-from ..models.program.form import StandardForm
+from ..models.program.bridges import BoundsToRows
+from ..models.program.cones import Feature, Nonnegative, Zero
+from ..models.program.entries import Entries
+from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
-from .records.answer import Answer
+from .records.answer import Answer, Status
 from .records.options import Options
-from .records.status import Status
 
-__all__ = ["Refutation", "refuted", "unresolved"]
+__all__ = ["Polished", "Refutation", "fix_integers", "polish", "polished", "refuted", "unresolved"]
+
+# Mixed-integer points re-solved with the integers fixed, so that incumbents of different solvers compare to 1e-9.
+
+#: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
+_ACTIVE = 1e-6
+
+
+def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
+    """The continuous form with the integer variables fixed at the nearest integers of x."""
+    return form.with_integers(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Polished:
+    """The point that was chosen, and how it was found; the note is empty where it is the given one, rounded."""
+
+    values: dict[str, FloatArray]
+    note: str = ""
+
+
+def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> dict[str, FloatArray]:
+    """The point of `polished`, without its note."""
+    return polished(form, values, model).values
+
+
+def polished(
+    form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
+) -> Polished:
+    """A point at least as good with the same integers: interior point, then the active set's equations.
+
+    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
+    counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
+    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. ``seconds``
+    limits both together, where the solve itself was limited: what is late is left out.
+    """
+    x = form.join(values)
+    rounded = x.copy()
+    rounded[form.integer] = np.round(x[form.integer])
+    candidates = [(rounded, "")]
+    simpler = None if model is None else model.with_integers(values)
+    if simpler is not None and model is not None:
+        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler, seconds)]
+    else:
+        reduced, keep, offset = _eliminate(fix_integers(form, x))
+        for piece, how in _solutions(reduced, seconds) if keep.size else []:
+            whole = offset.copy()
+            whole[keep] = piece
+            candidates.append((whole, how))
+    if model is not None:  # where no point counts as allowed, those stay that are allowed within rounding
+        candidates = [*((form.join(model.recounted(form.split(point))), how) for point, how in candidates), *candidates]
+    judged = [certify(form, form.split(point)) for point, _ in candidates]
+    # what is not better by more than rounding is not better: an incumbent of exactly zero stays
+    count = len(candidates) if model is None else len(candidates) // 2
+    tight = [(k >= count, c.objective + (c.rounding if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
+    best = min(tight)[2] if tight else int(np.argmin([c.primal_residual for c in judged]))
+    point, how = candidates[best]
+    return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
+
+
+def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
+    """Points within a continuous form's bounds and who found them: an interior-point solver's, and, in time, its active set's."""
+    begin = time.perf_counter()
+    answer = Clarabel().run(BareForm(form), Options(tol=1e-9, time_limit=seconds))
+    if answer.values is None:
+        return []
+    y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
+    late = seconds is not None and time.perf_counter() - begin > seconds
+    on_active_set = None if late else _on_active_set(form, y)
+    who = f"{Clarabel.info.name} {answer.version}"
+    solutions = [(y, who)]
+    return (
+        solutions
+        if on_active_set is None
+        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
+    )
+
+
+def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:
+    """Remove the fixed variables of a form: an interior point has no interior otherwise."""
+    keep = np.flatnonzero(form.lower < form.upper)
+    offset = np.where(form.lower == form.upper, form.lower, 0.0)
+    product = np.zeros(form.n) if form.quadratic is None else form.quadratic.product(offset)
+    quadratic = None
+    if form.quadratic is not None:
+        P = form.quadratic.csc  # symmetric: its columns are its rows
+        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).among(keep)
+        columns = sp.csc_array((block.data, block.indices, block.indptr), shape=(keep.size, keep.size))
+        quadratic = Quadratic(matrix=columns) if block.data.size else None
+    constraints = tuple(replace(c, F=Entries.of(c.F).among(keep).csr, g=c.value(offset)) for c in form.constraints)
+    blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
+    reduced = form.replace(
+        blocks=blocks,
+        q=(form.q + product)[keep],
+        r=form.r + float(form.q @ offset) + 0.5 * float(offset @ product),
+        quadratic=quadratic,
+        constraints=constraints,
+        lower=form.lower[keep],
+        upper=form.upper[keep],
+        integer=np.zeros(keep.size, dtype=bool),
+    )
+    return reduced, keep, offset
+
+
+def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
+    """Solve the equations of the constraints that are (nearly) active at x; None for cones that are not polyhedral."""
+    if form.quadratic is None or any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
+        return None
+    P = form.quadratic.csc.toarray()
+    form = BoundsToRows(form).target if form.has_bounds else form
+    F, g = form.rows_matrix()
+    slack = np.asarray(F @ x + g)
+    equal = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
+    active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
+    B, b = F[np.flatnonzero(active)].toarray(), g[active]
+    k = B.shape[0]
+    system = np.block([[P, B.T], [B, np.zeros((k, k))]])
+    with blas_threads(len(system), None):
+        solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]
+    return np.asarray(solution[: form.n])
+
+
+# Points of the model's own beside a solver's claim: a better one refutes an optimum, any one refutes infeasibility.
+#
+# A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
+# or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the
+# solver's point, coordinate directions, the directions that raise the rows, and multiples of the continuous relaxation's
+# solution. From the leading block (w of a classifier) the model completes the rest; a form without a formulation is tried as
+# it stands. What is found refutes a claim, and proves none.
 
 #: Residual of a point that no rounding explains: a point that violates its rows by more may seem to cost less than it does.
-_EXACT = 1e-12
+_ROUNDED = 1e-12
 #: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
 _MODERATE = 1e3
 #: Coordinates that are tried, and non-zeros of all tried points together.
@@ -90,10 +217,10 @@ def refuted(
                 continue
             point_certificate = certify(form, form.split(x))
             violation = max(point_certificate.violations.values(), default=0.0)
-            if answer.status is Status.INFEASIBLE and (violation > _EXACT or np.abs(x).max(initial=0.0) > _MODERATE):
+            if answer.status is Status.INFEASIBLE and (violation > _ROUNDED or np.abs(x).max(initial=0.0) > _MODERATE):
                 continue  # small beside the point: where the rows are met at infinity only, large points come near
             if (
-                point_certificate.feasible(_EXACT)
+                point_certificate.feasible(_ROUNDED)
                 and point_certificate.objective + point_certificate.error < level
                 and _costs(model, form.split(x), level)
             ):
@@ -142,11 +269,11 @@ def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float
     if answer.status is Status.OPTIMAL:
         if np.isfinite(certificate.bound) and objective - certificate.bound <= tol * size + errors:
             return None
-        return objective - 2.0 * tol * size - certificate.error - _EXACT * certificate.scale
+        return objective - 2.0 * tol * size - certificate.error - _ROUNDED * certificate.scale
     bound = answer.bound
     if certificate.integrality is None or bound is None or not np.isfinite(bound):
         return None
-    return bound - 2.0 * tol * max(abs(bound), abs(objective)) - certificate.error - _EXACT * certificate.scale
+    return bound - 2.0 * tol * max(abs(bound), abs(objective)) - certificate.error - _ROUNDED * certificate.scale
 
 
 def _remark(answer: Answer, certificate: Certificate | None, found: Certificate) -> str:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
-from ...models.program.form import StandardForm
+from ...models.program.cones import Nonnegative
+from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
-from ..records.answer import Answer
-from ..records.status import Status
-from .certificate import Certificate, certify
-from .evidence.conic import ConeRows
-from .evidence.interior import interior
-from .evidence.linear import Rows
-from .evidence.rows import ByLabel, ScaledRows
+from ..records.answer import Answer, Status
+from .certificate import Certificate, Certifier, certify, nonnegative
+from .evidence import ByLabel, ConeRows, Rows, ScaledRows, interior
 from .rays import Ray
 from .verdict import conditions_met
 
-__all__ = ["CompletedClaim", "complete_claim", "unbounded_integer_ray", "with_multipliers"]
+__all__ = [
+    "NOTE",
+    "CompletedClaim",
+    "certify_zero_objective",
+    "complete_claim",
+    "prove_zero_is_least",
+    "unbounded_integer_ray",
+    "with_multipliers",
+]
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
-#: A point that violates them by no more than this may be judged by a bound: first-order methods stop there.
-_NEARLY = 1e-4
 #: A ray of the solver's whose residual is larger is none.
 _ROUGH = 1e-2
 #: Shares of inner multipliers that are tried.
@@ -44,11 +48,11 @@ class CompletedClaim:
 
 
 def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:
-    """The claim with a ray of our own where the solver's proves nothing, or with what contradicts it.
+    """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
 
     Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
     """
-    if answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED) or (ray.proved and answer.status is Status.INFEASIBLE):
+    if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
     rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
@@ -113,29 +117,30 @@ def unbounded_integer_ray(form: StandardForm) -> str:
 
 
 def with_multipliers(
-    form: StandardForm,
+    certifier: Certifier,
     answer: Answer,
     values: Mapping[str, FloatArray],
     certificate: Certificate,
-    judge: Callable[[Answer], Certificate],
     tol: float,
     seconds: float | None = None,
 ) -> tuple[Answer, Certificate]:
-    """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
+    """Replace missing or useless multipliers by ones computed from the data if those yield a bound.
 
     Parameters
     ----------
+    certifier : Certifier
+        Of a model with a form.
+    answer : Answer
     values : mapping of label to array
         The point that the certificate is of: the answer's, with the blocks that the model completes.
-    judge : callable
-        The certificate of the same point with an answer's multipliers.
+    certificate : Certificate
     tol : float
         Relative gap that an optimum is held to.
     seconds : float, optional
         That the search for multipliers deep inside their cones may take.
     """
-    hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
-    if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
+    form = certifier.form
+    if form is None or not certificate.wants_multipliers:
         return answer, certificate
     rows, x = _rows(form), form.join(values)
     inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
@@ -146,7 +151,7 @@ def with_multipliers(
     met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or met, (answer, certificate)
     for candidate in _own(form, answer, rows, inner, x):
-        better = judge(candidate)
+        better = certifier(candidate, values)
         if _close(better, tol):
             return candidate, better
         if better.bound > best[1].bound and not spoils:
@@ -198,3 +203,73 @@ def _rows(form: StandardForm) -> ScaledRows | None:
 
 def _feasible(form: StandardForm, x: FloatArray) -> bool:
     return bool(np.isfinite(x).all()) and certify(form, form.split(x)).feasible(_FEASIBLE)
+
+
+# An optimum of exactly zero: the point that attains it, and a bound of exactly zero, in place of a point and a bound beside
+# it.
+#
+# An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the model
+# knows a feasible point of objective zero (`Model.zero_objective_point`) and it is proved that no point costs less, that point
+# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or the point is the origin, where
+# ½x'Px has the gradient 0: the objective is at least q'x there, the rows that are slack at the origin are left out, and the
+# other rows have no constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a
+# number is.
+
+NOTE = "the point of objective zero, beside which the solver stopped"
+
+
+def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate | None:
+    """Return the certificate of the model's point of objective zero, if it is proved that no point costs less; else None.
+
+    Parameters
+    ----------
+    certifier : Certifier
+        Without a form the model's own bound must be zero.
+    answer : Answer
+        Its multipliers are tried for the proof.
+    values : mapping of label to array
+        The point (`Model.zero_objective_point`).
+    """
+    form, certificate = certifier.form, certifier(answer, values)
+    if not (certificate.objective == 0.0 and certificate.error == 0.0 and certificate.primal_residual == 0.0):
+        return None
+    if certificate.bound == 0.0:
+        return certificate
+    argument = "" if form is None or form.join(values).any() else prove_zero_is_least(form, answer.multipliers)
+    return replace(certificate, bound=0.0, bound_error=0.0, argument=argument) if argument else None
+
+
+def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:
+    """Return why no feasible point costs less than the origin, which is one; empty where that is not proved."""
+    if nonnegative(form):
+        return "no term of the objective is negative within the bounds"
+    if form.r != 0.0 or (form.quadratic is not None and not form.convexity.exact):
+        return ""
+    cone = form.replace(
+        quadratic=None,
+        constraints=tuple(
+            _tight(c) for c in form.constraints if c.cone.convex and (isinstance(c.cone, Nonnegative) or not c.g.any())
+        ),
+        lower=np.where(form.lower < 0.0, -np.inf, form.lower),
+        upper=np.where(form.upper > 0.0, np.inf, form.upper),
+        integer=np.zeros(form.n, dtype=bool),
+    )
+    labels = {c.label: c.rows for c in cone.constraints}
+    z = {k: np.ravel(v) for k, v in (multipliers or {}).items() if np.size(v) == labels.get(k)}
+    origin = np.zeros(form.n)
+    if lagrangian(cone, origin, z).value == 0.0:
+        return _ARGUMENT
+    rows = Rows.of(cone)
+    exact = None if rows is None else rows.bounding()
+    return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
+
+
+_ARGUMENT = "the objective's gradient at the origin descends in no direction that the rows active there allow"
+
+
+def _tight(c: Constraint) -> Constraint:
+    """The constraint without the rows that are slack at the origin: rows of zero stay in their places."""
+    if not c.g.any():
+        return c
+    tight = sp.diags_array((c.g == 0.0).astype(np.float64))
+    return Constraint(c.label, sp.csr_array(tight @ c.F), np.zeros(c.rows), c.cone, points=c.points)

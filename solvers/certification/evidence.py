@@ -1,0 +1,509 @@
+"""Evidence that a solver did not give, found from the data: multipliers, Farkas multipliers and rays.
+
+Three searches share the rows of a form, scaled for least squares (`ScaledRows`): linear rows by nonnegative least squares
+(`Rows`), second-order and semidefinite cones by least squares over a product of cones (`ConeRows`), and multipliers in the
+interior of those that bound the objective by a linear program (`interior`). Nothing here is a proof: the evidence is judged as if
+the solver had given it.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.arrays import BoolArray, FloatArray
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import StandardForm
+from .rays import farkas_proves, ray_is_exact
+
+__all__ = ["ByLabel", "ConeRows", "Rows", "ScaledRows", "cone_least_squares", "fit", "interior", "stacked"]
+
+#: Multipliers of a form's own rows.
+ByLabel: TypeAlias = Mapping[str, FloatArray]
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows(ABC):
+    """The rows of a form, scaled; bounds last.
+
+    Parameters
+    ----------
+    form : StandardForm
+    A, b : ndarray
+        What A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first.
+    scale : ndarray
+        What each row was divided by.
+
+    Attributes
+    ----------
+    decides : bool
+        Whether of two alternatives exactly one holds, so that least squares find evidence of either.
+    """
+
+    decides: ClassVar[bool] = True
+
+    form: StandardForm
+    A: FloatArray
+    b: FloatArray
+    scale: FloatArray
+
+    @abstractmethod
+    def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
+        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+
+    @abstractmethod
+    def ray(self) -> FloatArray | None:
+        """A direction of descent without end; None where there is none, or least squares did not find it."""
+
+    @abstractmethod
+    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+
+    @abstractmethod
+    def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
+        """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
+
+    @abstractmethod
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found in time."""
+
+    def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
+        """q and P, each divided by its largest entry, and these: one number for each variable, and its rows (none without P)."""
+        form = self.form
+        P = np.zeros((0, form.n)) if form.quadratic is None else form.quadratic.csc.toarray()
+        size = max(float(np.abs(form.q).max(initial=0.0)), _LEAST)
+        unit = max(float(np.abs(P).max(initial=0.0)), _LEAST)
+        return form.q / size, size, P / unit, unit
+
+    def reduced(self, z: FloatArray) -> FloatArray:
+        """ζ of the bounds, whose rows come last."""
+        low, high = np.isfinite(self.form.lower), np.isfinite(self.form.upper)
+        reduced, first = np.zeros(self.form.n), self.form.rows
+        reduced[low] += z[first : first + int(low.sum())]
+        reduced[high] -= z[first + int(low.sum()) :]
+        return reduced
+
+    def by_label(self, z: FloatArray) -> dict[str, FloatArray]:
+        """Multipliers of the form's own rows; those of bounds follow from them."""
+        found, start = {}, 0
+        for c in self.form.constraints:
+            found[c.label] = z[start : start + c.rows]
+            start += c.rows
+        return found
+
+
+def fit(form: StandardForm, most: int) -> bool:
+    """Return whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
+    count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
+    return not form.integer.any() and (form.n + 1) * (count + 1) <= most and form.n**2 <= most
+
+
+def stacked(form: StandardForm) -> tuple[FloatArray, FloatArray]:
+    """A and b: the form's rows, x ≥ lower and x ≤ upper where these are finite."""
+    low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
+    F, g = form.rows_matrix()
+    unit = sp.eye_array(form.n, format="csr")
+    A = np.asarray(sp.vstack([F, unit[low], -unit[high]]).toarray())
+    return A, np.concatenate([g, -form.lower[low], form.upper[high]])
+
+
+# min ½||B z - c||² over a product of cones, by accelerated projected gradients with restarts.
+#
+# The cones have cheap projections and the matrices are small: thousands of steps take milliseconds. The method restarts where
+# step and momentum point apart, which keeps it linear where the minimum is sharp. (Beck, Teboulle: *A fast iterative
+# shrinkage-thresholding algorithm*, 2009; O'Donoghue, Candès: *Adaptive restart*, 2015.)
+
+#: Steps at most, and those between two looks at the residual.
+_STEPS, _LOOK = 4000, 50
+#: Relative residual that counts as none, and the share of it that must go in `_LOOK` steps for another round.
+_CONVERGED, _PROGRESS = 1e-13, 0.999
+
+
+def cone_least_squares(
+    B: FloatArray, c: FloatArray, project: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """z in the cone and the residual c - B z.
+
+    Parameters
+    ----------
+    B : ndarray (m, k)
+    c : ndarray (m,)
+    project : callable
+        The nearest point of the (closed, convex) cone.
+    """
+    z = np.zeros(B.shape[1])
+    norm = float(np.linalg.norm(B, 2)) if B.size else 0.0
+    if not norm > 0.0 or not np.isfinite(norm):
+        return z, c
+    step, size = 1.0 / (norm * norm), float(np.linalg.norm(c))
+    ahead, t, last = z, 1.0, np.inf
+    for k in range(1, _STEPS + 1):
+        moved = project(ahead - step * (B.T @ (B @ ahead - c)))
+        if (ahead - moved) @ (moved - z) > 0.0:
+            ahead, t = moved, 1.0
+        else:
+            later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+            ahead, t = moved + (t - 1.0) / later * (moved - z), later
+        z = moved
+        if k % _LOOK == 0:
+            now = float(np.linalg.norm(c - B @ z))
+            if now <= _CONVERGED * size or now >= _PROGRESS * last:
+                break
+            last = now
+    return z, c - B @ z
+
+
+# Multipliers of linear rows in the relative interior of those that bound the objective, by a linear program.
+#
+# At a degenerate vertex of the dual, slopes that must not be negative are zero, and rounding decides their sign. Of all z in
+# the dual cones with slopes ∇f(x) - F'z of the signs that the bounds ask for,
+#
+#     max Σu   subject to   u_j ≤ |slope_j| where x_j has one bound,   u_i ≤ z_i for inequalities,   0 ≤ u ≤ depth,
+#
+# is deep wherever any of them is: only what is zero for *all* of them stays zero. Variables with a quadratic term may have
+# any slope: a small share of it costs its square. A little is paid for what z'(Fx + g) and slopes times distances from bounds
+# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.supplied_evidence`). Nothing
+# here is a proof: what comes out is judged as if the solver had given it.
+
+#: Entries of the rows and iterations of the linear program at most: a second or two.
+_MOST_ENTRIES, _ITERATIONS = 200_000, 5000
+#: How deep is deep enough, in units of the largest entry of the gradient.
+_DEPTH = 1e-2
+#: What is paid for a loss of the bound, beside a depth at the point's largest distance from a row or bound.
+_PAID = 0.1
+
+
+def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    """Return interior multipliers at a point; None where rows are not linear or too many, or ``seconds`` are not enough."""
+    if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
+        return None
+    F, g = form.rows_matrix()
+    gradient = form.gradient(x)
+    size = float(np.abs(gradient).max(initial=0.0))
+    if F.nnz + form.n > _MOST_ENTRIES or not 0.0 < size < np.inf:
+        return None
+    from scipy.optimize import linprog  # imported here: it is slow, and few answers need it
+
+    below, above = np.isfinite(form.lower), np.isfinite(form.upper)
+    needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
+    sided, free = np.flatnonzero(needed & (below != above)), np.flatnonzero(needed & ~below & ~above)
+    sign = sp.diags_array(np.where(below[sided], 1.0, -1.0))
+    away = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
+    unequal = np.concatenate([np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints])
+    inequalities = np.flatnonzero(unequal)
+    m, k = F.shape[0], sided.size + inequalities.size
+    slack = np.where(unequal, np.maximum(F @ x + g, 0.0), 0.0)
+    paid = _PAID / max(float(away.max(initial=0.0)), float(slack.max(initial=0.0)), 1e-300)
+    rows = sp.vstack([sign @ F.T[sided], -sp.eye_array(m, format="csr")[inequalities]])
+    solution = linprog(
+        np.concatenate([paid * (slack - F[:, sided] @ (sign @ away)), -np.ones(k)]),
+        A_ub=sp.hstack([rows, sp.eye_array(k)], format="csr"),
+        b_ub=np.concatenate([sign @ gradient[sided], np.zeros(inequalities.size)]) / size,
+        A_eq=sp.hstack([F.T[free], sp.csr_array((free.size, k))], format="csr") if free.size else None,
+        b_eq=gradient[free] / size if free.size else None,
+        bounds=np.vstack([np.tile([-np.inf, np.inf], (m, 1)), np.tile([0.0, _DEPTH], (k, 1))]),
+        method="highs",
+        options={"maxiter": _ITERATIONS, "time_limit": seconds},
+    )
+    if solution.status != 0:
+        return None
+    pieces = np.split(solution.x[:m] * size, np.cumsum([c.rows for c in form.constraints])[:-1])
+    return {c.label: piece for c, piece in zip(form.constraints, pieces, strict=True)}
+
+
+# Missing multipliers, Farkas multipliers and rays of linear programs, found from the data by nonnegative least squares.
+#
+# Each claim has an alternative, of which exactly one holds, and the residual of one least-squares problem decides which. With
+# rows G x + h ≥ 0 (bounds included) and E x + e = 0:
+#
+# - *Infeasible*: min ||(G'z + E'y, h'z + e'y + 1)|| over z ≥ 0. At residual 0 these are Farkas multipliers; else the residual
+#   (u, t) has t < 0 and u/t satisfies every row: a feasible point. (Lawson, Hanson: *Solving Least Squares Problems*, ch. 23.)
+# - *Unbounded*: a ray d with G d ≥ 0, E d = 0, P d = 0, q'd = -1, or multipliers with q + P v = G'z + E'y, whose Lagrangian
+#   bounds the objective from below.
+# - *Optimal* at x: multipliers of the rows that are active at x with ∇f(x) = G'z + E'y.
+#
+# Rows are scaled to unit length. What comes out is judged as if the solver had given it: nothing here is a proof.
+
+#: Numbers of the least-squares matrix at most: half a second.
+_MOST = 600_000
+#: A row whose slack is below this, relative to the size of x and of its constant, counts as active, as one that is violated does.
+_ACTIVE = 1e-6
+#: Relative residual that counts as none.
+_NONE = 1e-7
+#: A ray is also tried with its entries rounded to multiples of the least one over these.
+_PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(ScaledRows):
+    """The rows of a form with linear constraints, each scaled to unit length; bounds last.
+
+    Parameters
+    ----------
+    form, A, b, scale
+        As `ScaledRows`: A x + b ≥ 0, or = 0 where ``equal``.
+    equal : ndarray of bool
+    """
+
+    equal: BoolArray
+
+    @classmethod
+    def of(cls, form: StandardForm) -> Rows | None:
+        """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
+        linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
+        if not linear or not fit(form, _MOST):
+            return None
+        A, b = stacked(form)
+        equal = np.zeros(b.size, dtype=bool)
+        start = 0
+        for c in form.constraints:
+            equal[start : start + c.rows] = isinstance(c.cone, Zero)
+            start += c.rows
+        scale = np.sqrt((A**2).sum(axis=1) + b**2)
+        scale[scale == 0.0] = 1.0
+        return cls(form, A / scale[:, None], b / scale, scale, equal)
+
+    def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
+        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+        z, residual = self._least(np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), self._chosen())
+        if z is None:
+            return None, None
+        if float(np.linalg.norm(residual)) <= _NONE:
+            multipliers = self.by_label(z / self.scale)
+            return (multipliers if farkas_proves(self.form, multipliers) else self._whole(z / self.scale, multipliers)), None
+        return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
+
+    def ray(self) -> FloatArray | None:
+        """A direction of descent without end; None where there is none, or least squares did not find it."""
+        form, n = self.form, self.form.n
+        rises, falls = np.flatnonzero(~np.isfinite(form.upper)), np.flatnonzero(~np.isfinite(form.lower))
+        lines = self.A[: form.rows]
+        slack = np.flatnonzero(~self.equal[: form.rows])
+        q, _, P, _ = self.objective()
+        rows = np.vstack([lines, P, q[None, :]])
+        slacks = np.zeros((rows.shape[0], slack.size))
+        slacks[slack, np.arange(slack.size)] = -1.0
+        if rows.shape[0] * (rises.size + falls.size + slack.size) > _MOST:
+            return None
+        parts, residual = self._nonnegative(
+            np.column_stack([rows[:, rises], -rows[:, falls], slacks]), np.append(np.zeros(rows.shape[0] - 1), -1.0)
+        )
+        if parts is None or float(np.linalg.norm(residual)) > _NONE:
+            return None
+        d = np.zeros(n)
+        d[rises] += parts[: rises.size]
+        d[falls] -= parts[rises.size : rises.size + falls.size]
+        return _exact_ray(form, d)
+
+    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        form = self.form
+        q, size, P, unit = self.objective()
+        if form.n * (self.A.shape[0] * 2 + 2 * P.shape[0]) > _MOST:
+            return None
+        negative = self.equal
+        z, residual = self._nonnegative(np.column_stack([self.A.T, -self.A[negative].T, -P.T, P.T]), q)
+        if z is None or float(np.linalg.norm(residual)) > _NONE:
+            return None
+        count, extra = self.A.shape[0], int(negative.sum())
+        y = z[:count].copy()
+        y[negative] -= z[count : count + extra]
+        v = (z[count + extra : count + extra + P.shape[0]] - z[count + extra + P.shape[0] :]) / unit * size
+        settled_multipliers = _settled(y * size / self.scale)
+        return self.by_label(settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
+
+    def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
+        """Least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
+        gradient = self.form.gradient(x)
+        size = max(float(np.linalg.norm(gradient)), 1e-300)
+        slack = self.A @ x + self.b  # rows have unit length: a distance, as x is
+        active = self.equal | (slack <= _ACTIVE * (float(np.abs(x).max(initial=0.0)) + np.abs(self.b)))
+        z, _ = self._least(self.A.T, gradient / size, active)
+        if z is None:
+            return None
+        settled_multipliers = _settled(z * size / self.scale)
+        return self.by_label(settled_multipliers), self.reduced(settled_multipliers)
+
+    def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
+        """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""
+        tried = map(self.by_label, _rounded(z))
+        return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
+
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+        """Return the point in the relative interior of all of them."""
+        return interior(self.form, x, seconds)
+
+    def _chosen(self) -> BoolArray:
+        return np.ones(self.A.shape[0], dtype=bool)
+
+    def _least(self, columns: FloatArray, right: FloatArray, chosen: BoolArray) -> tuple[FloatArray | None, FloatArray]:
+        """min ||columns z - right|| over the chosen z, nonnegative but for equalities; z of all rows, and right - columns z."""
+        both = chosen & self.equal
+        z, residual = self._nonnegative(np.column_stack([columns[:, chosen], -columns[:, both]]), right)
+        if z is None:
+            return None, residual
+        whole = np.zeros(chosen.size)
+        whole[chosen] = z[: int(chosen.sum())]
+        whole[both] -= z[int(chosen.sum()) :]
+        return whole, residual
+
+    @staticmethod
+    def _nonnegative(A: FloatArray, b: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+        from scipy.optimize import nnls  # imported here: it is slow, and few answers need it
+
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):  # data beside the largest numbers there are
+            return None, b
+        if not A.shape[1]:
+            return np.zeros(0), b
+        try:
+            z, _ = nnls(A, b)
+        except RuntimeError:  # its iteration limit
+            return None, b
+        return np.asarray(z), b - A @ z
+
+
+def _rounded(v: FloatArray) -> Iterator[FloatArray]:
+    """v in units of its least entry, rounded to small fractions of it: whole numbers, which meet equations exactly."""
+    size = np.abs(v)
+    least = float(size[size > 1e-9 * size.max(initial=0.0)].min(initial=np.inf))
+    if np.isfinite(least):
+        yield from (np.round(v / least * parts) for parts in _PARTS)
+
+
+def _settled(z: FloatArray) -> FloatArray:
+    """z, with numbers that are 1e-12 from a multiple of 2^-20 moved there: equations of whole numbers are then met."""
+    near = np.round(z * 2.0**20) / 2.0**20
+    return np.where(np.abs(z - near) <= 1e-12 * np.abs(z), near, z)
+
+
+def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
+    return next((whole for whole in _rounded(d) if ray_is_exact(form, whole)), d)
+
+
+# Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.
+#
+# The alternatives are those of `Rows`, by least squares over a product of cones, not only of half-lines. What is different
+# is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and then nothing
+# is said. What comes out is judged, with its error, as if the solver had given it.
+
+#: Numbers of the least-squares matrix at most: some thousand products with it take half a second.
+_MOST_OF_CONES = 40_000
+#: Relative residual that counts as none; one below which it is not known whether it is.
+_NONE_OF_CONES, _UNSURE = 1e-8, 1e-3
+#: How deep multipliers are tried to lie inside their cones, in units of the scaled gradient; the residual that counts as none.
+_DEPTHS, _INSIDE = (1e-1, 1e-2, 1e-4), 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class ConeRows(ScaledRows):
+    """The rows of a form with convex cones, each constraint scaled to size one; bounds last.
+
+    Parameters
+    ----------
+    form, A, b, scale
+        As `ScaledRows`: A x + b in the product of the cones and, for bounds, of half-lines. A constraint's rows have one scale.
+    """
+
+    decides: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, form: StandardForm) -> ConeRows | None:
+        """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
+        if not all(c.cone.convex for c in form.constraints) or not fit(form, _MOST_OF_CONES):
+            return None
+        A, b = stacked(form)
+        size, start = np.sqrt((A**2).sum(axis=1) + b**2), 0
+        for c in form.constraints:
+            size[start : start + c.rows] = np.linalg.norm(size[start : start + c.rows])
+            start += c.rows
+        size[size == 0.0] = 1.0
+        return cls(form, A / size[:, None], b / size, size) if np.isfinite(size).all() else None
+
+    def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
+        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+        B = np.column_stack([self.A, self.b]).T
+        z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual)
+        if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
+            return self.by_label(z / self.scale), None
+        sure = residual[-1] < -_UNSURE
+        return None, residual[:-1] / residual[-1] if sure else None
+
+    def ray(self) -> FloatArray | None:
+        """A direction of descent without end; None where none was found."""
+        form, n, m = self.form, self.form.n, self.form.rows
+        q, _, P, _ = self.objective()
+        B = np.block([[self.A[:m], -np.eye(m)], [P, np.zeros((P.shape[0], m))], [q[None, :], np.zeros((1, m))]])
+        if B.size > 4 * _MOST_OF_CONES:
+            return None
+
+        def project(v: FloatArray) -> FloatArray:
+            d = np.where(np.isfinite(form.lower), np.maximum(v[:n], 0.0), v[:n])
+            d = np.where(np.isfinite(form.upper), np.minimum(d, 0.0), d)
+            return np.concatenate([d, self._primal(v[n:])])
+
+        found, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
+        return found[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
+
+    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        form, count = self.form, self.A.shape[0]
+        q, size, P, unit = self.objective()
+        B = np.column_stack([self.A.T, -P.T])
+        z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]))
+        if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
+            return None
+        own, v = z[:count] * size / self.scale, z[count:] / unit * size
+        return self.by_label(own), self.reduced(own), v if v.size else np.zeros(form.n)
+
+    def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
+        """Multipliers with ∇f(x) = F'z + ζ and no product with what the rows are worth at x, as nearly as there are some."""
+        gradient, worth = self.form.gradient(x), self.A @ x + self.b
+        size = max(float(np.linalg.norm(gradient)), 1e-300)
+        B = np.vstack([self.A.T, worth[None, :]])
+        z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual)
+        multipliers_in_rows = z * size / self.scale
+        return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
+
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).
+
+        z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables
+        with a quadratic term may have any slope: a small share of it costs its square.
+        """
+        form = self.form
+        needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
+        gradient, columns = form.gradient(x), self.A.T[needed]
+        size = max(float(np.linalg.norm(gradient)), 1e-300)
+        inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior for c in form.constraints]
+        inward = np.concatenate([*inwards, np.ones(self.A.shape[0] - form.rows)])
+        begin = time.perf_counter()
+        for depth in _DEPTHS:
+            if seconds is not None and time.perf_counter() - begin > seconds:
+                return None
+            z, residual = cone_least_squares(columns, gradient[needed] / size - columns @ (depth * inward), self._dual)
+            if float(np.linalg.norm(residual)) <= _INSIDE:
+                return self.by_label((z + depth * inward) * size / self.scale)
+        return None
+
+    def _dual(self, z: FloatArray) -> FloatArray:
+        """The nearest multipliers."""
+        pieces, start = [], 0
+        for c in self.form.constraints:
+            pieces.append(c.cone.project_dual(z[start : start + c.rows]))
+            start += c.rows
+        return np.concatenate([*pieces, np.maximum(z[start:], 0.0)])
+
+    def _primal(self, s: FloatArray) -> FloatArray:
+        """The nearest values of the rows."""
+        pieces, start = [], 0
+        for c in self.form.constraints:
+            pieces.append(c.cone.project(s[start : start + c.rows]))
+            start += c.rows
+        return np.concatenate(pieces) if pieces else s
