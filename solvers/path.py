@@ -309,19 +309,14 @@ def _every_lam(
     model: Model | StandardForm, parameter: str, values: str, solver: SolverLike, options: Options | None, overrides: Any
 ) -> WholePath:
     """Return the path over every λ."""
-    from ..models.formulations.zero_one.model import ZeroOneSVM
     from .whole_path import whole_path
 
     if values != "all" or parameter != "lam":
         raise InputError(f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}')
-    if not isinstance(model, ZeroOneSVM):
-        raise UnsupportedModelError(
-            f'values="all" is for ZeroOneSVM, whose exact solver proves every λ; got {type(model).__name__}'
-        )
     if solver not in ("auto", "zero-one-bb"):
         raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}')
-    own = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
-    return whole_path(model, options=Options.of(options, **overrides), **own)
+    of_whole_path = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
+    return whole_path(model, options=Options.of(options, **overrides), **of_whole_path)
 
 
 def _apart(

@@ -30,6 +30,8 @@ from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from .certification.result import Result
 from .proofs import check_proof
 from .records.options import Options
@@ -269,7 +271,7 @@ class WholePath(Displayed, Tabular):
 
 
 def whole_path(
-    model: ZeroOneSVM, *, lam_max: float | None = None, tol: float = 1e-8, time_limit: float | None = None,
+    model: Model | StandardForm, *, lam_max: float | None = None, tol: float = 1e-8, time_limit: float | None = None,
     proof: str | Path | None = None, options: Options | None = None,
 ) -> WholePath:  # fmt: skip
     """Solve a 0-1-loss SVM for every λ in (0, lam_max].
@@ -351,11 +353,14 @@ class _Search:
 
     @classmethod
     def of(
-        cls, model: ZeroOneSVM, lam_max: float | None, tol: float, time_limit: float | None, options: Options | None
+        cls, model: Model | StandardForm, lam_max: float | None, tol: float, time_limit: float | None, options: Options | None
     ) -> _Search:
         """Check the arguments and return the search before its first solve."""
         if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
-            raise UnsupportedModelError("the whole path over λ is of a linear ZeroOneSVM(X, y, lam): N(w) + λV(w)")
+            raise UnsupportedModelError(
+                "the whole path over λ is of a linear ZeroOneSVM(X, y, lam), whose exact solver proves every λ; "
+                f"got {type(model).__name__}"
+            )
         squares = np.square(np.asarray(model.signed)[:, model.penalised]).sum(axis=1)
         scale = float(np.median(squares[squares > 0.0])) if (squares > 0.0).any() else 1.0
         largest = _FAR / scale if lam_max is None else as_positive(lam_max, "lam_max")

@@ -94,24 +94,24 @@ class TranscendentalCone(Cone):
 
     def inside_dual(self, v: FloatArray) -> FloatArray:
         """The projection, moved by a rounding until it is in the dual cone, proved."""
-        given, projected = self.stacked(v), self.stacked(self.project_dual(v))
-        kept = self.surely_inside_dual(v)
-        return np.where(kept[:, None], given, self._repaired(projected)).ravel()
+        projected = self.stacked(self.project_dual(v))
+        inside = self.surely_inside_dual(v)
+        return np.where(inside[:, None], self.stacked(v), self._repaired(projected)).ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
         """Return half a side of a cube around each cone's rows whose corners are all inside, proved: then so is the cube."""
-        rows, found = self.stacked(v), np.zeros(self.count)
+        rows, depths = self.stacked(v), np.zeros(self.count)
         size = np.abs(rows).max(axis=1, initial=0.0)
         for halvings in range(1, _DEPTHS + 1):
-            open_cones = np.flatnonzero((found == 0.0) & (size > 0.0) & (size < np.inf))
+            open_cones = np.flatnonzero((depths == 0.0) & (size > 0.0) & (size < np.inf))
             if not open_cones.size:
                 break
             side = size[open_cones] * 2.0**-halvings
             corners = rows[open_cones][:, None, :] + side[:, None, None] * _CORNERS
             stack = replace(self, count=8 * open_cones.size)
             inside = stack.surely_inside(corners.ravel()).reshape(-1, 8).all(axis=1)
-            found[open_cones[inside]] = side[inside]
-        return found
+            depths[open_cones[inside]] = side[inside]
+        return depths
 
     def dual_depth(self, z: FloatArray) -> FloatArray:
         """Return the depth of D z in the cone, divided by the norm of D."""

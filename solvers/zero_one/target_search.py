@@ -149,12 +149,12 @@ class TargetSearch:
         """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
         seen: set[bytes] = set()
         for target in np.flatnonzero(changed):
-            kept = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
-            kept[self._first :] = False
-            kept[self._first + target] = True
-            if kept.tobytes() not in seen:
-                seen.add(kept.tobytes())
-                self._offer_kept(kept)
+            satisfied = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
+            satisfied[self._first :] = False
+            satisfied[self._first + target] = True
+            if satisfied.tobytes() not in seen:
+                seen.add(satisfied.tobytes())
+                self._offer_kept(satisfied)
 
     def _offer_kept(self, kept: BoolArray) -> None:
         w = self._polish.solve(kept)

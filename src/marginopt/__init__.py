@@ -99,7 +99,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         from_scipy,
     )
     from .performance import performance_profile
-    from .proof_page import write_proof_page as write_proof_page
+    from .proof_page import write_proof_page
     from .reading import read
     from .relaxations import GapReport, gap_report
     from .selection import Selection, select
@@ -228,6 +228,7 @@ __all__ = [
     "solve",
     "solvers",
     "warm_up",
+    "write_proof_page",
     "write_vipr",
 ]
 

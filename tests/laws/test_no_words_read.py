@@ -53,7 +53,11 @@ KINDS = {
     "relaxations/bounds/lagrangian.py": "its target is the 0-1 loss at a price, or a form with prices: one of its own two",
     "relaxations/composed/points.py": "these relaxations read a problem from parts, and say so of any other",
     "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
+    "src/marginopt/estimators/zero_one.py": "an estimator states one formulation; its exact answers are of the one with λ",
     "src/marginopt/questions/good_classifiers.py": "these questions read a problem from parts",
+    "src/marginopt/questions/lam_selection.py": "the whole path over λ is of this formulation alone",
+    "src/marginopt/questions/stability.py": "the counterfactual optimum is of this formulation alone",
+    "solvers/whole_path.py": "the whole path over λ is of this formulation alone",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
     "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
 }

@@ -154,10 +154,10 @@ class Composition(Model):
         if view is not None and x is not None and multipliers is not None and "margin" in multipliers:
             appraisal = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
             return Bound(appraisal.bound, appraisal.argument, appraisal.bound_error)
-        found = super().bound(x, multipliers)
+        best = super().bound(x, multipliers)
         if x is not None and multipliers is not None and "hull" in multipliers:
-            found = max([found, *self._priced_bound(x, multipliers)], key=lambda bound: (not bound.condition, bound.value))
-        return found
+            best = max([best, *self._priced_bound(x, multipliers)], key=lambda bound: (not bound.condition, bound.value))
+        return best
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """The dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""

@@ -53,13 +53,13 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Floa
     free = bool(estimator.fit_intercept) and not penalised
     view = LinearProblem(in_blocks(X[counted]), signs[counted], costs[counted], 0.5, LinearLoss.LOGISTIC, free)
     stored = {"margin": view.costs * expit(-view.y * (X[counted] @ w))}
-    found = view.appraise({"w": w}, stored)
-    best = max(found, view.appraise({"w": w}, {"margin": _multipliers(view)}), key=lambda appraisal: appraisal.bound)
+    stored_appraisal = view.appraise({"w": w}, stored)
+    best = max(stored_appraisal, view.appraise({"w": w}, {"margin": _multipliers(view)}), key=lambda appraisal: appraisal.bound)
     error = best.bound_error + 4.0 * UNIT * abs(best.bound)
     return audited(
         "LogisticRegression",
         f"½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))){words}",
-        Rounded(found.objective, found.error),
+        Rounded(stored_appraisal.objective, stored_appraisal.error),
         Rounded(best.bound + best.bound_error, error),
     )
 

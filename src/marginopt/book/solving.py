@@ -100,8 +100,8 @@ def run_entry(
     solver = solver or DEFAULT_SOLVERS[entry.model]
     if proof is not None and (entry.model, solver) not in _LOGS:
         raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb and margin-bb write them")
-    result, found = _solved(entry, solver, time_limit, proof, who)
-    return Run(entry, result, found)
+    result, solved = _solved(entry, solver, time_limit, proof, who)
+    return Run(entry, result, solved)
 
 
 def solved_entry(
@@ -124,11 +124,11 @@ def _solved(entry: Entry, solver: str, time_limit: float, proof: str | Path | No
         native: dict[str, Any] = {"proof": str(log)} if logged else {}
         began = time.process_time()
         result = solve(model, solver, time_limit=time_limit, **native)
-        found = replace(
+        blank = replace(
             entry, solver=result.solver, seconds=round(time.process_time() - began, 3), who=who, log="", multipliers=()
         )
-        found = replace(found, date=datetime.now(UTC).date().isoformat())
-        return result, _with_evidence(found, result, model, X, y, log)
+        blank = replace(blank, date=datetime.now(UTC).date().isoformat())
+        return result, _with_evidence(blank, result, model, X, y, log)
 
 
 def _with_evidence(
@@ -207,13 +207,13 @@ def submit_result(
         raise InputError(f"the log is refused: {report.message}")
     fresh = replace(entry, solver=result.solver, seconds=round(float(result.solve_seconds), 3), who=who, log="", multipliers=())
     fresh = replace(fresh, date=datetime.now(UTC).date().isoformat())
-    found = _with_evidence(fresh, result, model, X, y, proof)
+    candidate = _with_evidence(fresh, result, model, X, y, proof)
     point = _point(entry.model, result.values)
     value = rounded_up(exact_value(entry.model, entry.parameters, X, y, point))
     better = replace(entry, value=value, point=point, who=who, date=fresh.date) if value < entry.value else entry
-    if found is not None and found.bound > entry.bound:
+    if candidate is not None and candidate.bound > entry.bound:
         shown = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
-        better = replace(better, **{key: getattr(found, key) for key in shown})
+        better = replace(better, **{key: getattr(candidate, key) for key in shown})
     if better is entry:
         raise InputError(
             f"the book has value {entry.value:.12g} and bound {entry.bound:.12g} of {entry.name}: {path} is no better"

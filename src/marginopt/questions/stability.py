@@ -101,6 +101,7 @@ class PredictionStability(Displayed, Tabular):
         """Return the interval of the ambiguity at ε: the share of points that some classifier predicts otherwise.
 
         The classifiers are those with f(w) ≤ f* + ε Σλ. Both ends agree where every point is proved and ε is within the search.
+        The lower end counts f* up to the tolerance of the optimum; where that was not reached, from its proved bound.
 
         Parameters
         ----------
@@ -116,7 +117,7 @@ class PredictionStability(Displayed, Tabular):
         allowance = as_positive(eps, "eps", zero=True) * float(self.model.weights.sum())
         optimum, lower = float(self.optimum.objective), float(self.optimum.bound or 0.0)
         scale = _ROUNDING * abs(optimum)
-        certain = self.value <= lower + allowance + max(optimum - lower, scale)
+        certain = self.value <= lower + allowance + min(optimum - lower, self.optimum.tol * abs(optimum)) + scale
         possible = self.bound <= optimum + allowance + scale
         share = np.full(len(certain), 1.0 / len(certain)) if counts is None else np.asarray(counts) / np.sum(counts)
         return float(share @ certain), float(share @ (possible | certain))
@@ -205,7 +206,7 @@ def prediction_stability(
     model: ZeroOneSVM, points: Any = None, *, within: float | None = 0.02, tol: float = 1e-6,
     time_limit: float | None = None, node_limit: int | None = None,
 ) -> PredictionStability:  # fmt: skip
-    """Find for many points the least objective of a classifier that predicts them otherwise, in one search.
+    """Find for many points the least objective of a classifier that predicts them otherwise.
 
     Parameters
     ----------
@@ -285,9 +286,9 @@ def _target_table(
         search = TargetSearch(
             view, distinct[reachable], np.asarray(optimum.values["w"]), float(optimum.bound or 0.0), cap, limits
         )
-        found = search.run()
-        value[reachable], bound[reachable], w[reachable] = found.value, found.bound, found.w
-        nodes, finished = found.nodes, found.finished
+        targets = search.run()
+        value[reachable], bound[reachable], w[reachable] = targets.value, targets.bound, targets.w
+        nodes, finished = targets.nodes, targets.finished
     return value[position], bound[position], w[position], nodes, finished
 
 
@@ -374,16 +375,17 @@ def conformal_sets(
         return ConformalSets(level, np.ones((len(X), 2), bool), np.ones((len(X), 2), bool))
     optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     training, limits = view.A, Limits(tol=tol, deadline=deadline)
-    own = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
-    cap = float(np.sort(own[0])[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
-    own = _kept_table(view, training, optimum, cap, limits)
-    new = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
+    train_values, train_bounds = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
+    cap = float(np.sort(train_values)[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
+    train_values, train_bounds = _kept_table(view, training, optimum, cap, limits)
+    new_values, new_bounds = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
     contains, certain = np.zeros((len(X), 2), bool), np.zeros((len(X), 2), bool)
     scale = 4.0 * tol * cap
     for side in range(2):
-        value, bound = new[0][side * len(X) : (side + 1) * len(X)], new[1][side * len(X) : (side + 1) * len(X)]
-        possible = (own[0][None, :] + lam >= bound[:, None] - scale).sum(axis=1)
-        sure = (own[1][None, :] + lam >= value[:, None] - scale).sum(axis=1)
+        half = slice(side * len(X), (side + 1) * len(X))
+        value, bound = new_values[half], new_bounds[half]
+        possible = (train_values[None, :] + lam >= bound[:, None] - scale).sum(axis=1)
+        sure = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
         contains[:, side] = possible >= rank
         certain[:, side] = (possible >= rank) == (sure >= rank)
     return ConformalSets(level, contains, certain)
@@ -398,9 +400,9 @@ def _kept_table(
     view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
 ) -> tuple[FloatArray, FloatArray]:
     """Return values and bounds of the least objectives that keep each row; the optimum's own for a row that it keeps."""
-    kept = rows @ np.asarray(optimum.values["w"]) >= 1.0
+    satisfied = rows @ np.asarray(optimum.values["w"]) >= 1.0
     value = np.full(len(rows), float(optimum.objective))
     bound = np.full(len(rows), float(optimum.bound or 0.0))
-    if not kept.all():
-        value[~kept], bound[~kept], *_ = _target_table(view, rows[~kept], optimum, cap, limits)
+    if not satisfied.all():
+        value[~satisfied], bound[~satisfied], *_ = _target_table(view, rows[~satisfied], optimum, cap, limits)
     return value, bound

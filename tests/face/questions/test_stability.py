@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,14 @@ def test_table_and_picture() -> None:
     assert table.plot().get_ylabel() == "ambiguity"
     assert str(len(table.value)) in str(table)
     assert "<table>" in table.display().html()
+
+
+def test_an_optimum_that_is_not_proved_makes_no_point_certain() -> None:
+    table = prediction_stability(instance(2, 12), within=0.1)
+    certificate = table.optimum.certificate
+    assert certificate is not None and table.ambiguity(0.1)[0] > 0.0
+    answer = replace(table.optimum.answer, bound=-1e3)
+    open_optimum = replace(table.optimum, answer=answer, certificate=replace(certificate, bound=-1e3))
+    assert open_optimum.bound == -1e3
+    low, high = replace(table, optimum=open_optimum).ambiguity(0.1)
+    assert low == 0.0 and high == table.ambiguity(0.1)[1]

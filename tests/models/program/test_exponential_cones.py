@@ -31,7 +31,7 @@ def precision():
 
 
 def holds(cone, row) -> bool:
-    """Whether a cone holds a row of doubles, to 300 bits."""
+    """Decide if a cone holds a row of doubles, to 300 bits."""
     x, y, z = (mp.mpf(float(v)) for v in row)
     if isinstance(cone, Exponential):
         return (mp.log(z) - mp.log(y) >= x / y) if y > 0 and z > 0 else bool(y == 0 and x <= 0 and z >= 0)

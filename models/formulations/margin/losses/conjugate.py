@@ -18,7 +18,7 @@ import numpy as np
 from ....arrays import FloatArray, Points
 from ....statement import Line
 
-__all__ = ["BallConjugate", "Conjugate", "HingeConjugate", "LevelConjugate"]
+__all__ = ["BallConjugate", "Conjugate", "HingeConjugate", "LevelConjugate", "ResidualConjugate"]
 
 
 class Conjugate(ABC):
@@ -76,6 +76,40 @@ class Conjugate(ABC):
     def symbol(self) -> Line:
         """The dual variable."""
         return Line("alpha", r"\alpha")
+
+
+class ResidualConjugate(Conjugate):
+    """Conjugate of a loss of residuals: β of either sign, the multipliers of the rows ``below`` and ``above``."""
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``below`` less those of ``above``, clipped to the interval."""
+        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
+        bound = self.interval(costs)
+        return np.asarray(np.clip(beta, -bound, bound))
+
+    @abstractmethod
+    def interval(self, costs: FloatArray) -> FloatArray:
+        """Largest |β_i| for which L* is finite; ∞ where there is none."""
+
+    @property
+    def total(self) -> Line:
+        """Σ β_i x_i."""
+        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
+
+    @property
+    def balance(self) -> Line:
+        """Σ β_i = 0."""
+        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
+
+    @property
+    def sign(self) -> float:
+        """The argument's own sign."""
+        return 1.0
+
+    @property
+    def symbol(self) -> Line:
+        """β, of either sign."""
+        return Line("beta", r"\beta")
 
 
 @dataclass(frozen=True)

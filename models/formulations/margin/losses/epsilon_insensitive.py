@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,23 +13,22 @@ from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from ..values import as_flag
-from .conjugate import Conjugate
+from .conjugate import Conjugate, ResidualConjugate
 from .loss import Loss
 
 __all__ = ["EpsilonInsensitive"]
 
 
 @dataclass(frozen=True)
-class _InsensitiveConjugate(Conjugate):
+class _InsensitiveConjugate(ResidualConjugate):
     """Of Σ c (|r| - ε)_+: -ε|β| on |β| ≤ c; of its square: -ε|β| - β²/(4c)."""
 
     epsilon: float
     squared: bool = False
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``below`` less those of ``above``, clipped."""
-        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
-        return beta if self.squared else np.clip(beta, -costs, costs)
+    def interval(self, costs: FloatArray) -> FloatArray:
+        """c; none of the square."""
+        return np.full(costs.shape, np.inf) if self.squared else costs
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
         """-ε|β|, less β²/(4c)."""
@@ -52,26 +50,6 @@ class _InsensitiveConjugate(Conjugate):
         if self.squared:
             return ()
         return (Line("|beta_i| <= c_i", r"|\beta_i| \le c_i"),)
-
-    @property
-    def total(self) -> Line:
-        """Σ β_i x_i."""
-        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
-
-    @property
-    def balance(self) -> Line:
-        """Σ β_i = 0."""
-        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
-
-    @property
-    def sign(self) -> float:
-        """The argument's own sign."""
-        return 1.0
-
-    @property
-    def symbol(self) -> Line:
-        """β, of either sign."""
-        return Line("beta", r"\beta")
 
 
 @dataclass(frozen=True)

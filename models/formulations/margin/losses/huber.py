@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,22 +12,21 @@ from ....arrays import FloatArray, Points, as_positive
 from ....statement import Line, times
 from ..assembly import Affine, Assembly
 from ..part import Classifier, Setting
-from .conjugate import Conjugate
+from .conjugate import Conjugate, ResidualConjugate
 from .loss import Loss
 
 __all__ = ["Huber"]
 
 
 @dataclass(frozen=True)
-class HuberConjugate(Conjugate):
+class HuberConjugate(ResidualConjugate):
     """Conjugate of Σ c times Huber's loss: -β²/(2c) on |β| ≤ c δ."""
 
     delta: float
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``below`` less those of ``above``, clipped."""
-        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
-        return np.clip(beta, -self.delta * costs, self.delta * costs)
+    def interval(self, costs: FloatArray) -> FloatArray:
+        """c δ."""
+        return self.delta * costs
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
         """-Σ β²/(2c)."""
@@ -45,26 +43,6 @@ class HuberConjugate(Conjugate):
         """The interval."""
         bound = times(self.delta, Line("c_i", "c_i"))
         return (Line(f"|beta_i| <= {bound.text}", rf"|\beta_i| \le {bound.latex}"),)
-
-    @property
-    def total(self) -> Line:
-        """Σ β_i x_i."""
-        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
-
-    @property
-    def balance(self) -> Line:
-        """Σ β_i = 0."""
-        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
-
-    @property
-    def sign(self) -> float:
-        """The argument's own sign."""
-        return 1.0
-
-    @property
-    def symbol(self) -> Line:
-        """β, of either sign."""
-        return Line("beta", r"\beta")
 
 
 @dataclass(frozen=True)
