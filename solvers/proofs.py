@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 from ..models.model import Model
-from .margin.check import FORMAT as MARGIN, check_margin_proof
+from .exact.check.checker import ProofChecker, ProofReport
+from .exact.check.sealed import lines
+from .margin.check.checker import MarginChecker
 from .parallel import Cluster, choose_executor
-from .scoring.check import FORMAT as SCORING, check_scoring_proof
-from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
-from .zero_one.check.sealed import lines
+from .scoring.check.checker import ScoringChecker
+from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["check_proof"]
+
+#: The checker of every format.
+CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker())
 
 
 def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | None = None, cluster: Cluster = None) -> ProofReport:
@@ -43,15 +48,13 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
         The model is none that such logs are about, ``cluster`` no cluster.
     """
     stated = _format(Path(path))
-    apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(stated)
-    if apart is not None:
-        return apart(path, model)
-    if stated != ZERO_ONE:
+    checker = next((checker for checker in CHECKERS if checker.format == stated), None)
+    if checker is None:
         return ProofReport(
             False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
         )
     with choose_executor(jobs, cluster) as team:
-        return verify(path, model, team)
+        return checker.check(path, model, team)
 
 
 def _format(path: Path) -> str:

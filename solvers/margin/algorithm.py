@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from . import loops
 from typing import TYPE_CHECKING
 
+from ..exact.rotation import rotation, turned
 from ..interface.subprocess_limit import beyond_fork
-from ..zero_one.rotation import rotation, turned
 
 if TYPE_CHECKING:
     from . import loops

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import WriteError
 from ...models.arrays import FloatArray
 from ...models.margin_view import MarginProblem
-from ..zero_one.proof.log_file import LogFile
+from ..exact.log_file import LogFile
 from .check.statement import FORMAT, LoggedMarginProblem
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from ...errors import WriteError
 from ...models.arrays import IntArray
-from ..zero_one.proof.log_file import LogFile
-from .check import FORMAT
+from ..exact.log_file import LogFile
+from .check.checker import FORMAT
 from .multipliers import Multipliers
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from .rotation import constant_column, errors, rotation, turned
+from ..exact.rotation import constant_column, errors, rotation, turned
 
 __all__ = ["ReducedZeroOneProblem", "evaluate", "for_boxes", "reduce_problem"]
 

@@ -21,10 +21,10 @@ from marginopt.errors import DataError, UnsupportedModelError
 from marginopt.models import Block, ChebyshevNPSVC, Quadratic, StandardForm
 from marginopt.models.bare_form import as_model
 from marginopt.solvers import Answer, Status, get_solver
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import judge
-from marginopt.solvers.zero_one.check.checker import check_proof
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

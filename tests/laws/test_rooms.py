@@ -15,7 +15,7 @@ MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 #: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
 LONG_FUNCTIONS = {
     "solvers/zero_one/loops/boxes/exploration.py": {"explore"},
-    "solvers/zero_one/loops/boxes/newton.py": {"newton"},
+    "solvers/exact/loops/newton.py": {"newton"},
     "solvers/zero_one/loops/conflicts/active_set.py": {"active_set"},
     "solvers/zero_one/loops/conflicts/expansion.py": {"expand"},
     "solvers/zero_one/loops/conflicts/proving.py": {"prove"},

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
 from ....models.margin_view import EqualRates
-from ...zero_one.check.arithmetic import Array, round_down, round_up
+from ...exact.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
 from .incumbent import SHARE_SLACK
 

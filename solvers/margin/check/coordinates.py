@@ -10,8 +10,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
 from ....models.margin_view import Corners
-from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
-from ...zero_one.check.box_problem import least_curvature, rotate
+from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
 from .linear_pieces import LinearPieces
 from .statement import LoggedMarginProblem
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray
 from ....models.margin_view import Budget, Corners, EqualRates
-from ...zero_one.check.arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError
 
 __all__ = ["fields_of"]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 
 from ....models.margin_view import Corners, MarginProblem
-from ...zero_one.check.arithmetic import InvalidProofError
+from ...exact.check.arithmetic import InvalidProofError, RationalPoint, rounded_up
 
 __all__ = ["SHARE_SLACK", "exact_value"]
 
@@ -31,27 +30,21 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
     The norm is that of the combination of atoms, Σ|α_k|, and of its difference from w, which atoms represent exactly; a better
     combination may cost less.
     """
-    if len(w) != problem.A.shape[1] or len(combination) != len(problem.atoms):
+    if len(combination) != len(problem.atoms):
         raise InvalidProofError("the incumbent has the wrong length")
-    point = [Fraction(float(x)) for x in w]
-    margins = [_product(row, point) for row in problem.A.tolist()]
-    if not _feasible(problem, point, margins):
+    incumbent = RationalPoint.of(w, problem.A.shape[1])
+    point = list(incumbent.coordinates)
+    margins = [incumbent.product_and_size(row) for row in problem.A.tolist()]
+    if not _feasible(problem, incumbent, margins):
         return math.inf
     norm = _norm(problem, point, [Fraction(float(a)) for a in combination])
     if norm is None:
         return math.inf
-    total = norm + sum((Fraction(d) * x * x for d, x in zip(problem.curvature.tolist(), point, strict=True)), Fraction(0))
+    total = norm + incumbent.square(problem.curvature.tolist())
     total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
     for cost, (margin, terms) in zip(problem.costs.tolist(), margins, strict=True):
         total += Fraction(cost) * _loss(problem.loss, margin, terms, len(point))
-    value = float(total)
-    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
-
-
-def _product(row: Iterable[float], point: list[Fraction]) -> tuple[Fraction, Fraction]:
-    """Return a product and the sum of its terms' absolute values."""
-    terms = [Fraction(a) * x for a, x in zip(row, point, strict=True)]
-    return sum(terms, Fraction(0)), sum(map(abs, terms), Fraction(0))
+    return rounded_up(total)
 
 
 def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
@@ -59,7 +52,8 @@ def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
     return _SHORT * abs(Fraction(target)) if target else size * _ROUNDING * terms
 
 
-def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple[Fraction, Fraction]]) -> bool:
+def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tuple[Fraction, Fraction]]) -> bool:
+    point = incumbent.coordinates
     for x, lower, upper, is_integer in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
         short = _SHORT * (1 + abs(x))
         if x + short < float(lower) or x - short > float(upper) or (is_integer and x.denominator != 1):
@@ -67,7 +61,7 @@ def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple
     if sum(bool(x) for x, is_counted in zip(point, problem.counted, strict=True) if is_counted) > problem.most:
         return False
     for row, limit in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
-        product, terms = _product(row, point)
+        product, terms = incumbent.product_and_size(row)
         numbers = max(map(abs, map(Fraction, [*row, float(limit)])))
         if product + _SHORT * min(terms + abs(Fraction(float(limit))), numbers) < limit:
             return False

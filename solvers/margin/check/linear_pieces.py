@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....models.margin_view import Corners
-from ...zero_one.check.arithmetic import Array
+from ...exact.check.arithmetic import Array
 
 __all__ = ["LinearPieces"]
 

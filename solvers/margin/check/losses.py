@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
-from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
+from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from .boxes import CheckedBox, margins, sum_error
 from .coordinates import RotatedProblem
 from .linear_pieces import LinearPieces

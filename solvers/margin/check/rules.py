@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....models.rounding import transposed_product
-from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
+from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from .boxes import CheckedBox, sum_error
 from .coordinates import RotatedProblem
 from .losses import box_losses, least_costs, pay_pairs

@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import InputError
 from ....models.margin_view import MarginProblem
 from ....models.model import Model
-from ...zero_one.check.arithmetic import Array
+from ...exact.check.arithmetic import Array
 from .header import fields_of
 from .incumbent import exact_value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...zero_one.loops.boxes.newton import margins
+from ...exact.loops.newton import margins
 from .compiled import inner
 from .envelopes import classify, store_hull
 from .propagation import propagate

@@ -8,7 +8,7 @@ both sides of r, and greater than the sum of both hulls.
 
 from __future__ import annotations
 
-from ...zero_one.loops.boxes.newton import margins
+from ...exact.loops.newton import margins
 from .compiled import EPS, inner
 from .records import COUNTED, LoopNode, LoopProblem
 from .values import bounded_part

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...zero_one.loops.boxes.matching import match
-from ...zero_one.loops.boxes.newton import margins
-from ...zero_one.loops.boxes.records import WIDEST
+from ...exact.loops.matching import WIDEST, match
+from ...exact.loops.newton import margins
 from .compiled import EPS, SINGLE, inner
 from .records import COUNTED, LoopNode, LoopProblem
 from .values import pair_bound

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...zero_one.loops.boxes.newton import margins
+from ...exact.loops.newton import margins
 from .compiled import EPS, inner
 from .records import LoopNode, LoopProblem
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...zero_one.loops.boxes.bound_tightening import reduced_cost_tightening
-from ...zero_one.loops.boxes.newton import newton, rounding
+from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
 from .compiled import EPS, inner
 from .hinges import fill_hinges
 from .norm import scale_into_polar, steepest, vertex_of_box

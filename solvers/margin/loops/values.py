@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...zero_one.loops.boxes.newton import margins
+from ...exact.loops.newton import margins
 from .compiled import EPS, inner
 from .norm import steepest
 from .rates import rates_met

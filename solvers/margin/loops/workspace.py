@@ -8,8 +8,9 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.margin_view import Corners, MarginProblem
-from ...zero_one.loops.boxes import WIDEST, empty_pairs, empty_relaxation
-from ...zero_one.rotation import constant_column
+from ...exact.loops.matching import WIDEST, empty_pairs
+from ...exact.loops.newton import empty_relaxation
+from ...exact.rotation import constant_column
 from .pairing import LEVELS
 from .records import COUNTED, LoopNode, LoopProblem
 

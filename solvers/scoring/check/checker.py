@@ -7,72 +7,98 @@ one), all in whole numbers and fractions. What a split means, and what follows f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ....errors import InputError
 from ....models.formulations.margin.scoring_problem import ScoringProblem
 from ....models.model import Model
 from ....models.rounding import below
-from ...zero_one.check.arithmetic import InvalidProofError
-from ...zero_one.check.checker import ProofReport
-from ...zero_one.check.sealed import held_records
+from ...exact.check.arithmetic import InvalidProofError
+from ...exact.check.checker import Claim, ProofChecker
+from ...exact.check.sealed import SealedLog
+from ...exact.check.trees import VerifierPool
 from .data import LoggedScoringProblem
 from .node import CheckedNode
 from .pairs import LoggedMultipliers
 
-__all__ = ["FORMAT", "check_scoring_proof", "stated_problem"]
+__all__ = ["FORMAT", "ScoringChecker", "stated_problem"]
 
 FORMAT = "marginopt-scoring-proof"
 
 
-def check_scoring_proof(path: str | Path, model: Model | None = None) -> ProofReport:
-    """Verify the proof log of a scoring system that ``supports-bb`` wrote with ``proof=path``.
+@dataclass(frozen=True, eq=False)
+class StatedScoringProblem:
+    """A scoring system's problem that a log or a model states."""
 
-    Parameters
-    ----------
-    path : str or Path
-    model : Model, optional
-        A `ScoringSystem`, or a composition that is one: a log about other data or prices is refused. Without it the log proves a
-        bound of the problem that it states itself.
+    problem: ScoringProblem
 
-    Returns
-    -------
-    ProofReport
-        ``valid`` only where every node costs at least the claimed bound; a damaged or wrong log is reported, never raised.
-    """
-    bound = value = math.nan
-    nodes, stated, own = 0, "", False
-    try:
-        header, splits, stated_multipliers, claim = _read(Path(path))
-        problem = stated_problem(header)
-        stated = f"n = {problem.y.size}, d = {problem.lower.size}"
-        if model is not None:
-            own = _same(problem, model)
-        exact = Fraction(claim["bound"])
-        rho = np.array(claim["rho"], dtype=np.float64)
-        if rho.shape != problem.lower.shape or not problem.allows(int(claim["rho0"]), rho) or (rho != np.rint(rho)).any():
+    @property
+    def digest(self) -> str:
+        """Return no digest: reports of scoring systems have none."""
+        return ""
+
+    def difference(self, other: StatedScoringProblem) -> str | None:
+        """Return the first field that differs; None if the problems are the same."""
+        own, stated = self.problem, other.problem
+        for name in ("X", "y", "weights", "lower", "upper"):
+            if not np.array_equal(getattr(own, name), getattr(stated, name)):
+                return f"{name} differs"
+        for name in ("intercept", "price", "size_price", "most", "threshold"):
+            if getattr(own, name) != getattr(stated, name):
+                return f"{name} differs"
+        return None
+
+    def __str__(self) -> str:
+        return f"n = {self.problem.y.size}, d = {self.problem.lower.size}"
+
+
+class ScoringChecker(ProofChecker[StatedScoringProblem]):
+    """Checker of the logs of scoring systems."""
+
+    format, versions = FORMAT, (1, 2)
+
+    def of_model(self, model: Model) -> StatedScoringProblem:
+        """Return the problem of a `ScoringSystem`, or of a composition that is one."""
+        problem = model.view(ScoringProblem)
+        if problem is None:
+            raise InputError(
+                f"a proof log of supports-bb proves a bound of a scoring system; this {type(model).__name__} is none"
+            )
+        return StatedScoringProblem(problem)
+
+    def of_log(self, header: dict[str, Any]) -> StatedScoringProblem:
+        """Return the problem that a log's header states."""
+        return StatedScoringProblem(stated_problem(header))
+
+    def claim(self, problem: StatedScoringProblem, log: SealedLog) -> Claim:
+        """Return the claimed bound and the incumbent's objective, both as fractions."""
+        stated, claim = problem.problem, log.claim
+        rho0, rho = int(claim["rho0"]), np.array(claim["rho"], dtype=np.float64)
+        if rho.shape != stated.lower.shape or not stated.allows(rho0, rho) or (rho != np.rint(rho)).any():
             raise InvalidProofError("the incumbent is no system of the problem")
-        best = problem.value(int(claim["rho0"]), rho)
-        bound, value = below(exact), float(best)
-        if exact > best:
-            raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-        data = LoggedScoringProblem.of(problem)
-        multipliers = {int(record["node"]): LoggedMultipliers.read(record, data) for record in stated_multipliers}
-        for node, floor in _leaves(data, splits, multipliers):
+        return Claim(Fraction(claim["bound"]), stated.value(rho0, rho))
+
+    def prove(
+        self, problem: StatedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
+    ) -> tuple[Fraction, int]:
+        """Verify every node that is not split."""
+        data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), log.all_records()
+        splits = [split for record in records for split in record.get("splits", ())]
+        held = [multipliers for record in records for multipliers in record.get("multipliers", ())]
+        nodes = 0
+        for node, floor in _leaves(data, splits, {int(record["node"]): LoggedMultipliers.read(record, data) for record in held}):
             nodes += 1
             least = floor if floor >= exact else data.least(node, exact)
             if least < exact:
-                raise InvalidProofError(f"a node is proved to cost {float(least):.12g} and no more; the claim is {bound:.12g}")
-    except InvalidProofError as error:
-        return ProofReport(False, bound, value, nodes, str(error), stated)
-    except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
-        return ProofReport(False, bound, value, nodes, f"the log cannot be read: {type(error).__name__}: {error}", stated)
-    return ProofReport(True, bound, value, nodes, "every node is proved", stated, "", own)
+                raise InvalidProofError(
+                    f"a node is proved to cost {float(least):.12g} and no more; the claim is {below(exact):.12g}"
+                )
+        return exact, nodes
 
 
 def _leaves(
@@ -121,24 +147,3 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
     return ScoringProblem(
         X, **arrays, intercept=(low, high), price=price, size_price=size_price, most=most, threshold=threshold
     )  # fmt: skip
-
-
-def _same(stated: ScoringProblem, model: Model) -> bool:
-    """Return whether the log is about the model; an error where it is not."""
-    model_problem = model.view(ScoringProblem)
-    if model_problem is None:
-        raise InvalidProofError(f"{model.name} is no scoring system")
-    for name in ("X", "y", "weights", "lower", "upper"):
-        if not np.array_equal(getattr(model_problem, name), getattr(stated, name)):
-            raise InvalidProofError(f"this log is about another problem than the model: {name} differs")
-    for name in ("intercept", "price", "size_price", "most", "threshold"):
-        if getattr(model_problem, name) != getattr(stated, name):
-            raise InvalidProofError(f"this log is about another problem than the model: {name} differs")
-    return True
-
-
-def _read(path: Path) -> tuple[dict[str, Any], list[list[int]], list[dict[str, Any]], dict[str, Any]]:
-    """Header, splits, multipliers and claim of a log of this format whose seal fits."""
-    header, *records, claim = held_records(path, FORMAT, (1, 2))
-    splits = [split for record in records for split in record.get("splits", ())]
-    return header, splits, [held for record in records for held in record.get("multipliers", ())], claim

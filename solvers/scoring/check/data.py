@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from ....models.arrays import IntArray
 from ....models.formulations.margin.scoring_problem import ScoringProblem
-from ...zero_one.check.arithmetic import InvalidProofError
+from ...exact.check.arithmetic import InvalidProofError
 from .node import CheckedNode
 
 __all__ = ["LoggedScoringProblem", "Whole"]

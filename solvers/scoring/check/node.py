@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...zero_one.check.arithmetic import InvalidProofError
+from ...exact.check.arithmetic import InvalidProofError
 
 __all__ = ["CheckedNode"]
 

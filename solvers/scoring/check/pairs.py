@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...zero_one.check.arithmetic import InvalidProofError
+from ...exact.check.arithmetic import InvalidProofError
 from .data import LoggedScoringProblem, Whole
 from .node import CheckedNode
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
+from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
 
 __all__ = [
     "FREE",
@@ -19,10 +19,8 @@ __all__ = [
     "BoxProblem",
     "CheckedBox",
     "Packing",
-    "least_curvature",
     "levelled",
     "reduced_problem",
-    "rotate",
 ]  # fmt: skip
 
 FREE, KEPT, VIOLATED = -1, 0, 1
@@ -151,33 +149,3 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
     if (first < 0).any():
         raise InvalidProofError("a merged row has no point")
     return A[first], total
-
-
-def least_curvature(T: Array) -> float:
-    """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
-    k = T.shape[1]
-    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
-    least: Fraction | None = None
-    for i in range(k):
-        row = [sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0)) for j in range(k)]
-        reach = row[i] - sum((abs(x) for j, x in enumerate(row) if j != i), Fraction(0))
-        least = reach if least is None else min(least, reach)
-    if least is None:
-        return 1.0
-    if least <= 0:
-        raise InvalidProofError("T is not close enough to a multiple of a rotation")
-    sigma = float(least)
-    return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
-
-
-def rotate(rows: Array, T: Array) -> tuple[Array, Array]:
-    """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
-    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
-    g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
-    for i, row in enumerate(rows.tolist()):
-        exact_row = [Fraction(x) for x in row]
-        for j, column in enumerate(columns):
-            exact = sum((a * t for a, t in zip(exact_row, column, strict=True)), Fraction(0))
-            g[i, j] = float(exact)
-            radius[i, j] = round_up(float(abs(exact - Fraction(float(g[i, j])))))
-    return g, radius

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
+from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
 from .box_problem import FREE, KEPT, VIOLATED, BoxProblem, CheckedBox, Packing
 
 __all__ = ["apply_box", "linear_bound", "multipliers", "pack", "square_bound", "tighten"]

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError
+from ...exact.check.trees import VerifierPool, tree_of, verify_tree
 from .box_problem import FREE, KEPT, BoxProblem, CheckedBox, Packing, levelled, reduced_problem
 from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
-from .trees import PARTS, Tree, VerifierPool, parted, tree_of
 
 __all__ = ["check_box_tree"]
 
-#: A node to verify, its box and points as its ancestors leave them.
-Pending: TypeAlias = tuple[dict[str, Any], CheckedBox]
+
+@dataclass(frozen=True, eq=False)
+class BoxRules:
+    """The rules of the nodes of a tree of boxes."""
+
+    problem: BoxProblem
+
+    def for_records(self, records: Iterable[dict[str, Any]]) -> BoxRules:
+        """Return the rules: nodes need no other data."""
+        return self
+
+    def children(self, record: dict[str, Any], node: CheckedBox) -> list[CheckedBox]:
+        """Apply a node's box and rounds; return its children, none if nothing below the target remains."""
+        if _settled(self.problem, node, record["rounds"]):
+            return []
+        if "split" not in record:
+            raise InvalidProofError(
+                f"node {int(record['id'])} is neither proved ({node.bound:g} < {self.problem.target:g}) nor split"
+            )
+        n, p = self.problem.g.shape
+        return [_child(node, record["split"], side, p, n) for side in (0, 1)]
 
 
 def check_box_tree(
@@ -28,67 +49,24 @@ def check_box_tree(
     records: list[dict[str, Any]],
     crew: VerifierPool | None = None,
 ) -> int:
-    """Nodes of a tree of boxes that proves the bound.
-
-    With a crew the tree is verified from the root until there are several subtrees for each member, then subtree by subtree: a
-    node's verdict depends on its ancestors' alone, so that one who has the state of a subtree's root can go on from there.
+    """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes.
 
     Raises
     ------
     InvalidProofError
-        It does not.
+        The tree does not prove the bound.
     """
     problem = reduced_problem(header, A, weights, penalised, bound)
     if problem is None:
         return 0
     tree = tree_of(records)
-    pending = [_root(problem, tree)]
-    if crew is None or crew.size < 2:
-        return _check_tree(problem, tree, pending)
-    parts = PARTS * crew.size
-    nodes = _check_tree(problem, tree, pending, until=parts)
-    return nodes + sum(crew.all(_check_part, [(problem, *part) for part in parted(tree, pending, parts)]))
-
-
-def _root(problem: BoxProblem, tree: Tree) -> Pending:
-    """The root's record, and its state before any multiplier."""
-    n = problem.g.shape[0]
-    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
-    root.state[problem.weights >= problem.target] = KEPT
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:
         raise InvalidProofError(f"the tree has {len(roots)} roots")
-    return tree[roots[0]], root
-
-
-def _check_tree(problem: BoxProblem, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
-    """Nodes below those that are pending; each must end proved, empty, or split into two that do.
-
-    Depth-first to the end, or breadth-first ``until`` so many are pending, which are left in the list.
-    """
-    n, p = problem.g.shape
-    visited = 0
-    while pending and (until is None or len(pending) < until):
-        record, node = pending.pop(-1 if until is None else 0)
-        ident = int(record["id"])
-        visited += 1
-        if _settled(problem, node, record["rounds"]):
-            continue
-        if "split" not in record:
-            raise InvalidProofError(f"node {ident} is neither proved ({node.bound:g} < {problem.target:g}) nor split")
-        for side in (0, 1):
-            child = _child(node, record["split"], side, p, n)
-            if (ident, side) in tree:
-                pending.append((tree[(ident, side)], child))
-            elif not node.bound >= problem.target:
-                raise InvalidProofError(f"child {side} of node {ident} is missing")
-    return visited
-
-
-def _check_part(task: tuple[BoxProblem, Tree, list[Pending]], threads: int | None) -> int:
-    """Nodes of some subtrees, in any process."""
-    with np.errstate(all="ignore"):
-        return _check_tree(*task)
+    n = problem.g.shape[0]
+    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
+    root.state[problem.weights >= problem.target] = KEPT
+    return verify_tree(BoxRules(problem), tree, (tree[roots[0]], root), crew)
 
 
 def _child(node: CheckedBox, split: list[Any], side: int, p: int, n: int) -> CheckedBox:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
 __all__ = [
     "DELETED", "FREE", "KEPT", "Conflict", "ConflictProblem",
@@ -93,16 +92,11 @@ def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[
     budget = _whole_budget(header)
     if w is None:
         return math.inf
-    if len(w) != A.shape[1]:
-        raise InvalidProofError("the incumbent has the wrong length")
-    point = [Fraction(float(x)) for x in w]
-    margins = [sum((Fraction(a) * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in A.tolist()]
-    violated = sum(margin < 1 for margin in margins)
+    point = RationalPoint.of(w, A.shape[1])
+    violated = sum(point.product(row) < 1 for row in A.tolist())
     if violated > budget:
         raise InvalidProofError(f"the incumbent violates {violated} margins, of at most {budget}")
-    total = sum((x * x for x, d in zip(point, penalised, strict=True) if d), Fraction(0))
-    value = float(total)
-    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+    return rounded_up(point.square(penalised.astype(np.float64).tolist()))
 
 
 def _whole_budget(header: dict[str, Any]) -> int:

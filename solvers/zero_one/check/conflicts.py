@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError
+from ...exact.check.trees import VerifierPool, tree_of, verify_tree
 from .conflict_problem import (
     DELETED,
     FREE,
@@ -34,16 +35,15 @@ from .conflict_problem import (
     reduced_problem,
     stated_conflict,
 )
-from .trees import PARTS, Tree, VerifierPool, parted, tree_of
 
 __all__ = ["check_conflict_tree"]
 
-#: A node to verify: points and proved cost of further deletions, as its ancestors leave them.
-Pending: TypeAlias = tuple[dict[str, Any], tuple[States, float]]
+#: A node: the states of its points, and the proved cost of further deletions, as its ancestors leave them.
+State: TypeAlias = tuple[States, float]
 
 
 class Conflicts:
-    """The conflicts of a log by their numbers; each is verified where it is first used.
+    """The rules of the nodes of a log, with its conflicts by their numbers; each is verified where it is first used.
 
     Parameters
     ----------
@@ -71,10 +71,14 @@ class Conflicts:
             raise InvalidProofError(f"a conflict of node {ident} has a negative multiplier of a point that is not deleted")
         return conflict
 
-    def of(self, records: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-        """Return the conflicts that some nodes name."""
+    def for_records(self, records: Iterable[dict[str, Any]]) -> Conflicts:
+        """Return the rules with the conflicts that some nodes name."""
         named = {number for record in records for number in _named(record)}
-        return {number: self._stated[number] for number in named if number in self._stated}
+        return Conflicts(self._problem, {number: self._stated[number] for number in named if number in self._stated})
+
+    def children(self, record: dict[str, Any], state: State) -> list[State]:
+        """Apply a node's steps; return its children, none if the node is proved to be empty."""
+        return _children(self._problem, self, record, *state)
 
 
 def _named(record: dict[str, Any]) -> Iterator[int]:
@@ -99,9 +103,6 @@ def check_conflict_tree(
 ) -> int:
     """Verify the tree of a log; the number of its nodes.
 
-    With a crew the tree is verified from the root until there are several subtrees for each member, then subtree by subtree,
-    each with the conflicts that it names.
-
     Raises
     ------
     InvalidProofError
@@ -116,18 +117,7 @@ def check_conflict_tree(
         root[problem.weights >= problem.target] = KEPT
     if (-1, 0) not in tree:
         raise InvalidProofError("the tree has no root")
-    conflicts = Conflicts(problem, stated)
-    pending: list[Pending] = [(tree[(-1, 0)], (root, 0.0))]
-    if crew is None or crew.size < 2:
-        nodes = _check_tree(problem, conflicts, tree, pending)
-    else:
-        parts = PARTS * crew.size
-        nodes = _check_tree(problem, conflicts, tree, pending, until=parts)
-        tasks = []
-        for below, heads in parted(tree, pending, parts):
-            used = conflicts.of([*below.values(), *(record for record, _ in heads)])
-            tasks.append((problem, used, below, heads))
-        nodes += sum(crew.all(_check_part, tasks))
+    nodes = verify_tree(Conflicts(problem, stated), tree, (tree[(-1, 0)], (root, 0.0)), crew)
     if nodes < len(tree):
         raise InvalidProofError(f"{len(tree) - nodes} nodes are no open children of others")
     return nodes
@@ -143,29 +133,6 @@ def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
                 raise InvalidProofError(f"two conflicts have the number {number}, or it is none")
             stated[number] = record
     return stated
-
-
-def _check_tree(
-    problem: ConflictProblem, conflicts: Conflicts, tree: Tree, pending: list[Pending], until: int | None = None
-) -> int:
-    """Nodes below those that are pending: depth-first to the end, or breadth-first ``until`` so many are pending."""
-    visited = 0
-    while pending and (until is None or len(pending) < until):
-        record, (state, extra) = pending.pop(-1 if until is None else 0)
-        visited += 1
-        for side, child in enumerate(_children(problem, conflicts, record, state, extra)):
-            key = (int(record["id"]), side)
-            if key not in tree:
-                raise InvalidProofError(f"child {side} of node {record['id']} is missing")
-            pending.append((tree[key], child))
-    return visited
-
-
-def _check_part(task: tuple[ConflictProblem, dict[int, dict[str, Any]], Tree, list[Pending]], threads: int | None) -> int:
-    """Nodes of some subtrees, in any process."""
-    problem, stated, tree, pending = task
-    with np.errstate(all="ignore"):
-        return _check_tree(problem, Conflicts(problem, stated), tree, pending)
 
 
 def _children(

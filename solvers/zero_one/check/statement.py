@@ -17,7 +17,7 @@ from ....errors import InputError
 from ....models.arrays import to_dense
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
-from .arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError
 
 __all__ = ["LoggedZeroOneProblem"]
 

@@ -16,11 +16,11 @@ from ....files import READ_ERRORS, read_arrays, read_error, write_arrays
 from ....models.arrays import FloatArray
 from ....models.fingerprint import fingerprint
 from ....models.views import ZeroOneProblem
+from ...exact.log_file import Mark
 from ..engines.boxes import ResumedBoxes
 from ..engines.engine import SharedState
 from ..engines.open_nodes import OpenNodes
 from ..engines.search_data import SearchData
-from ..proof.log_file import Mark
 from ..reduced import ReducedZeroOneProblem
 
 __all__ = ["Checkpoint", "StoppedSearch"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray
+from ...exact.rotation import constant_column
 from ..incumbent import penalised_rows
 from ..loops import boxes as k
 from ..reduced import ReducedZeroOneProblem
-from ..rotation import constant_column
 
 __all__ = ["SearchData"]
 

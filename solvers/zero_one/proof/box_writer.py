@@ -16,8 +16,8 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
+from ...exact.log_file import LogFile, Mark
 from ..reduced import ReducedZeroOneProblem
-from .log_file import LogFile, Mark
 
 __all__ = ["BoxRecords", "ProofWriter"]
 

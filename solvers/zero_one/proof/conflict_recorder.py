@@ -14,10 +14,10 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
+from ...exact.log_file import LogFile
 from ...parallel.executor import AsynchronousExecutor
 from ..reduced import ReducedZeroOneProblem
 from .conflict_prover import ConflictProver, ProofGoal
-from .log_file import LogFile
 
 if TYPE_CHECKING:
     from ..distributed.conflict_proof import ProofParts

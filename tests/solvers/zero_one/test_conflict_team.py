@@ -13,7 +13,7 @@ from clusters import DaskCluster, kill
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size
 from marginopt.solvers.zero_one.engines import passes
 

@@ -26,9 +26,9 @@ import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
-from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.distributed import checkpoint as files, dispatcher as batch_size, engine as subtrees
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.box_pool import grown

@@ -7,36 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.matching import Pairs
+from ....exact.loops.newton import Relaxation, margins, ranges, reduced_cost_tightening
 from ..compiled import EPS, inner
 from .levels import THETA, beyond_levels, relax
-from .newton import margins, ranges
 from .pairing import pair_up
 from .proof_events import log_multipliers, log_pairs, log_scale
-from .records import FREE, KEPT, ROUNDS, VIOLATED, BoxData, BoxNode, Log, Pairs, Relaxation
-
-
-@inner
-def reduced_cost_tightening(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
-    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
-
-    Return False if the box is empty.
-    """
-    R = math.sqrt(R2) * (1.0 + 1e-15) + ec
-    for j in range(c.size):
-        pad = 1e-14 * (abs(c[j]) + R) + ec
-        up = down = R + pad
-        slope = abs(2.0 * c[j] - s[j]) - ds[j]
-        if slope > 0.0:
-            distance = 2.0 * R2 / (slope + math.sqrt(slope * slope + 4.0 * R2)) * (1.0 + 1e-14) + pad
-            if c[j] <= lo[j]:
-                up = min(up, distance)
-            else:
-                down = min(down, distance)
-        lo[j] = max(lo[j], c[j] - down)
-        hi[j] = min(hi[j], c[j] + up)
-        if lo[j] > hi[j]:
-            return False
-    return True
+from .records import FREE, KEPT, ROUNDS, VIOLATED, BoxData, BoxNode, Log
 
 
 @inner

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.matching import WIDEST, Pairs
+from ....exact.loops.newton import Relaxation
 from ..compiled import inner
-from .records import WIDEST, BoxData, BoxNode, Pairs, Relaxation
+from .records import BoxData, BoxNode
 
 SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.matching import Pairs
+from ....exact.loops.newton import Relaxation, ranges
 from ..compiled import EPS, entry, inner
 from .bound_tightening import tighten
 from .branching import branch_coordinate, branch_point
 from .edges import by_falling
-from .newton import ranges
 from .pool import load, pop, push, store
 from .proof_events import log_node, log_split
 from .records import (
@@ -30,8 +31,6 @@ from .records import (
     BoxPool,
     BoxWorkspace,
     Log,
-    Pairs,
-    Relaxation,
 )
 
 #: Number of free points up to which a node branches on a point.

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....exact.loops.newton import Relaxation, newton, rounding
 from ..compiled import EPS, inner
-from .newton import newton, rounding
-from .records import FREE, BoxData, BoxNode, Relaxation
+from .records import FREE, BoxData, BoxNode
 
 #: Initial smoothing of the hinge in every round.
 SMOOTHING = 0.1

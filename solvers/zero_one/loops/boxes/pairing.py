@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.matching import Pairs, match
+from ....exact.loops.newton import Relaxation, margins
 from ..compiled import EPS, inner
 from .edges import by_falling, edges, one_side
-from .matching import match
-from .newton import margins
-from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode, Pairs, Relaxation
+from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
 SINGLE = 2.0**-24
 #: Number of matchings, each on the residual weights.

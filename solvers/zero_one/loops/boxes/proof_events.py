@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....exact.loops.matching import Pairs
 from ..compiled import inner
-from .records import Log, Pairs
+from .records import Log
 
 
 @inner

@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import EPS, entry, inner
-from .records import Relaxation
+from ...interface.by_reference import by_reference
+from .compiled import EPS, entry, inner
+
+
+@by_reference
+class Relaxation(NamedTuple):
+    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
+
+    rows: Any  #: (p, n) by column; rows of violated points with opposite sign
+    b: Any  #: (n,)
+    cap: Any  #: (n,)
+    h: Any  #: (n,)
+    q: Any  #: (p,)
+    alpha: Any  #: (n,)
+    u: Any  #: (n,) margins at w
+    curved: Any  #: (n,) h_i where φ_i is curved, else 0
+    s: Any  #: (p,) Σ α_i g_i - q
+    c: Any  #: (p,) clip(s/2, lo, hi)
+    ds: Any  #: (p,) bound on the rounding error of s
+    left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
+    position: Any  #: (n,) position of each row in the node
+    g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
+    d: Any
+    trial: Any
+    on: Any
+    H: Any  #: (p, p) Newton matrix and its Cholesky factor
+    L: Any
+    mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
+    half: Any
+    wide: Any
+    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
+    most: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
+    env: Any
+    err: Any
+
+
+def empty_relaxation(n: int, p: int) -> Relaxation:
+    """Return the arrays of a relaxation for n points in p coordinates."""
+    by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
+    b, cap, h, alpha, u, curved, left, most, env = by_point
+    q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
+    return Relaxation(
+        rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
+        position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
+        mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
+        saved=np.empty((4, p)),
+    )  # fmt: skip
 
 
 @inner
@@ -181,3 +226,27 @@ def rounding(R: Relaxation, m: int, const: float) -> float:
         slack += ds[j] * (abs(c[j]) + ds[j])
         total += abs(c[j]) * (abs(c[j]) + abs(s[j]))
     return 4.0 * EPS * (m + 2 * p + 8) * total + slack
+
+
+@inner
+def reduced_cost_tightening(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
+    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
+
+    Return False if the box is empty.
+    """
+    R = math.sqrt(R2) * (1.0 + 1e-15) + ec
+    for j in range(c.size):
+        pad = 1e-14 * (abs(c[j]) + R) + ec
+        up = down = R + pad
+        slope = abs(2.0 * c[j] - s[j]) - ds[j]
+        if slope > 0.0:
+            distance = 2.0 * R2 / (slope + math.sqrt(slope * slope + 4.0 * R2)) * (1.0 + 1e-14) + pad
+            if c[j] <= lo[j]:
+                up = min(up, distance)
+            else:
+                down = min(down, distance)
+        lo[j] = max(lo[j], c[j] - down)
+        hi[j] = min(hi[j], c[j] + up)
+        if lo[j] > hi[j]:
+            return False
+    return True

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ....errors import DataError, WriteError
-from ....files import READ_ERRORS, read_error, whole_file
+from ...errors import DataError, WriteError
+from ...files import READ_ERRORS, read_error, whole_file
 
 __all__ = ["LogFile", "Mark"]
 

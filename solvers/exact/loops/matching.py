@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import inner
-from .records import Pairs
+from ...interface.by_reference import by_reference
+from .compiled import inner
+
+#: Largest number of points of one side that are considered for pairs.
+WIDEST = 2048
+
+
+@by_reference
+class Pairs(NamedTuple):
+    """The arrays of the pairing of a node's points."""
+
+    side: Any  #: (2, n) the two sides by decreasing margin
+    adjacent: Any  #: (n, words) adjacency bits
+    free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
+    dead: Any
+    seen: Any
+    column_of: Any  #: (n,) matched column of a row, or -1
+    row_of: Any  #: (n,) matched row of a column
+    parent: Any  #: (n,) row from which a column was visited
+    queue: Any  #: (n,)
+    code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
+    bins: Any  #: (257,)
+    scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
+    sums: Any  #: (64 words,) float32: values by column, and of the current row
+    envs: Any
+    acc: Any
+    points: Any  #: (n, 2) the pairs
+    price: Any  #: (n,) price of each pair
+
+
+def empty_pairs(n: int, p: int) -> Pairs:
+    """Return the arrays of a pairing for n points in p coordinates."""
+    words = (min(n, WIDEST) >> 6) + 1
+    i, single = np.int64, np.float32
+    free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
+    sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
+    return Pairs(
+        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
+        column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
+        code=np.empty(n, i), bins=np.empty(257, i),
+        scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
+    )  # fmt: skip
+
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT_POSITION = np.zeros(64, np.int64)

@@ -1,4 +1,4 @@
-"""Trees of a proof log: nodes by parent and side, and their division among several who verify."""
+"""Trees of a proof log: nodes by parent and side, their verification, and its division among several verifiers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import numpy as np
+
 from .arithmetic import InvalidProofError
 
-__all__ = ["PARTS", "SpotChecked", "Tree", "VerifierPool", "below", "parted", "tree_of"]
+__all__ = ["NodeRules", "SpotChecked", "Tree", "VerifierPool", "below", "parted", "tree_of", "verify_tree"]
 
 #: Records by parent and side.
 Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
@@ -112,3 +114,60 @@ def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> l
         else:
             joined.append((part, heads))
     return joined
+
+
+class NodeRules(Protocol[S]):
+    """The rules of one problem's nodes, which any process may apply."""
+
+    def children(self, record: dict[str, Any], state: S) -> list[S]:
+        """Return the states of the children of a node; none if the node is proved.
+
+        Raises
+        ------
+        InvalidProofError
+            The node is neither proved nor split.
+        """
+
+    def for_records(self, records: Iterable[dict[str, Any]]) -> NodeRules[S]:
+        """Return the rules with the data that these nodes need."""
+
+
+def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], crew: VerifierPool | None = None) -> int:
+    """Return the number of nodes below the root, itself included; each must be proved or split into children that are.
+
+    A node's verdict depends on its ancestors' alone. So with a crew the tree is verified from the root until there are several
+    subtrees for each member, then subtree by subtree.
+
+    Raises
+    ------
+    InvalidProofError
+        A node is not proved, or a child is missing.
+    """
+    pending = [root]
+    if crew is None or crew.size < 2:
+        return _verify(rules, tree, pending)
+    count = PARTS * crew.size
+    nodes = _verify(rules, tree, pending, until=count)
+    parts = parted(tree, pending, count)
+    tasks = [(rules.for_records([*part.values(), *(record for record, _ in heads)]), part, heads) for part, heads in parts]
+    return nodes + sum(crew.all(_verify_part, tasks))
+
+
+def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any], S]], until: int | None = None) -> int:
+    """Return the number of nodes: depth-first to the end, or breadth-first ``until`` so many are pending, left in the list."""
+    visited = 0
+    while pending and (until is None or len(pending) < until):
+        record, state = pending.pop(-1 if until is None else 0)
+        visited += 1
+        for side, child in enumerate(rules.children(record, state)):
+            key = (int(record["id"]), side)
+            if key not in tree:
+                raise InvalidProofError(f"child {side} of node {record['id']} is missing")
+            pending.append((tree[key], child))
+    return visited
+
+
+def _verify_part(task: tuple[NodeRules[S], Tree, list[tuple[dict[str, Any], S]]], threads: int | None) -> int:
+    """Return the number of nodes of some subtrees, in any process."""
+    with np.errstate(all="ignore"):
+        return _verify(*task)
