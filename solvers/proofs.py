@@ -12,7 +12,7 @@ from .exact.check.checker import ProofChecker, ProofReport
 from .exact.check.sealed import lines
 from .margin.check.checker import MarginChecker
 from .parallel import Cluster, choose_executor
-from .scoring.check.checker import ScoringChecker
+from .scoring.check import ScoringChecker
 from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["check_proof"]

@@ -7,8 +7,8 @@ from fractions import Fraction
 from ...errors import WriteError
 from ...models.arrays import IntArray
 from ..exact.log_file import LogFile
-from .check.checker import FORMAT
-from .multipliers import Multipliers
+from .box_program import Multipliers
+from .check import FORMAT
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED
 

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from .bounds import ALL, rows_of
-from .box_program import BoxProgram, Relaxed, middle
-from .compiled import entry
+from .bounds import ALL, entry, rows_of
+from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Scores, middle
 from .descent import best_intercept, descend, workspace_for
-from .multipliers import Box, Multipliers, NodeBound, Scores
 from .reduced import ReducedScoringProblem
 from .tree import HALVES, Stack, below, split, stack_for
 

@@ -30,10 +30,9 @@ from ..records.rank import Purpose
 from .engines.engine import Limits, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .proof.conflict_recorder import ConflictRecorder
-from .reduced import for_boxes, reduce_problem
+from .proof.conflicts import ConflictRecorder
+from .reduced import for_boxes, reduce_problem, smallest_problem
 from .reuse import SolvedProblem, as_solved_problem, ends_first
-from .warm_up_instance import smallest_problem
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -42,7 +41,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import DataError, WriteError
 from .engines.engine import Engine
-from .proof.box_writer import ProofWriter
+from .proof.boxes import ProofWriter
 
 if TYPE_CHECKING:
     from .distributed.checkpoint import Checkpoint, StoppedSearch
@@ -162,8 +161,8 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None
 
 def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
-    from .distributed.conflict_engine import ConflictTeamEngine
-    from .distributed.engine import SubtreeEngine
+    from .distributed.boxes import SubtreeEngine
+    from .distributed.conflicts import ConflictTeamEngine
     from .engines.boxes import BoxEngine
 
     shared, stopped = state.shared, state.stopped
@@ -195,7 +194,7 @@ def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> P
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
-    from .distributed.engine import SubtreeEngine
+    from .distributed.boxes import SubtreeEngine
     from .engines.boxes import BoxEngine
 
     checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
@@ -286,7 +285,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
     from .engines.boxes import BoxEngine
     from .engines.conflicts import ConflictEngine
-    from .engines.portfolio import Portfolio
+    from .engines.engine import Portfolio
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
@@ -392,7 +391,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
         if model.view(ZeroOneBudget) is None:
             return super().run(model, options, kept)
-        from .budget.algorithm import BudgetBB
+        from .budget import BudgetBB
 
         solver = replace_parameters(self, options.native)
         if solver.cluster is not None or solver.checkpoint is not None:
@@ -508,7 +507,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def answer(self, state: ZeroOneState) -> Answer:
         """Return the incumbent with exactly satisfied margins, and the proved bound."""
-        from .distributed.engine import SubtreeEngine
+        from .distributed.boxes import SubtreeEngine
         from .engines.boxes import BoxEngine
 
         shared, engine = state.shared, state.engine

@@ -54,7 +54,7 @@ KINDS = {
     "relaxations/composed/points.py": "these relaxations read a problem from parts, and say so of any other",
     "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
-    "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
+    "solvers/zero_one/check/checker.py": "a proof log is about this formulation alone",
 }
 #: Text methods by which one decides.
 PARSERS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"}

@@ -7,14 +7,11 @@ from typing import Any
 
 from .compiled import EPS, entry, inner
 from .descent import descend, round_and_improve
-from .envelopes import classify
-from .events import note_cut, note_node, note_round, note_sign, note_split, note_support
+from .envelopes import classify, objective
 from .pairing import pair_up
-from .propagation import propagate
-from .rates import branching_sign, reset_demands
-from .records import LoopNode, LoopProblem, Tree
+from .propagation import branching_sign, propagate, reset_demands
+from .records import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .relaxation import relax, tighten_box
-from .values import objective
 
 __all__ = ["DESCEND", "DONE", "EVALUATE", "EXPLORE", "FULL", "PAUSED", "ROUNDS", "run_task"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .compiled import EPS, SINGLE, inner
+from .envelopes import pair_bound
 from .records import COUNTED, LoopNode, LoopProblem
-from .values import pair_bound
 
 __all__ = ["LEVELS", "pair_up"]
 

@@ -5,26 +5,137 @@ below B, and the incumbent has the value that is reported. Every inequality is e
 operation moved by one unit in the last place to the safe side; sums are exact by `math.fsum`), the incumbent in rational
 arithmetic. The rules (with proofs: ``docs/zero-one-bb.md``) are applied anew from the multipliers alone: the log's own bounds,
 boxes and fixings are not in it.
+
+The problem that a proof log is about: its rows, costs and free intercept, and whether they are those of the user's data.
+
+Built from (X, y, λ or κ, intercept) here and from the log's header there, without the solver's own rows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ....errors import InputError
+from ....models.arrays import to_dense
+from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
-from ...exact.check.arithmetic import RationalPoint, rounded_up
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 from ...exact.check.checker import Claim, ProofChecker
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree
-from .conflict_problem import norm_within_budget
-from .conflicts import check_conflict_tree
-from .statement import LoggedZeroOneProblem
+from .conflicts import check_conflict_tree, norm_within_budget
 
-__all__ = ["ZeroOneChecker"]
+__all__ = ["LoggedZeroOneProblem", "ZeroOneChecker"]
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedZeroOneProblem:
+    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        a_i = y_i x_i.
+    weights : ndarray (n,)
+        λ_i; ones with a budget.
+    penalised : ndarray of bool (p,)
+    budget : int or None
+    """
+
+    A: Array
+    weights: Array
+    penalised: npt.NDArray[np.bool_]
+    budget: int | None
+
+    @classmethod
+    def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
+        """Return the problem that a log's header states.
+
+        Raises
+        ------
+        InvalidProofError
+            It states no problem.
+        """
+        A = np.array(header["A"], dtype=np.float64)
+        weights = np.array(header["weights"], dtype=np.float64)
+        penalised = np.array(header["penalised"], dtype=bool)
+        if A.ndim != 2 or weights.shape != A.shape[:1] or penalised.shape != A.shape[1:]:
+            raise InvalidProofError("the shapes of A, weights and penalised do not fit")
+        if not (np.isfinite(A).all() and np.isfinite(weights).all() and (weights > 0).all()):
+            raise InvalidProofError("A or the weights are not finite, or a weight is not positive")
+        budget = header["budget"] if header["kind"] == "budget" else None
+        if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 0):
+            raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
+        return cls(A, weights, penalised, budget)
+
+    @classmethod
+    def of_model(cls, model: Model) -> LoggedZeroOneProblem:
+        """The same from the user's X, y, λ or κ, and kind of intercept.
+
+        Raises
+        ------
+        InputError
+            The model is no `ZeroOneSVM`.
+        """
+        if not isinstance(model, ZeroOneSVM):
+            raise InputError(f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}")
+        X = np.asarray(to_dense(model.X), dtype=np.float64)
+        n, p = X.shape
+        penalised = np.ones(p, dtype=bool)
+        penalised[0] = model.intercept == "penalised"
+        A = X * np.asarray(model.y, dtype=np.float64)[:, None]
+        if model.kappa is None:
+            return cls(A, np.broadcast_to(np.asarray(model.lam, dtype=np.float64), (n,)), penalised, None)
+        # κn counts as whole where only rounding keeps it from being so
+        share = float(model.kappa) * n
+        return cls(A, np.ones(n), penalised, min(math.floor(share + 1e-9 * max(share, 1.0)), n))
+
+    def difference(self, other: LoggedZeroOneProblem) -> str | None:
+        """Return the difference of two problems in words; None where they are the same."""
+        if self.A.shape != other.A.shape:
+            return f"{_size(self.A)} against {_size(other.A)}"
+        if not (self.penalised == other.penalised).all():
+            return "another intercept: penalised in one, free in the other"
+        if (self.budget is None) != (other.budget is None) or self.budget != other.budget:
+            return f"{self.cost} against {other.cost}"
+        rows = np.flatnonzero((self.A != other.A).any(axis=1))
+        if rows.size:
+            return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
+        costs = np.flatnonzero(self.weights != other.weights)
+        return f"{self.cost} against {other.cost}, first at point {costs[0]}" if costs.size else None
+
+    @property
+    def cost(self) -> str:
+        """λ, or the budget, in words."""
+        if self.budget is not None:
+            n = len(self.A)
+            return f"at most {self.budget} of {n} points violated (kappa = {self.budget / n if n else 0.0:.6g})"
+        low, high = float(self.weights.min(initial=math.inf)), float(self.weights.max(initial=-math.inf))
+        return f"lambda = {low:.12g}" if low == high else f"lambda = {low:.12g} to {high:.12g}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the shape, the rows, the costs and which weights are penalised."""
+        digest = hashlib.sha256(f"{self.A.shape} {self.budget}".encode())
+        for part in (self.A + 0.0, self.weights, self.penalised.astype(np.float64)):  # + 0.0: -0.0 is 0.0
+            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    def __str__(self) -> str:
+        intercept = "" if self.penalised.all() else ", free intercept"
+        return f"{_size(self.A)}, {self.cost}{intercept}, data {self.digest[:16]}"
+
+
+def _size(A: Array) -> str:
+    return f"n = {A.shape[0]}, p = {A.shape[1]}"
 
 
 class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):

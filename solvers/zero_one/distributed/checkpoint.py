@@ -17,10 +17,9 @@ from ....models.arrays import FloatArray
 from ....models.fingerprint import fingerprint
 from ....models.views import ZeroOneProblem
 from ...exact.log_file import Mark
-from ..engines.boxes import ResumedBoxes
+from ..engines.boxes import ResumedBoxes, SearchData
 from ..engines.engine import SharedState
 from ..engines.open_nodes import OpenNodes
-from ..engines.search_data import SearchData
 from ..reduced import ReducedZeroOneProblem
 
 __all__ = ["Checkpoint", "StoppedSearch"]

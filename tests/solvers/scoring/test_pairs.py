@@ -16,10 +16,8 @@ import pytest
 import marginopt as mo
 from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.scoring.check.data import LoggedScoringProblem
-from marginopt.solvers.scoring.check.node import CheckedNode
-from marginopt.solvers.scoring.check.pairs import LoggedMultipliers as Checked
-from marginopt.solvers.scoring.multipliers import Box, Scores
+from marginopt.solvers.scoring.box_program import Box, Scores
+from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem
 from marginopt.solvers.scoring.reduced import reduce_problem
 from marginopt.solvers.scoring.search import PairProgram
 

@@ -18,10 +18,8 @@ from marginopt.solvers.exact.check.arithmetic import InvalidProofError
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check.box_problem import BoxProblem, CheckedBox
-from marginopt.solvers.zero_one.check.box_rules import pack as packed
-from marginopt.solvers.zero_one.check.checker import ZeroOneChecker
-from marginopt.solvers.zero_one.check.statement import LoggedZeroOneProblem
+from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, pack as packed
+from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 
 def problem_of(seed, n, p, free, lam):

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from ....exact.loops.matching import WIDEST, empty_pairs
 from ....exact.loops.newton import empty_relaxation, newton
-from .edges import edges
-from .exploration import explore
-from .pairing import pair_up
-from .pool import gather, move, spread
+from .exploration import explore, gather, move, spread
+from .pairing import edges, pair_up
 from .records import (
     BUDGET,
     CANDIDATE,

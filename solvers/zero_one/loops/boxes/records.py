@@ -1,4 +1,4 @@
-"""The records of the box kernels: problem data, pool of open nodes, current node, its relaxation, its pairs."""
+"""The records of the box kernels: problem data, pool of open nodes, current node, and the events of the proof log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ....exact.loops.matching import Pairs, empty_pairs
 from ....exact.loops.newton import Relaxation, empty_relaxation
 from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
+from ..compiled import inner
 
 PAGE = 32
 #: Capacity in dives below which the pool requests growth; the frugal mode uses this reserve.
@@ -125,3 +126,52 @@ class Log(NamedTuple):
 
     buffer: Any  #: `Pool.log`
     now: Any  #: `Pool.now`
+
+
+@inner
+def log_node(log: Log, ident: int, parent: int, side: int) -> None:
+    """Write the start of a node: 0, node, parent, side."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 0.0, ident, parent, side
+    log.now.log_at = start + 4
+
+
+@inner
+def log_split(log: Log, ident: int, name: float, mid: float) -> None:
+    """Write the branching of a node: 2, node, coordinate or -1 - point, branching value."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, name, mid
+    log.now.log_at = start + 4
+
+
+@inner
+def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
+    """Write the multipliers of one round of m points: 1, node, count, then (point, state, α) for every α > 0."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1] = 1.0, ident
+    k = start + 3
+    for i in range(m):
+        if al[i] > 0.0:
+            buffer[k], buffer[k + 1], buffer[k + 2] = idx[i], z[i], al[i]
+            k += 3
+    buffer[start + 2] = (k - start - 3) // 3
+    log.now.log_at = k
+
+
+@inner
+def log_scale(log: Log, ident: int, theta: float) -> None:
+    """Write the factor on the losses in the next round: 4, node, θ."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2] = 4.0, ident, theta
+    log.now.log_at = start + 3
+
+
+@inner
+def log_pairs(log: Log, ident: int, idx: Any, P: Pairs, count: int) -> None:
+    """Write the pairs of the next round: 3, node, count, then (point, point, price)."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count
+    for k in range(count):
+        buffer[start + 3 + 3 * k], buffer[start + 4 + 3 * k] = idx[P.points[k, 0]], idx[P.points[k, 1]]
+        buffer[start + 5 + 3 * k] = P.price[k]
+    log.now.log_at = start + 3 + 3 * count

@@ -14,16 +14,14 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_state, check_work
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
-from ..engines.dive import Dive, offer_kept
+from ..engines.conflicts import Dive, Passes, offer_kept
 from ..engines.engine import Engine, Limits, SharedState
-from ..engines.passes import Passes
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
 from ..loops import conflicts as k
 from ..reduced import ReducedZeroOneProblem
-from .dispatcher import Dispatcher
-from .reply_checks import check_counts, check_numbers, check_point, check_state, check_work
 
 __all__ = ["ConflictTeamEngine"]
 

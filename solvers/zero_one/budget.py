@@ -8,40 +8,30 @@ of the hull. The distance between that edge and the best feasible point is the d
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.formulations.zero_one.budget import ZeroOneBudget
-from ....models.views import ZeroOneProblem
-from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
-from ...records.answer import Answer
-from ...records.options import Options
-from ..incumbent import Polish
-from ..proof.conflict_recorder import ConflictRecorder
-from ..reduced import reduce_problem
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.zero_one.budget import ZeroOneBudget
+from ...models.views import ZeroOneProblem
+from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
+from ..records.named_scalars import clear
+from ..records.options import Options
+from .incumbent import Polish
+from .proof.conflicts import ConflictFinder, ConflictRecorder, copied, empty_book
+from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem
 
 if TYPE_CHECKING:
-    from ..algorithm import ZeroOneBB
-from typing import TYPE_CHECKING
-
-from ....models.arrays import FloatArray
-from ..proof.single_conflicts import ConflictFinder
-from ..reduced import ReducedZeroOneProblem, evaluate
-
-if TYPE_CHECKING:
-    from ..algorithm import ZeroOneState
-import heapq
-import time
-from collections.abc import Callable
-from typing import Any
-
-from ...records.named_scalars import clear
-from ..proof.conflict_prover import copied, empty_book
+    from .algorithm import ZeroOneBB, ZeroOneState
 
 __all__ = ["BudgetBB", "BudgetState"]
 
@@ -154,7 +144,7 @@ class BudgetSearch:
 
     def _process(self, node: _Node) -> list[_Node]:
         """Return the children of a node; no children if it holds no solution below the cutoff."""
-        from ..loops.conflicts import PROVED
+        from .loops.conflicts import PROVED
 
         self.nodes += 1
         if self.nodes % _DECAY_PERIOD == 0:
@@ -177,7 +167,7 @@ class BudgetSearch:
         return self._children(state, point, float(extra[0]), bound, start)
 
     def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
-        from ..loops.conflicts import prove
+        from .loops.conflicts import prove
 
         finder = self._finder
         clear(self._book.now)
@@ -190,7 +180,7 @@ class BudgetSearch:
 
     def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
-        from ..loops.conflicts import PROVED
+        from .loops.conflicts import PROVED
 
         if not math.isfinite(self.cut):
             return bound

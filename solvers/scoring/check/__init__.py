@@ -1,1 +1,0 @@
-"""The independent checker of scoring systems' proof logs."""
