@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from ...errors import DataError, WriteError
 from ...files import READ_ERRORS, read_error, whole_file
 
-__all__ = ["LogFile", "Mark"]
+__all__ = ["LogFile", "LogWriter", "Mark"]
 
 #: Characters that are held back before they are written.
 _HELD = 1 << 20
@@ -190,3 +190,29 @@ class LogFile:
                 self._target.__exit__(type(error), error, error.__traceback__)
             except WriteError as said:
                 self.fault = said
+
+
+class LogWriter:
+    """Writer of one format of logs: a header, then records as the search goes, last the claim and the seal.
+
+    Parameters
+    ----------
+    file : LogFile
+    header : dict, optional
+        The first record; none if an earlier run has written it.
+    """
+
+    def __init__(self, file: LogFile, header: dict[str, Any] | None) -> None:
+        self._file = file
+        if header is not None:
+            file.write([header])
+
+    @property
+    def fault(self) -> WriteError | None:
+        """The reason why no log can be written to the path; None as long as it is written."""
+        return self._file.fault
+
+    def _seal(self, claim: dict[str, Any]) -> None:
+        """Write the claim and the seal."""
+        self._file.write([claim])
+        self._file.seal()

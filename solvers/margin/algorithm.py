@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...files import check_target
 from ...models.arrays import FloatArray
 from ...models.margin_view import Corners, MarginProblem
 from ...models.model import Model
+from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
@@ -297,7 +296,7 @@ class MarginState:
 
     problem: MarginProblem
     rotated: RotatedCoordinates
-    options: Options
+    limits: Limits
     tree: loops.Tree
     descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
     loops: Any = None
@@ -381,14 +380,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.restarts, int) or self.restarts < 0:
-            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
-        if not isinstance(self.max_coefficients, int) or self.max_coefficients < 1:
-            raise InputError(f"most must be an integer ≥ 1; it is {self.max_coefficients!r}")
-        if self.proof is not None:
-            if not isinstance(self.proof, str | os.PathLike):
-                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
-            check_target(self.proof, "the proof log")
+        check_count("restarts", self.restarts, 0)
+        check_count("max_coefficients", self.max_coefficients, 1)
+        check_path("proof", self.proof, "the proof log")
 
     def obstacle(self, model: Model) -> str | None:
         """Return the obstacle: a model without the view, or with too many coefficients."""
@@ -416,9 +410,10 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops  # Numba is imported with it
 
         axes = rotate(view)
-        tol = options.tolerance(self.info.tolerance)
+        limits = Limits.of(options, self.info.tolerance)
+        tol = limits.tol
         tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
-        state = MarginState(view, axes, options, tree)
+        state = MarginState(view, axes, limits, tree)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
         if state.has_point and axes.loss_error(state.value) > _LOST * tol * state.value:
@@ -480,8 +475,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         if state.has_point and state.value <= 0.0:
             return Outcome.CONVERGED
         while True:
-            limit = state.options.node_limit
-            nodes_left = np.inf if limit is None else limit - int(state.tree.count[1])
+            nodes_left = state.limits.nodes_left(int(state.tree.count[1]))
             if nodes_left <= 0:
                 return Outcome.NODE_LIMIT
             timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else FIRST
@@ -523,9 +517,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def _grow_tree(self, state: MarginState) -> bool:
         """Double the capacity for nodes; return False if memory does not allow it."""
-        tree, limit = state.tree, state.options.memory_limit
+        tree = state.tree
         room = tree.heap.size
-        if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > (_MEMORY if limit is None else limit):
+        if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > state.limits.memory_or(_MEMORY):
             return False
         parts = (tree.boxes, tree.keys, tree.origin, tree.signs)
         boxes, keys, origin, signs = (np.concatenate([part, np.zeros_like(part)]) for part in parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import InputError
-from ...files import check_target
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
+from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
@@ -27,7 +26,7 @@ from ..parallel.choose_executor import cluster_executor
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from ..records.rank import Purpose
-from .engines.engine import Limits, SharedState
+from .engines.engine import SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .proof.conflicts import ConflictRecorder
@@ -126,11 +125,7 @@ def check_pieces(engine: str, checkpoint: object) -> None:
     """
     if checkpoint is not None and engine == "conflicts":
         raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
-    if checkpoint is None:
-        return
-    if not isinstance(checkpoint, str | os.PathLike):
-        raise InputError(f"checkpoint must be the path of a file; it is {checkpoint!r}")
-    check_target(checkpoint, "the checkpoint")
+    check_path("checkpoint", checkpoint, "the checkpoint")
 
 
 def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
@@ -372,18 +367,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
-        if not isinstance(self.restarts, int) or self.restarts < 0:
-            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+        check_count("restarts", self.restarts, 0)
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)
-        if self.proof is not None:
-            if not isinstance(self.proof, str | os.PathLike):
-                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
-            check_target(self.proof, "the proof log")
+        check_path("proof", self.proof, "the proof log")
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
@@ -427,9 +418,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points."""
-        deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
-        limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import ZeroOneProblem
-from .engines.engine import Limits, SharedState
+from ..exact.limits import Limits
+from .engines.engine import SharedState
 from .heuristic import Heuristic, line_minima
 from .incumbent import Polish, trivial_incumbent
 from .reduced import evaluate, reduce_problem

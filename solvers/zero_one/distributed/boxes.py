@@ -25,11 +25,12 @@ from typing import ClassVar
 
 from ....models.arrays import FloatArray
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
+from ...exact.limits import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
 from ...parallel.payload import TaskArrays
 from ..engines.boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
-from ..engines.engine import Engine, Limits, SharedState
+from ..engines.engine import Engine, SharedState
 from ..engines.open_nodes import OpenNodes
 from ..incumbent import Incumbent, Polish, trivial_incumbent
 from ..proof.boxes import BoxRecords, ProofWriter
@@ -288,7 +289,7 @@ class SubtreeEngine(Engine):
 
     @property
     def _memory_limit(self) -> float:
-        return MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
+        return self._shared.limits.memory_or(MEMORY)
 
     def _bytes(self) -> int:
         return sum(memory for *_, memory in self._parts)

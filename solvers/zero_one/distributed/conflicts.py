@@ -15,10 +15,11 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_state, check_work
+from ...exact.limits import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
 from ..engines.conflicts import Dive, Passes, offer_kept
-from ..engines.engine import Engine, Limits, SharedState
+from ..engines.engine import Engine, SharedState
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
 from ..loops import conflicts as k
 from ..reduced import ReducedZeroOneProblem

@@ -338,7 +338,7 @@ class BoxEngine(Engine):
         reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
         if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
-        limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
+        limit = self._shared.limits.memory_or(MEMORY)
         growth = int(limit / len(self._pools) / sum(array.nbytes for array in pool))
         if growth >= 2:
             self._pools[index] = grown(pool, min(growth, GROWTH))

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ...exact.limits import NodeRate
 from ...interface.algorithm import Outcome
 from ...records.named_scalars import named_scalars
 from ..incumbent import penalised_rows, stretched_rows
 from ..loops import conflicts as k
-from .engine import Engine, NodeRate, SharedState
+from .engine import Engine, SharedState
 
 __all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood", "Passes", "offer_kept"]
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ...exact.limits import Limits
 from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
 from ..reduced import ReducedZeroOneProblem
 
-__all__ = ["STRETCH", "Engine", "Limits", "NodeRate", "Portfolio", "SharedState"]
+__all__ = ["STRETCH", "Engine", "Portfolio", "SharedState"]
 
 # Extrapolation of an engine's lower bound: the effort that closes the gap.
 
@@ -63,58 +63,6 @@ class Progress:
 STRETCH, _FIRST_NODES = 5e7, 50
 #: Largest ratio of the incumbent to the one at the start that justifies a new tree: after many nodes, and after few.
 _LARGE_IMPROVEMENT, _SMALL_IMPROVEMENT, _FEW_NODES = 0.01, 0.8, 1000
-
-#: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
-_GRACE, _PLANNED_SHARE = 0.1, 0.25
-#: Cautious estimate of the seconds of a first node, per point and coordinate.
-_SECONDS_PER_ENTRY = 1e-6
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The tolerance and the limits of a search."""
-
-    tol: float = 1e-6
-    nodes: int | None = None
-    memory: float | None = None
-    deadline: float = math.inf  #: value of ``time.perf_counter``; the preparation of a search observes it too
-
-    @property
-    def expired(self) -> bool:
-        """True if the deadline has passed."""
-        return time.perf_counter() >= self.deadline
-
-
-@dataclass(eq=False)
-class NodeRate:
-    """An estimate of the number of nodes that fit before the deadline, from the time of the last ones.
-
-    Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
-    """
-
-    limits: Limits
-    seconds: float  #: estimate for one node
-
-    @classmethod
-    def guessed(cls, limits: Limits, size: int) -> NodeRate:
-        """Return the estimate before the first node, for ``size`` points × coordinates."""
-        return cls(limits, _SECONDS_PER_ENTRY * size)
-
-    @property
-    def late(self) -> bool:
-        """True if one more node would end well after the deadline."""
-        return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
-
-    def nodes(self, most: int) -> int:
-        """Return the number of nodes to process next, between one and ``most``."""
-        if self.limits.deadline == math.inf:
-            return most
-        remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
-        return max(min(most, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
-
-    def took(self, begun: float, nodes: int) -> None:
-        """Update the estimate after ``nodes`` nodes since the time ``begun``."""
-        self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
 
 
 @dataclass(eq=False)

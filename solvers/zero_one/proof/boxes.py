@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import WriteError
 from ....models.arrays import FloatArray
-from ...exact.log_file import LogFile, Mark
+from ...exact.log_file import LogFile, LogWriter, Mark
 from ..reduced import ReducedZeroOneProblem
 
 __all__ = ["BoxRecords", "ProofWriter"]
@@ -115,7 +114,7 @@ class BoxRecords:
         self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
 
 
-class ProofWriter:
+class ProofWriter(LogWriter):
     """Writes a proof log as the search goes; what other processes searched is merged into it, in any order.
 
     Parameters
@@ -129,10 +128,6 @@ class ProofWriter:
     """
 
     def __init__(self, path: str, reduced: ReducedZeroOneProblem, part: Path | None = None, mark: Mark | None = None) -> None:
-        self._file = LogFile(path, part, mark)
-        self._records = BoxRecords()
-        if mark is not None:
-            return
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
@@ -145,12 +140,8 @@ class ProofWriter:
             "member": reduced.member.tolist(),
             "step": reduced.step * reduced.unit,
         }
-        self._file.write([header])
-
-    @property
-    def fault(self) -> WriteError | None:
-        """Why there will be no log; None as long as it is written."""
-        return self._file.fault
+        super().__init__(LogFile(path, part, mark), header if mark is None else None)
+        self._records = BoxRecords()
 
     def mark(self) -> Mark | None:
         """The nodes so far are on the disk; None where they are in no part file, or it cannot be written."""
@@ -181,5 +172,5 @@ class ProofWriter:
     def finish(self, bound: float, w: FloatArray) -> None:
         """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
         claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
-        self._file.write([*self._records.taken(last=True), {"bound": claimed, "w": w.tolist()}])
-        self._file.seal()
+        self._file.write(self._records.taken(last=True))
+        self._seal({"bound": claimed, "w": w.tolist()})

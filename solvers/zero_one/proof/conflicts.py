@@ -31,10 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import WriteError
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ...exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
-from ...exact.log_file import LogFile
+from ...exact.log_file import LogFile, LogWriter
 from ...parallel.executor import AsynchronousExecutor
 from ...records.named_scalars import clear, named_scalars
 from ..incumbent import penalised_rows, stretched_rows
@@ -436,7 +435,7 @@ class ProofParts:
 _SLACK = 1e-9
 
 
-class ConflictRecorder:
+class ConflictRecorder(LogWriter):
     """Proves ``bound`` (stated) in slices of time and writes the log.
 
     Parameters
@@ -467,7 +466,6 @@ class ConflictRecorder:
         team: AsynchronousExecutor | None = None,
     ) -> None:
         problem, bound = reduced.problem, bound * (1.0 - gap)
-        self._file = LogFile(path)
         header: dict[str, Any] = {
             "format": "marginopt-zero-one-proof",
             "version": 4 if team is None else 5,
@@ -477,7 +475,7 @@ class ConflictRecorder:
             "penalised": problem.penalised.tolist(),
             "member": reduced.member.tolist(),
         }
-        self._file.write([header if budget is None else header | {"kind": "budget", "budget": budget}])
+        super().__init__(LogFile(path), header if budget is None else header | {"kind": "budget", "budget": budget})
         self._claim = bound * (1.0 - _SLACK)
         cut = (bound * (1.0 - 0.5 * _SLACK) - (reduced.constant if budget is None else 0.0)) / reduced.unit
         allowed = math.inf if budget is None else float(budget) - reduced.constant
@@ -492,11 +490,6 @@ class ConflictRecorder:
             self._prover.plant()
             if team is not None:
                 self._parts = ProofParts(goal, self._prover, team)
-
-    @property
-    def fault(self) -> WriteError | None:
-        """Why there will be no log; None as long as it is written."""
-        return self._file.fault
 
     @property
     def nodes(self) -> int:
@@ -532,6 +525,5 @@ class ConflictRecorder:
     def finish(self, w: FloatArray | None) -> float:
         """Write the claim and the incumbent; returns the claimed bound, 0 where the pass did not come to its end."""
         claimed = max(self._claim, 0.0) if self.finished and not self.failed else 0.0
-        self._file.write([{"bound": claimed, "w": None if w is None else w.tolist()}])
-        self._file.seal()
+        self._seal({"bound": claimed, "w": None if w is None else w.tolist()})
         return claimed

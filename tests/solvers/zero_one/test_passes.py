@@ -10,12 +10,13 @@ from scipy.optimize import nnls
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact.limits import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import conflicts as dives
 from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine, Dive
-from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
+from marginopt.solvers.zero_one.engines.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.loops import conflicts as k
 from marginopt.solvers.zero_one.loops.compiled import entry
