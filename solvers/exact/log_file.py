@@ -212,6 +212,18 @@ class LogWriter:
         """The reason why no log can be written to the path; None as long as it is written."""
         return self._file.fault
 
+    def mark(self) -> Mark | None:
+        """Return the position of all records, once they are on the disk; None without a part file, or if it cannot be written."""
+        return self._file.mark()
+
+    def hold(self, held: bool) -> None:
+        """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
+        self._file.kept = held
+
+    def drop(self) -> None:
+        """End the log: another tree is searched instead."""
+        self._file.drop()
+
     def _seal(self, claim: dict[str, Any]) -> None:
         """Write the claim and the seal."""
         self._file.write([claim])

@@ -43,13 +43,13 @@ from .engines.engine import Engine
 from .proof.boxes import ProofWriter
 
 if TYPE_CHECKING:
-    from .distributed.checkpoint import Checkpoint, StoppedSearch
+    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
 from typing import TYPE_CHECKING
 
 from ..parallel.executor import AsynchronousExecutor
 
 if TYPE_CHECKING:
-    from .distributed.checkpoint import Checkpoint, StoppedSearch
+    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
 from .reuse import transferred_bound
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
@@ -73,7 +73,7 @@ class ZeroOneState:
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
     again: int = 0  #: node count of the engine at which the heuristic runs again
-    keeper: Checkpoint | None = None
+    keeper: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
     team: AsynchronousExecutor | None = None
     checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
@@ -128,11 +128,11 @@ def check_pieces(engine: str, checkpoint: object) -> None:
     check_path("checkpoint", checkpoint, "the checkpoint")
 
 
-def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
+def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneCheckpoint:
     """Return the checkpoint file of a search."""
-    from .distributed.checkpoint import Checkpoint
+    from .distributed.checkpoint import ZeroOneCheckpoint
 
-    return Checkpoint(path, problem, tol)
+    return ZeroOneCheckpoint(path, problem, tol)
 
 
 def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:

@@ -144,17 +144,9 @@ class ProofWriter(LogWriter):
         self._records = BoxRecords()
 
     def mark(self) -> Mark | None:
-        """The nodes so far are on the disk; None where they are in no part file, or it cannot be written."""
+        """Return the position of all complete nodes, once they are on the disk; None without a part file, or if it fails."""
         self._file.write(self._records.taken(last=True))
-        return self._file.mark()
-
-    def hold(self, kept: bool) -> None:
-        """Return whether a checkpoint refers to the part file."""
-        self._file.kept = kept
-
-    def drop(self) -> None:
-        """Another tree is searched instead."""
-        self._file.drop()
+        return super().mark()
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels; see `BoxRecords.block`."""

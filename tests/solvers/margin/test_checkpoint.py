@@ -1,0 +1,103 @@
+"""Searches of `margin-bb` in pieces: a checkpoint continues as if nothing had happened, and a file of something else is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import check_proof, margin
+from marginopt.errors import DataError, InputError
+from marginopt.solvers import Status
+
+
+def _ramp(seed: int = 5, n: int = 50) -> mo.Model:
+    rng = np.random.default_rng(seed)
+    X = np.c_[np.ones(n), rng.normal(size=(n, 2))]
+    y = np.where((X @ rng.normal(size=3) > 0.0) ^ (rng.random(n) < 0.2), 1.0, -1.0)
+    return mo.RampSVM(X, y, lam=2.0)
+
+
+def _restricted() -> mo.Model:
+    rng = np.random.default_rng(3)
+    X = np.c_[np.ones(30), rng.integers(-2, 3, size=(30, 2)).astype(float)]
+    y = np.where(X[:, 1] + X[:, 2] + 1.5 * rng.normal(size=30) > 0.0, 1.0, -1.0)
+    return mo.Margin(X, y, "ramp", "l1", weights=0.5, domain="integers", subject_to=[margin.error_budget(1, 0.4)])
+
+
+def _in_pieces(model: mo.Model, path: Path, nodes: int, **options: Any) -> tuple[Any, int]:
+    """Return the last result and the number of interrupted runs."""
+    for stops in range(60):
+        result = mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=nodes * (stops + 1), **options)
+        if result.status is Status.OPTIMAL:
+            return result, stops
+        assert path.exists()
+    raise AssertionError("the search does not end")
+
+
+def test_a_search_in_pieces_is_the_search(tmp_path: Path) -> None:
+    model, path = _ramp(), tmp_path / "search.npz"
+    whole = mo.solve(model, "margin-bb", proof=str(tmp_path / "whole.log"))
+    result, stops = _in_pieces(model, path, max(whole.nodes // 4, 1), proof=str(tmp_path / "pieces.log"))
+    assert stops >= 3
+    assert (result.nodes, result.objective, result.bound) == (whole.nodes, whole.objective, whole.bound)
+    assert (tmp_path / "pieces.log").read_bytes() == (tmp_path / "whole.log").read_bytes()
+    report = check_proof(tmp_path / "pieces.log", model)
+    assert report.valid and report.nodes == whole.nodes
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["pieces.log", "whole.log"]
+
+
+def test_restrictions_and_norms_are_searched_in_pieces(tmp_path: Path) -> None:
+    model = _restricted()
+    whole = mo.solve(model, "margin-bb")
+    assert whole.status is Status.OPTIMAL
+    result, _ = _in_pieces(model, tmp_path / "search.npz", max(whole.nodes // 3, 1), proof=str(tmp_path / "log"))
+    assert result.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert check_proof(tmp_path / "log", model).valid
+
+
+def test_a_start_is_taken_by_a_search_that_continues(tmp_path: Path) -> None:
+    model, path = _ramp(), tmp_path / "search.npz"
+    whole = mo.solve(model, "margin-bb")
+    options: dict[str, Any] = {"restarts": 0, "checkpoint": str(path), "proof": str(tmp_path / "log")}
+    mo.solve(model, "margin-bb", node_limit=3, **options)
+    result = mo.solve(model, "margin-bb", start={"w": whole.values["w"]}, **options)
+    assert result.status is Status.OPTIMAL and check_proof(tmp_path / "log", model).valid
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    model, path = _ramp(), tmp_path / "search.npz"
+    mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=10)
+    with pytest.raises(DataError):
+        mo.solve(_ramp(6), "margin-bb", checkpoint=str(path))
+    with pytest.raises(InputError):
+        mo.solve(model, "margin-bb", checkpoint=str(path), tol=1e-2)
+    with pytest.raises(InputError):
+        mo.solve(model, "margin-bb", checkpoint=str(path), proof=str(tmp_path / "log"))
+    content = path.read_bytes()
+    for damaged in (content[: len(content) // 2], b"", b"nothing"):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError):
+            mo.solve(model, "margin-bb", checkpoint=str(path))
+    path.write_bytes(content)
+    with np.load(path) as arrays:
+        saved = dict(arrays)
+    for name, change in (("boxes", np.nan), ("keys", np.nan), ("origin", -1), ("signs", None)):
+        wrong = saved[name].copy() if change is not None else np.zeros((1, 1))
+        if change is not None:
+            wrong.flat[0] = change
+        np.savez(path, **{**saved, name: wrong})
+        with pytest.raises(DataError):
+            mo.solve(model, "margin-bb", checkpoint=str(path))
+    path.write_bytes(content)
+    assert mo.solve(model, "margin-bb", checkpoint=str(path)).status is Status.OPTIMAL
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("value", [3, 1.0, b"x"])
+def test_a_checkpoint_is_a_path(value: object) -> None:
+    with pytest.raises(InputError):
+        mo.solve(_ramp(), "margin-bb", checkpoint=value)
