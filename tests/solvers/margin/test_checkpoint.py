@@ -1,4 +1,4 @@
-"""Searches of `margin-bb` in pieces: a checkpoint continues as if nothing had happened, and a file of something else is refused."""
+"""Checkpoints of `margin-bb`: a search in pieces is the search, and a file of something else is refused."""
 
 from __future__ import annotations
 
