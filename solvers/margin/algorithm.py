@@ -321,12 +321,12 @@ class MarginState:
         return self.rotated.unrotate(self.tree.incumbent)
 
 
-def write_checkpoint(state: MarginState) -> WriteError | None:
-    """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
+def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
+    """Write the checkpoint, or remove it once the bound is within the tolerance; return the error if it could not be written."""
     keeper, log, tree = state.keeper, state.log, state.tree
     if keeper is None:
         return None
-    if not tree.count[0] or (state.has_point and state.value <= 0.0):
+    if not tree.count[0] or (state.has_point and state.value - bound <= state.limits.tol * state.value):
         keeper.remove()
         if log is not None:
             log.hold(False)
@@ -540,7 +540,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
         end = time.perf_counter() + seconds
         if state.keeper is not None and state.keeper.due:
-            write_checkpoint(state)
+            write_checkpoint(state, self.measure(state).bound)
         if state.has_point and state.value <= 0.0:
             return Outcome.CONVERGED
         while True:
@@ -619,7 +619,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
         if w is None and not has_bounded_domain(state.problem):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
-        unwritten, bound = write_checkpoint(state), self.measure(state).bound
+        bound = self.measure(state).bound
+        unwritten = write_checkpoint(state, bound)
         if state.log is not None:
             no_point = bound == np.inf and not state.has_point  # the point is feasible
             state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits

@@ -28,21 +28,20 @@ def _restricted() -> mo.Model:
     return mo.Margin(X, y, "ramp", "l1", weights=0.5, domain="integers", subject_to=[margin.error_budget(1, 0.4)])
 
 
-def _in_pieces(model: mo.Model, path: Path, nodes: int, **options: Any) -> tuple[Any, int]:
-    """Return the last result and the number of interrupted runs."""
-    for stops in range(60):
-        result = mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=nodes * (stops + 1), **options)
-        if result.status is Status.OPTIMAL:
-            return result, stops
-        assert path.exists()
-    raise AssertionError("the search does not end")
+def _in_pieces(model: mo.Model, path: Path, nodes: int, **options: Any) -> Any:
+    """Return the result of three runs that a limit ends, and of one that goes on to the end."""
+    for stops in (1, 2, 3):
+        result = mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=stops * nodes // 4, **options)
+        assert path.exists() and result.status is not Status.OPTIMAL
+    result = mo.solve(model, "margin-bb", checkpoint=str(path), **options)
+    assert result.status is Status.OPTIMAL and not path.exists()
+    return result
 
 
 def test_a_search_in_pieces_is_the_search(tmp_path: Path) -> None:
     model, path = _ramp(), tmp_path / "search.npz"
     whole = mo.solve(model, "margin-bb", proof=str(tmp_path / "whole.log"))
-    result, stops = _in_pieces(model, path, max(whole.nodes // 4, 1), proof=str(tmp_path / "pieces.log"))
-    assert stops >= 3
+    result = _in_pieces(model, path, whole.nodes, proof=str(tmp_path / "pieces.log"))
     assert (result.nodes, result.objective, result.bound) == (whole.nodes, whole.objective, whole.bound)
     assert (tmp_path / "pieces.log").read_bytes() == (tmp_path / "whole.log").read_bytes()
     report = check_proof(tmp_path / "pieces.log", model)
@@ -53,10 +52,19 @@ def test_a_search_in_pieces_is_the_search(tmp_path: Path) -> None:
 def test_restrictions_and_norms_are_searched_in_pieces(tmp_path: Path) -> None:
     model = _restricted()
     whole = mo.solve(model, "margin-bb")
-    assert whole.status is Status.OPTIMAL
-    result, _ = _in_pieces(model, tmp_path / "search.npz", max(whole.nodes // 3, 1), proof=str(tmp_path / "log"))
+    assert whole.status is Status.OPTIMAL and whole.nodes >= 8
+    result = _in_pieces(model, tmp_path / "search.npz", whole.nodes, proof=str(tmp_path / "log"))
     assert result.objective == pytest.approx(whole.objective, rel=1e-6)
     assert check_proof(tmp_path / "log", model).valid
+
+
+def test_a_search_that_a_limit_ends_within_the_tolerance_is_finished(tmp_path: Path) -> None:
+    model, path = _ramp(), tmp_path / "search.npz"
+    nodes = mo.solve(model, "margin-bb").nodes
+    for limit in range(nodes - 10, nodes + 1):
+        result = mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=limit)
+        assert path.exists() is (result.status is not Status.OPTIMAL)
+        path.unlink(missing_ok=True)
 
 
 def test_a_start_is_taken_by_a_search_that_continues(tmp_path: Path) -> None:
