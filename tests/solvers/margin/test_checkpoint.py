@@ -58,15 +58,6 @@ def test_restrictions_and_norms_are_searched_in_pieces(tmp_path: Path) -> None:
     assert check_proof(tmp_path / "log", model).valid
 
 
-def test_a_search_that_a_limit_ends_within_the_tolerance_is_finished(tmp_path: Path) -> None:
-    model, path = _ramp(), tmp_path / "search.npz"
-    nodes = mo.solve(model, "margin-bb").nodes
-    for limit in range(nodes - 10, nodes + 1):
-        result = mo.solve(model, "margin-bb", checkpoint=str(path), node_limit=limit)
-        assert path.exists() is (result.status is not Status.OPTIMAL)
-        path.unlink(missing_ok=True)
-
-
 def test_a_start_is_taken_by_a_search_that_continues(tmp_path: Path) -> None:
     model, path = _ramp(), tmp_path / "search.npz"
     whole = mo.solve(model, "margin-bb")
