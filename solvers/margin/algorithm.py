@@ -337,7 +337,7 @@ def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
     nodes = tree.heap[: tree.count[0]]
     is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
     search = StoppedMarginSearch(
-        tree.boxes[nodes], tree.keys[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
+        tree.boxes[nodes], tree.keys.ravel()[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
         int(tree.count[1]), state.first_value, is_rotated, mark,
     )  # fmt: skip
     try:
@@ -479,9 +479,10 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
         tree, m = state.tree, len(stopped.keys)
         room = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
-        for name in ("boxes", "keys", "origin", "signs"):
+        for name in ("boxes", "origin", "signs"):
             getattr(room, name)[:m] = getattr(stopped, name)
-        tree.state[:], tree.incumbent[:], tree.count[:] = stopped.state, stopped.incumbent, (m, stopped.nodes, 0)
+        room.keys.reshape(-1)[:m] = stopped.keys
+        tree.state[:], tree.incumbent[:], tree.count[:] = stopped.state, stopped.incumbent, (m, stopped.nodes, 0, 0)
         # the descents write to the tree's state and incumbent
         state.tree = room._replace(state=tree.state, incumbent=tree.incumbent, count=tree.count)
         self._prepare_loops(state, stopped.first_value)
@@ -562,6 +563,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                 return self._end(state)
             if state.loops.restricted:
                 self._descend(state)
+            if 2 * max(int(state.tree.count[0]), 2 * loops.RESERVE) < state.tree.heap.size:
+                state.tree.count[3] = 0
             if code == loops.FULL and not self._grow_tree(state):
                 return Outcome.MEMORY_LIMIT
             if time.perf_counter() >= end:
@@ -585,11 +588,13 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return float(state.tree.state[0] * (1.0 - state.tree.state[1]))
 
     def _grow_tree(self, state: MarginState) -> bool:
-        """Double the capacity for nodes; return False if memory does not allow it."""
+        """Double the capacity for nodes, or at the memory limit go on nearly depth-first in the rest; False if that is full."""
         tree = state.tree
         room = tree.heap.size
         if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > state.limits.memory_or(_MEMORY):
-            return False
+            is_frugal = bool(tree.count[3])
+            tree.count[3] = 1
+            return not is_frugal
         parts = (tree.boxes, tree.keys, tree.origin, tree.signs)
         boxes, keys, origin, signs = (np.concatenate([part, np.zeros_like(part)]) for part in parts)
         heap = np.concatenate([tree.heap, np.arange(room, 2 * room)])
@@ -609,7 +614,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def _global_bound(self, state: MarginState) -> float:
         """Return the least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
-        bound = float(state.tree.keys[state.tree.heap[0]]) if state.tree.count[0] else np.inf
+        bound = float(state.tree.keys.flat[state.tree.heap[0]]) if state.tree.count[0] else np.inf
         closed = np.inf if not state.has_point and has_bounded_domain(state.problem) else self._cutoff(state)
         return min(bound, float(state.tree.state[2]), closed)
 

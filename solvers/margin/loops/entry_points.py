@@ -181,14 +181,14 @@ def new_tree(p: int, room: int, tol: float, signed: int = 0) -> Tree:
     Parameters
     ----------
     p, room : int
-        Number of coefficients, and of nodes.
+        Number of coefficients, and of nodes, an even one.
     tol : float
         The accepted relative gap of the objective.
     signed : int
         Number of points whose signs a node remembers.
     """
     return Tree(
-        boxes=np.zeros((room, 4, p)), keys=np.full(room, -np.inf), heap=np.arange(room), count=np.array([1, 0, 0]),
+        boxes=np.zeros((room, 4, p)), keys=np.full((room // 2, 2), -np.inf), heap=np.arange(room), count=np.array([1, 0, 0, 0]),
         state=np.array([np.inf, tol, np.inf, 0.0]), incumbent=np.zeros(p), origin=np.zeros((room, 2), dtype=np.int64),
         signs=np.zeros((room, signed), dtype=np.int8), log=np.zeros(0),
     )  # fmt: skip

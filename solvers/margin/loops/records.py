@@ -92,9 +92,9 @@ class Tree(NamedTuple):
     """Open nodes and the incumbent."""
 
     boxes: Any  #: (room, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
-    keys: Any  #: (room,) bounds of the nodes' parents
+    keys: Any  #: (room/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
     heap: Any  #: (room,) open nodes, the least bound first, followed by the free places
-    count: Any  #: (3,) open nodes; nodes so far; numbers in the log
+    count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 in the frugal mode
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (room, 2) the number of a node's parent, and the side

@@ -1,4 +1,4 @@
-"""Checkpoints of `margin-bb`: a search in pieces is the search, and a file of something else is refused."""
+"""Checkpoints of `margin-bb`: a search in pieces is the search, and other files are refused; and searches in little memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import marginopt as mo
 from marginopt import check_proof, margin
 from marginopt.errors import DataError, InputError
 from marginopt.solvers import Status
+from marginopt.solvers.margin import algorithm
 
 
 def _ramp(seed: int = 5, n: int = 50) -> mo.Model:
@@ -56,6 +57,19 @@ def test_restrictions_and_norms_are_searched_in_pieces(tmp_path: Path) -> None:
     result = _in_pieces(model, tmp_path / "search.npz", whole.nodes, proof=str(tmp_path / "log"))
     assert result.objective == pytest.approx(whole.objective, rel=1e-6)
     assert check_proof(tmp_path / "log", model).valid
+
+
+def test_short_memory_ends_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _ramp()
+    whole = mo.solve(model, "margin-bb")
+    monkeypatch.setattr(algorithm, "_ROOM", 84)  # 20 open nodes, and a reserve of 64 for depth-first search
+    result = mo.solve(model, "margin-bb", memory_limit=1.0, proof=str(tmp_path / "log"))
+    assert result.status is Status.OPTIMAL and result.nodes != whole.nodes
+    assert result.objective == pytest.approx(whole.objective, rel=1e-6)
+    assert check_proof(tmp_path / "log", model).valid
+    monkeypatch.setattr(algorithm, "_ROOM", 4)
+    result = mo.solve(model, "margin-bb", memory_limit=1.0)
+    assert result.status is Status.MEMORY_LIMIT and result.bound <= whole.objective
 
 
 def test_a_start_is_taken_by_a_search_that_continues(tmp_path: Path) -> None:
