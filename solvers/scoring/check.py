@@ -354,7 +354,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         self, problem: StatedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
     ) -> tuple[Fraction, int]:
         """Verify every node that is not split."""
-        data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), log.all_records()
+        data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
         splits = [split for record in records for split in record.get("splits", ())]
         held = [multipliers for record in records for multipliers in record.get("multipliers", ())]
         nodes = 0

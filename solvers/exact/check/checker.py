@@ -112,6 +112,8 @@ class ProofChecker(ABC, Generic[P]):
     format: ClassVar[str]
     versions: ClassVar[tuple[int, ...]]
     claims_infeasibility: ClassVar[bool] = False
+    #: Whether `prove` uses the records one by one: the log may then be larger than the memory.
+    streams: ClassVar[bool] = False
 
     @abstractmethod
     def of_model(self, model: Model) -> P:
@@ -184,7 +186,7 @@ class ProofChecker(ABC, Generic[P]):
         stated = digest = ""
         try:
             with np.errstate(all="ignore"):
-                log = SealedLog(Path(path), self.format, self.versions)
+                log = SealedLog(Path(path), self.format, self.versions, self.streams)
                 problem = self.of_log(log.header)
                 stated, digest = str(problem), problem.digest
                 if own is not None and (difference := own.difference(problem)) is not None:

@@ -79,6 +79,8 @@ class SealedLog:
         The format that the first record states.
     versions : tuple of int
         The versions that are read.
+    streamed : bool
+        Whether the records are used one by one, so that the whole of a packed log needs no limit.
 
     Attributes
     ----------
@@ -92,12 +94,15 @@ class SealedLog:
         no object, or a packed log unpacks to far more than its size.
     """
 
-    def __init__(self, path: Path, kind: str, versions: tuple[int, ...]) -> None:
+    def __init__(self, path: Path, kind: str, versions: tuple[int, ...], streamed: bool = False) -> None:
         self._path = path
+        allowance = None if streamed else _Allowance.of(path)
         digest = hashlib.sha256()
         first = before = last = ""
         self._lines = 0
         for line in lines(path):
+            if allowance is not None:
+                allowance.spend(line)
             digest.update(last.encode())
             first, before, last = first or line, last, line
             self._lines += 1
@@ -120,19 +125,6 @@ class SealedLog:
             A line is no object.
         """
         yield from map(_record, islice(lines(self._path), 1, self._lines - 2))
-
-    def all_records(self) -> list[dict[str, Any]]:
-        """Return the same records, all in the memory.
-
-        Raises
-        ------
-        InvalidProofError
-            A line is no object, or a packed log unpacks to far more than its size.
-        """
-        allowance = _Allowance.of(self._path)
-        for line in lines(self._path):
-            allowance.spend(line)
-        return list(self.records())
 
 
 def _record(line: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
     """Checker of the logs of ``margin-bb``."""
 
     format, versions = FORMAT, (VERSION,)
-    claims_infeasibility = True
+    claims_infeasibility = streams = True
 
     def of_model(self, model: Model) -> LoggedMarginProblem:
         """Return the user's own margin problem."""

@@ -168,7 +168,7 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
         if not bound > 0.0:
             return bound, 0
         check = check_conflict_tree if log.header["kind"] in ("conflicts", "budget") else check_box_tree
-        return bound, check(log.header, problem.A, problem.weights, problem.penalised, bound, log.all_records(), crew)
+        return bound, check(log.header, problem.A, problem.weights, problem.penalised, bound, list(log.records()), crew)
 
 
 def _incumbent_value(problem: LoggedZeroOneProblem, w: list[float]) -> float:
