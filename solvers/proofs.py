@@ -9,15 +9,20 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..models.model import Model
-from .margin.check import FORMAT as MARGIN, check_margin_proof
+from .exact.check.checker import ProofChecker, ProofReport
+from .exact.check.sealed import lines
+from .margin.check.checker import MarginChecker
 from .parallel import Cluster, choose_executor
-from .scoring.check import FORMAT as SCORING, check_scoring_proof
-from .zero_one.check.checker import FORMAT as ZERO_ONE, ProofReport, check_proof as verify
-from .zero_one.check.sealed import lines
+from .scoring.check import ScoringChecker
+from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["Question", "check_proof", "stated_bound"]
+
+#: The checker of every format.
+CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker())
 
 
 class Question(ABC):
@@ -60,15 +65,13 @@ def check_proof(
     if isinstance(model, Question):
         return _check_question(path, model, jobs, cluster)
     stated = _format(Path(path))
-    apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(stated)
-    if apart is not None:
-        return apart(path, model)
-    if stated != ZERO_ONE:
+    checker = next((checker for checker in CHECKERS if checker.format == stated), None)
+    if checker is None:
         return ProofReport(
             False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
         )
     with choose_executor(jobs, cluster) as team:
-        return verify(path, model, team)
+        return checker.check(path, model, team)
 
 
 def _check_question(path: str | Path, question: Question, jobs: int | None, cluster: Cluster) -> ProofReport:

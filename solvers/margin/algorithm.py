@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
-from ...files import check_target
+from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray
 from ...models.margin_view import Corners, MarginProblem
 from ...models.model import Model
+from ..exact.limits import Limits, check_count, check_path
+from ..exact.log_file import LogFile, Mark
+from ..exact.rotation import rotation, turned
 from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.recorder import beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from .checkpoint import MarginCheckpoint, StoppedMarginSearch
 from .proof import ProofLog
-
-if TYPE_CHECKING:
-    from . import loops
-from typing import TYPE_CHECKING
-
-from ..interface.recorder import beyond_fork
-from ..zero_one.rotation import rotation, turned
 
 if TYPE_CHECKING:
     from . import loops
@@ -296,7 +293,7 @@ class MarginState:
 
     problem: MarginProblem
     rotated: RotatedCoordinates
-    options: Options
+    limits: Limits
     tree: loops.Tree
     descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
     loops: Any = None
@@ -304,6 +301,8 @@ class MarginState:
     log: ProofLog | None = None
     rate: float = 0.0
     batch: int = FIRST
+    keeper: MarginCheckpoint | None = None
+    first_value: float = math.inf  #: the objective with which the search began
 
     @property
     def has_point(self) -> bool:
@@ -319,6 +318,34 @@ class MarginState:
     def best(self) -> FloatArray:
         """Return the incumbent in the problem's own coordinates."""
         return self.rotated.unrotate(self.tree.incumbent)
+
+
+def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
+    """Write the checkpoint, or remove it once the bound is within the tolerance; return the error if it could not be written."""
+    keeper, log, tree = state.keeper, state.log, state.tree
+    if keeper is None:
+        return None
+    if not tree.count[0] or (state.has_point and state.value - bound <= state.limits.tol * state.value):
+        keeper.remove()
+        if log is not None:
+            log.hold(False)
+        return None
+    mark = None if log is None else log.mark()
+    if log is not None and mark is None:
+        return log.fault
+    nodes = tree.heap[: tree.count[0]]
+    is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
+    search = StoppedMarginSearch(
+        tree.boxes[nodes], tree.keys.ravel()[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
+        int(tree.count[1]), state.first_value, is_rotated, mark,
+    )  # fmt: skip
+    try:
+        keeper.write(search)
+    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
+        return error
+    if log is not None:
+        log.hold(True)
+    return None
 
 
 #: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
@@ -348,6 +375,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         Largest number of coefficients, intercept included: each further coefficient multiplies the number of boxes.
     proof : str, optional
         Path of a proof log that `check_proof` verifies, also if a limit ends the search.
+    checkpoint : str, optional
+        Path of a file that saves the search: written every minute and when a limit or Ctrl-C ends the run, read if it exists,
+        removed when the search is finished. With ``proof`` the unfinished log lies beside it.
 
     Notes
     -----
@@ -366,6 +396,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     restarts: int = 20
     max_coefficients: int = 6
     proof: str | None = None
+    checkpoint: str | None = None
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
     compiling: ClassVar[float] = 7.0
@@ -380,14 +411,10 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.restarts, int) or self.restarts < 0:
-            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
-        if not isinstance(self.max_coefficients, int) or self.max_coefficients < 1:
-            raise InputError(f"most must be an integer ≥ 1; it is {self.max_coefficients!r}")
-        if self.proof is not None:
-            if not isinstance(self.proof, str | os.PathLike):
-                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
-            check_target(self.proof, "the proof log")
+        check_count("restarts", self.restarts, 0)
+        check_count("max_coefficients", self.max_coefficients, 1)
+        check_path("proof", self.proof, "the proof log")
+        check_path("checkpoint", self.checkpoint, "the checkpoint")
 
     def obstacle(self, model: Model) -> str | None:
         """Return the obstacle: a model without the view, or with too many coefficients."""
@@ -411,13 +438,18 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         _load()
 
     def init(self, view: MarginProblem, options: Options, rng: np.random.Generator) -> MarginState:
-        """Rotate the problem, find an incumbent, and create the root box."""
+        """Rotate the problem, find an incumbent, and create the root box; or continue from the checkpoint."""
         from . import loops  # Numba is imported with it
 
         axes = rotate(view)
-        tol = options.tolerance(self.info.tolerance)
+        limits = Limits.of(options, self.info.tolerance)
+        tol = limits.tol
         tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
-        state = MarginState(view, axes, options, tree)
+        state = MarginState(view, axes, limits, tree)
+        if self.checkpoint is not None:
+            state.keeper = MarginCheckpoint(self.checkpoint, view, tol)
+            if (stopped := state.keeper.read()) is not None:
+                return self._resume(state, stopped, options, rng)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
         if state.has_point and axes.loss_error(state.value) > _LOST * tol * state.value:
@@ -429,25 +461,56 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         if (low > high).any():
             tree.count[0] = 0
         tree.boxes[0, 0], tree.boxes[0, 1] = low, high
-        self._prepare_loops(state)
+        self._prepare_loops(state, state.value)
         if self.proof is not None:
             self._begin_log(state, str(self.proof))
         return state
 
-    def _prepare_loops(self, state: MarginState) -> None:
-        """Prepare the problem and a node for the loops."""
+    def _resume(
+        self, state: MarginState, stopped: StoppedMarginSearch, options: Options, rng: np.random.Generator
+    ) -> MarginState:
+        """Restore a search, and descend from the given start, if there is one."""
         from . import loops
 
-        axes = state.rotated
-        state.loops = loops.loop_problem(axes.problem, axes.margin_errors(state.value))
+        stopped.check_proof_option(self.proof)
+        if not stopped.rotated:
+            state.rotated = unrotated(state.problem)
+        replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
+        tree, m = state.tree, len(stopped.keys)
+        room = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
+        for name in ("boxes", "origin", "signs"):
+            getattr(room, name)[:m] = getattr(stopped, name)
+        room.keys.reshape(-1)[:m] = stopped.keys
+        tree.state[:], tree.incumbent[:], tree.count[:] = stopped.state, stopped.incumbent, (m, stopped.nodes, 0, 0)
+        # the descents write to the tree's state and incumbent
+        state.tree = room._replace(state=tree.state, incumbent=tree.incumbent, count=tree.count)
+        self._prepare_loops(state, stopped.first_value)
+        if self.proof is not None:
+            self._begin_log(state, str(self.proof), stopped.log)
+        if options.start is not None and "w" in options.start:
+            before = state.value
+            state.descents.descend(state.rotated.rotate(starting_points(state.problem, options.start["w"])[-1]))
+            if state.log is not None and state.value < before:
+                state.log.record_cutoff(self._cutoff(state))
+        return state
+
+    def _prepare_loops(self, state: MarginState, first_value: float) -> None:
+        """Prepare the problem and a node for the loops of a search that begins with an objective of ``first_value``."""
+        from . import loops
+
+        axes, state.first_value = state.rotated, first_value
+        state.loops = loops.loop_problem(axes.problem, axes.margin_errors(first_value))
         state.node = loops.new_node(state.loops)
 
-    def _begin_log(self, state: MarginState, path: str) -> None:
-        """Begin the log, and allocate the buffer of its events."""
+    def _begin_log(self, state: MarginState, path: str, mark: Mark | None = None) -> None:
+        """Begin the log, or continue it, and allocate the buffer of its events."""
         from . import loops
 
-        node = state.node
-        state.log = ProofLog(path, state.problem, state.rotated.V, self._cutoff(state), state.loops)
+        node, keeper = state.node, state.keeper
+        part = None if keeper is None else keeper.part() if mark is None else keeper.part_of(mark)
+        cut = self._cutoff(state) if mark is None else None
+        state.log = ProofLog(LogFile(path, part, mark), state.problem, state.rotated.V, state.loops, cut)
+        state.log.hold(mark is not None)
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 
@@ -476,11 +539,12 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         end = time.perf_counter() + seconds
+        if state.keeper is not None and state.keeper.due:
+            write_checkpoint(state, self.measure(state).bound)
         if state.has_point and state.value <= 0.0:
             return Outcome.CONVERGED
         while True:
-            limit = state.options.node_limit
-            nodes_left = np.inf if limit is None else limit - int(state.tree.count[1])
+            nodes_left = state.limits.nodes_left(int(state.tree.count[1]))
             if nodes_left <= 0:
                 return Outcome.NODE_LIMIT
             timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else FIRST
@@ -498,6 +562,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                 return self._end(state)
             if state.loops.restricted:
                 self._descend(state)
+            if 2 * max(int(state.tree.count[0]), 2 * loops.RESERVE) < state.tree.heap.size:
+                state.tree.count[3] = 0
             if code == loops.FULL and not self._grow_tree(state):
                 return Outcome.MEMORY_LIMIT
             if time.perf_counter() >= end:
@@ -521,11 +587,13 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return float(state.tree.state[0] * (1.0 - state.tree.state[1]))
 
     def _grow_tree(self, state: MarginState) -> bool:
-        """Double the capacity for nodes; return False if memory does not allow it."""
-        tree, limit = state.tree, state.options.memory_limit
+        """Double the capacity for nodes, or at the memory limit go on nearly depth-first in the rest; False if that is full."""
+        tree = state.tree
         room = tree.heap.size
-        if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > (_MEMORY if limit is None else limit):
-            return False
+        if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > state.limits.memory_or(_MEMORY):
+            is_frugal = bool(tree.count[3])
+            tree.count[3] = 1
+            return not is_frugal
         parts = (tree.boxes, tree.keys, tree.origin, tree.signs)
         boxes, keys, origin, signs = (np.concatenate([part, np.zeros_like(part)]) for part in parts)
         heap = np.concatenate([tree.heap, np.arange(room, 2 * room)])
@@ -545,7 +613,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def _global_bound(self, state: MarginState) -> float:
         """Return the least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
-        bound = float(state.tree.keys[state.tree.heap[0]]) if state.tree.count[0] else np.inf
+        bound = float(state.tree.keys.flat[state.tree.heap[0]]) if state.tree.count[0] else np.inf
         closed = np.inf if not state.has_point and has_bounded_domain(state.problem) else self._cutoff(state)
         return min(bound, float(state.tree.state[2]), closed)
 
@@ -555,11 +623,12 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
         if w is None and not has_bounded_domain(state.problem):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
-        unwritten, bound = None, self.measure(state).bound
+        bound = self.measure(state).bound
+        unwritten = write_checkpoint(state, bound)
         if state.log is not None:
             no_point = bound == np.inf and not state.has_point  # the point is feasible
             state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
-            details["proof"], unwritten = str(self.proof), state.log.fault
+            details["proof"], unwritten = str(self.proof), state.log.fault or unwritten
         return Answer(
             values={} if w is None else {"w": w},
             bound=bound,

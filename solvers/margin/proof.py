@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import WriteError
 from ...models.arrays import FloatArray
 from ...models.margin_view import MarginProblem
-from ..zero_one.proof.log_file import LogFile
+from ..exact.log_file import LogFile, LogWriter
 from .check.statement import FORMAT, LoggedMarginProblem
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
 _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
-class ProofLog:
+class ProofLog(LogWriter):
     """Writer of a log, node by node.
 
     Parameters
@@ -46,16 +45,12 @@ class ProofLog:
         The problem as the loops have it: terms, and prices of budgets.
     """
 
-    def __init__(self, path: str, problem: MarginProblem, V: FloatArray, cut: float, loops: loops.LoopProblem) -> None:
-        self._file, self._V, self._problem = LogFile(path), V, problem
+    def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float | None) -> None:
+        header = {"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}
+        super().__init__(file, None if cut is None else header)
+        self._V, self._problem = V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]
-        self._file.write([{"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}])
-
-    @property
-    def fault(self) -> WriteError | None:
-        """Return the reason why no log can be written to the path."""
-        return self._file.fault
 
     def record_cutoff(self, value: float) -> None:
         """Record a new cutoff: a better point was found between two nodes."""
@@ -138,8 +133,7 @@ class ProofLog:
         point = None if w is None else w.tolist()
         combination = None if w is None else _combination(self._problem.atoms, w)
         claim = {"bound": claimed, "w": point, "combination": combination}
-        self._file.write([{**claim, "infeasible": True} if infeasible else claim])
-        self._file.seal()
+        self._seal({**claim, "infeasible": True} if infeasible else claim)
 
     def _least_multiple(self, w: FloatArray) -> FloatArray:
         """Return the multiple of w, w itself or a little longer, that costs least in the exact count of the checker.

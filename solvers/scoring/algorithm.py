@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...files import check_target
 from ...models.formulations.margin.scoring_problem import ScoringProblem
 from ...models.rounding import below
+from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
@@ -41,8 +40,7 @@ class SupportsState:
     """The search, its limits, and how many descents come first."""
 
     search: Search
-    options: Options
-    tol: float
+    limits: Limits
     first: int
     log: ProofLog | None = None
     lower_bound: Fraction = Fraction(0)
@@ -86,12 +84,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def __post_init__(self) -> None:
         if self.branching not in ("auto", "supports", "signs", "pairs"):
             raise InputError(f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}")
-        if isinstance(self.descents, bool) or not isinstance(self.descents, int) or self.descents < 1:
-            raise InputError(f"descents must be an integer ≥ 1; it is {self.descents!r}")
-        if self.proof is not None:
-            if not isinstance(self.proof, str | os.PathLike):
-                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
-            check_target(self.proof, "the proof log")
+        check_count("descents", self.descents, 1)
+        check_path("proof", self.proof, "the proof log")
 
     def load(self, view: ScoringProblem) -> None:
         """Compile the loops, or load them from Numba's cache on disk."""
@@ -103,7 +97,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         from .reduced import reduce_problem
         from .search import Search
 
-        deadline = math.inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        limits = Limits.of(options, 0.0)
         low, high = view.intercept
         if not -_LARGEST <= low <= high <= _LARGEST:
             raise InputError(
@@ -113,11 +107,11 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         reduced = reduce_problem(view)
         log = None if self.proof is None else ProofLog(str(self.proof), reduced)
         listeners = (None, None) if log is None else (log.take, log.certify)
-        search = Search(reduced, rng, listeners[0], self.branching, listeners[1], deadline)
+        search = Search(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
         descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))
-        state = SupportsState(search, options, options.tolerance(0.0), descents, log)
+        state = SupportsState(search, limits, descents, log)
         if options.start is not None and "w" in options.start:
             w = np.asarray(options.start["w"], dtype=np.float64)
             free = view.intercept != (0, 0)
@@ -129,7 +123,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
         """Descents for about ``seconds``, or a stretch of the search; what comes when is counted in nodes, not in time."""
-        search, limit = state.search, state.options.node_limit
+        search, limits = state.search, state.limits
         if search.done:
             return Outcome.CONVERGED
         due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
@@ -138,15 +132,15 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             while search.rounds < due and search.value > 0 and time.perf_counter() < end:
                 search.improve()
             return Outcome.RUNNING
-        if limit is not None and search.nodes >= limit:
+        if limits.nodes_left(search.nodes) <= 0:
             return Outcome.NODE_LIMIT
-        search.step(*(() if limit is None else (min(limit - search.nodes, 400),)))
+        search.step(limits.nodes_left(search.nodes))
         state.lower_bound = max(state.lower_bound, search.bound)
         if state.log is not None and state.log.fault is not None:
             return Outcome.UNWRITTEN
-        if search.value - state.lower_bound <= Fraction(state.tol) * search.value:
+        if search.value - state.lower_bound <= Fraction(limits.tol) * search.value:
             return Outcome.CONVERGED
-        if state.options.memory_limit is not None and search.memory > state.options.memory_limit:
+        if search.memory > limits.memory_or(math.inf):
             return Outcome.MEMORY_LIMIT
         return Outcome.CONVERGED if search.done else Outcome.RUNNING
 

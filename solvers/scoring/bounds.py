@@ -7,19 +7,28 @@ of those that are not decided, 0 in [l_j, u_j] and no ``must``, is not 0).
 - *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both right, whatever the
   intercept. So what is wrong covers the edges of a bipartite graph, and any flow in it, from class +1 to class -1 within the
   points' costs, is a lower bound; the largest flow is the best one (König).
+
+Compilation of the search's loops: by IEEE 754.
+
+Scores that are whole numbers are exact in whatever order they are summed; for others bounds leave room for rounding.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..interface.by_reference import by_reference
-from .compiled import inner
+from ..interface.numba_flags import Loops
 from .reduced import ReducedScoringProblem
 
-__all__ = ["ALL", "Rows", "Scratch", "bound", "rows_of", "scratch_for"]
+__all__ = ["ALL", "Rows", "Scratch", "bound", "entry", "inner", "rows_of", "scratch_for"]
+
+_loops = Loops(set(), Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner
+
 
 # Compiled: the largest flow between the two classes of a node's cells, along pairs that are not both right.
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..interface.by_reference import by_reference
-from .bounds import ALL
-from .compiled import entry, inner
+from .bounds import ALL, entry, inner
 from .reduced import ReducedScoringProblem
 
 __all__ = ["best_intercept", "descend", "workspace_for"]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...errors import WriteError
 from ...models.arrays import IntArray
-from ..zero_one.proof.log_file import LogFile
+from ..exact.log_file import LogFile, LogWriter
+from .box_program import Multipliers
 from .check import FORMAT
-from .multipliers import Multipliers
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED
 
 __all__ = ["ProofLog"]
 
 
-class ProofLog:
+class ProofLog(LogWriter):
     """Writes splits and multipliers as they come. Which nodes are closed follows from the splits: those that are not split.
 
     Parameters
@@ -25,19 +24,13 @@ class ProofLog:
     """
 
     def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
-        self._file = LogFile(path)
-        self._reduced, self._written = reduced, set[int]()
         p = reduced.problem
-        self._file.write([{
+        super().__init__(LogFile(path), {
             "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
             "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
             "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
-        }])  # fmt: skip
-
-    @property
-    def fault(self) -> WriteError | None:
-        """Why nothing will be at the path."""
-        return self._file.fault
+        })  # fmt: skip
+        self._reduced, self._written = reduced, set[int]()
 
     def take(self, events: IntArray) -> None:
         """Append the splits among these events."""
@@ -58,5 +51,4 @@ class ProofLog:
 
     def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
         """Write the claim and the seal."""
-        self._file.write([{"bound": str(bound), "rho0": rho0, "rho": rho.tolist()}])
-        self._file.seal()
+        self._seal({"bound": str(bound), "rho0": rho0, "rho": rho.tolist()})

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from .bounds import ALL, rows_of
-from .box_program import BoxProgram, Relaxed, middle
-from .compiled import entry
+from .bounds import ALL, entry, rows_of
+from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Scores, middle
 from .descent import best_intercept, descend, workspace_for
-from .multipliers import Box, Multipliers, NodeBound, Scores
 from .reduced import ReducedScoringProblem
 from .tree import HALVES, Stack, below, split, stack_for
 
@@ -442,14 +440,14 @@ class Search:
         """The bounds of the open nodes beyond those that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
-    def step(self, most: int = _STRETCH) -> None:
+    def step(self, most: float = math.inf) -> None:
         """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
         k, held = self.stack, None
         if not k.now.top:
             held = self._open()
         if self.program is not None:
             held = self._bounded_by_pairs(self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), held)
-        elif self._below(min(most, max(1, _READ // max(self.reduced.Z.size, 1)))):
+        elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.now.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), held)

@@ -18,8 +18,7 @@ import numpy as np
 
 from ..interface.algorithm import integers_and_floats, named_scalars
 from ..interface.by_reference import by_reference
-from .bounds import ALL, Scratch, bound, scratch_for
-from .compiled import entry, inner
+from .bounds import ALL, Scratch, bound, entry, inner, scratch_for
 from .reduced import ReducedScoringProblem
 
 __all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "split", "stack_for"]

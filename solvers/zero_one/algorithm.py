@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,24 +12,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ...errors import InputError
-from ...files import check_target
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
+from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
-from .engines.engine import Limits, SharedState
+from .engines.engine import SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .proof.conflict_recorder import ConflictRecorder
-from .reduced import for_boxes, reduce_problem
+from .proof.conflicts import ConflictRecorder
+from .reduced import for_boxes, reduce_problem, smallest_problem
 from .reuse import SolvedProblem, as_solved_problem, ends_first
-from .warm_up_instance import smallest_problem
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -39,17 +37,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import DataError, WriteError
 from .engines.engine import Engine
-from .proof.box_writer import ProofWriter
+from .proof.boxes import ProofWriter
 
 if TYPE_CHECKING:
-    from .distributed.checkpoint import Checkpoint, StoppedSearch
+    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
 from typing import TYPE_CHECKING
 
 from ..parallel.executor import AsynchronousExecutor
 
 if TYPE_CHECKING:
-    from .distributed.checkpoint import Checkpoint, StoppedSearch
-    from .distributed.engine import SubtreeEngine
+    from .distributed.boxes import SubtreeEngine
+    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
     from .engines.boxes import BoxEngine
 from .reuse import transferred_bound
 
@@ -74,7 +72,7 @@ class ZeroOneState:
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
     again: int = 0  #: node count of the engine at which the heuristic runs again
-    keeper: Checkpoint | None = None
+    keeper: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
     team: AsynchronousExecutor | None = None
     checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
@@ -87,9 +85,9 @@ class ZeroOneState:
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
         """The box search whose log ``writer`` writes, alone or as the first engine of a portfolio; None without one."""
-        from .distributed.engine import SubtreeEngine
+        from .distributed.boxes import SubtreeEngine
         from .engines.boxes import BoxEngine
-        from .engines.portfolio import Portfolio
+        from .engines.engine import Portfolio
 
         first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
         return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
@@ -145,18 +143,14 @@ def check_pieces(engine: str, checkpoint: object) -> None:
     """
     if checkpoint is not None and engine == "conflicts":
         raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
-    if checkpoint is None:
-        return
-    if not isinstance(checkpoint, str | os.PathLike):
-        raise InputError(f"checkpoint must be the path of a file; it is {checkpoint!r}")
-    check_target(checkpoint, "the checkpoint")
+    check_path("checkpoint", checkpoint, "the checkpoint")
 
 
-def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
+def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneCheckpoint:
     """Return the checkpoint file of a search."""
-    from .distributed.checkpoint import Checkpoint
+    from .distributed.checkpoint import ZeroOneCheckpoint
 
-    return Checkpoint(path, problem, tol)
+    return ZeroOneCheckpoint(path, problem, tol)
 
 
 def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:
@@ -180,8 +174,8 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None
 
 def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
-    from .distributed.conflict_engine import ConflictTeamEngine
-    from .distributed.engine import SubtreeEngine
+    from .distributed.boxes import SubtreeEngine
+    from .distributed.conflicts import ConflictTeamEngine
     from .engines.boxes import BoxEngine
 
     shared, stopped = state.shared, state.stopped
@@ -213,7 +207,7 @@ def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> P
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
-    from .distributed.engine import SubtreeEngine
+    from .distributed.boxes import SubtreeEngine
     from .engines.boxes import BoxEngine
 
     checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
@@ -304,7 +298,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
     from .engines.boxes import BoxEngine
     from .engines.conflicts import ConflictEngine
-    from .engines.portfolio import Portfolio
+    from .engines.engine import Portfolio
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
@@ -393,18 +387,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
-        if not isinstance(self.restarts, int) or self.restarts < 0:
-            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+        check_count("restarts", self.restarts, 0)
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)
-        if self.proof is not None:
-            if not isinstance(self.proof, str | os.PathLike):
-                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
-            check_target(self.proof, "the proof log")
+        check_path("proof", self.proof, "the proof log")
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
@@ -412,7 +402,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
         if model.view(ZeroOneBudget) is None:
             return super().run(model, options, kept)
-        from .budget.algorithm import BudgetBB
+        from .budget import BudgetBB
 
         solver = replace_parameters(self, options.native)
         if solver.cluster is not None or solver.checkpoint is not None:
@@ -448,9 +438,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points."""
-        deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
-        limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced

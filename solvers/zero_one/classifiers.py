@@ -9,10 +9,10 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import ZeroOneProblem
-from .engines.engine import Limits, SharedState
-from .heuristic import Heuristic
+from ..exact.limits import Limits
+from .engines.engine import SharedState
+from .heuristic import Heuristic, line_minima
 from .incumbent import Polish, trivial_incumbent
-from .local_search import line_minima
 from .reduced import evaluate, reduce_problem
 
 __all__ = ["LeastNorm", "good_classifier"]

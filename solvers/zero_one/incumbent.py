@@ -158,7 +158,8 @@ def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> Fl
 
     Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.
     """
-    from .loops.boxes import empty_relaxation, newton
+    from ..exact.loops.newton import newton
+    from .loops.boxes import empty_relaxation
 
     n, p = reduced.rows.shape
     width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial, 1e-300)))

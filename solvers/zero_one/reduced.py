@@ -7,6 +7,8 @@ The engines use rows g_i in few, well-scaled coordinates v with w = T v. A bound
 holds for the original problem after `Reduced.proved`. All errors of the reduction are absorbed in g_i = fl(T'a_i)/(1 - η_i) (a
 point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
 Proofs: ``docs/zero-one-bb.md``, section "Reduction".
+
+The warm-up instance, whose solution loads the compiled kernels.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from .rotation import constant_column, errors, rotation, turned
+from ..exact.rotation import constant_column, errors, rotation, turned
 
-__all__ = ["ReducedZeroOneProblem", "evaluate", "for_boxes", "reduce_problem"]
+__all__ = ["ReducedZeroOneProblem", "evaluate", "for_boxes", "reduce_problem", "smallest_problem"]
 
 _EPS = 2.0**-53
 #: Largest divisor of the least weight that is tried as the common step of all weights.
@@ -268,3 +270,9 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tupl
     kept_points = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
     value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept_points].sum())
     return value, w
+
+
+def smallest_problem() -> ZeroOneProblem:
+    """Return a problem of four points, the smallest nontrivial one: its solution calls every kernel."""
+    rows = np.array([[1.0, 0.5, 0.1], [1.0, -0.4, 0.2], [-1.0, 0.3, 0.7], [-1.0, -0.2, -0.3]])
+    return ZeroOneProblem(rows, np.full(4, 0.3), np.array([True, True, True]))

@@ -25,9 +25,9 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from .engines.box_pool import empty_pool, grown, plant_root
+from .engines.boxes import SearchData
 from .engines.engine import Limits
-from .engines.search_data import SearchData
+from .engines.open_nodes import empty_pool, grown, plant_root
 from .incumbent import Polish
 from .loops import boxes as k
 from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem

@@ -22,9 +22,9 @@ from marginopt.models import Block, ChebyshevNPSVC, Quadratic, StandardForm
 from marginopt.models.bare_form import as_model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.interface.solver import OPEN
-from marginopt.solvers.judgement import judge
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.solve import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -15,8 +15,8 @@ from sklearn.svm import SVC, NuSVC
 
 import marginopt as mo
 from marginopt.errors import InputError
+from marginopt.solvers.exact.dispatcher import check_numbers, check_state
 from marginopt.solvers.parallel.executor import TaskResult
-from marginopt.solvers.zero_one.distributed.reply_checks import check_numbers, check_state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

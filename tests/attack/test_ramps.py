@@ -13,7 +13,7 @@ import pytest
 import marginopt as mo
 from marginopt.models.margin_view import MarginProblem
 from marginopt.solvers import Status
-from marginopt.solvers.zero_one.check import sealed
+from marginopt.solvers.exact.check import sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

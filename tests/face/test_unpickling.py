@@ -37,7 +37,7 @@ def _text(module: str, name: str, argument: str) -> bytes:
 CALLS = """os.system posix.system subprocess.Popen builtins.eval builtins.exec builtins.open builtins.__import__ builtins.getattr
 numpy.load numpy.fromfile numpy.memmap numpy.save numpy.lib.npyio.load numpy.ctypeslib.load_library numpy.testing.rundocs
 sklearn.datasets.load_svmlight_file sklearn.utils._joblib.Parallel joblib.load marginopt.load_result marginopt.files.write_text
-marginopt.relaxations.CellStore marginopt.solvers.zero_one.proof.log_file.LogFile functools.partial operator.attrgetter
+marginopt.relaxations.CellStore marginopt.solvers.exact.log_file.LogFile functools.partial operator.attrgetter
 importlib.import_module pathlib.Path types.FunctionType"""
 
 

@@ -59,7 +59,7 @@ KINDS = {
     "src/marginopt/questions/stability.py": "the counterfactual optimum is of this formulation alone",
     "solvers/whole_path.py": "the whole path over λ is of this formulation alone",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
-    "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
+    "solvers/zero_one/check/checker.py": "a proof log is about this formulation alone",
 }
 #: Text methods by which one decides.
 PARSERS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"}

@@ -23,8 +23,8 @@ from marginopt.relaxations.report.cells.kappa import KappaCell
 from marginopt.relaxations.report.cells.relaxation import RelaxationCell
 from marginopt.relaxations.report.store import CellStore
 from marginopt.solvers import Status
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.answer import UpdateKind
-from marginopt.solvers.zero_one.check.checker import check_proof
 
 OLD = Path(__file__).parents[1] / "fixtures" / "commit_52250251"
 KINDS = {"instance": InstanceCell, "relaxation": RelaxationCell, "exact": ExactCell, "kappa": KappaCell}

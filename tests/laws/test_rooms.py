@@ -15,9 +15,9 @@ MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 #: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
 LONG_FUNCTIONS = {
     "solvers/zero_one/loops/boxes/exploration.py": {"explore"},
-    "solvers/zero_one/loops/boxes/newton.py": {"newton"},
+    "solvers/exact/loops/newton.py": {"newton"},
     "solvers/zero_one/loops/conflicts/active_set.py": {"active_set"},
-    "solvers/zero_one/loops/conflicts/expansion.py": {"expand"},
+    "solvers/zero_one/loops/conflicts/search.py": {"expand"},
     "solvers/zero_one/loops/conflicts/proving.py": {"prove"},
 }
 #: More arguments: what users give by name to one call, and compiled functions.
@@ -25,8 +25,7 @@ MANY_ARGUMENTS = {
     "src/marginopt/papers/reproduce.py": {"reproduce"},
     "src/marginopt/selection/api.py": {"select"},
     "relaxations/report/run.py": {"gap_report", "of"},
-    "solvers/zero_one/loops/boxes/levels.py": {"beyond_levels"},
-    "solvers/zero_one/loops/boxes/bound_tightening.py": {"tighten"},
+    "solvers/zero_one/loops/boxes/bound_tightening.py": {"beyond_levels", "tighten"},
     "solvers/zero_one/loops/conflicts/proving.py": {"prove"},
 }
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
 from ....models.margin_view import EqualRates
-from ...zero_one.check.arithmetic import Array, round_down, round_up
+from ...exact.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
-from .incumbent import SHARE_SLACK
+from .statement import SHARE_SLACK
 
 __all__ = ["CheckedBox", "margins", "propagate", "root", "sum_error"]
 

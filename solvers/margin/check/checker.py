@@ -8,117 +8,74 @@ and bounds are recomputed, in float64 with all roundings taken off. The incumben
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from operator import index
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from ....models.model import Model
-from ...zero_one.check.arithmetic import InvalidProofError
-from ...zero_one.check.checker import ProofReport
-from ...zero_one.check.sealed import lines
+from ...exact.check.arithmetic import InvalidProofError
+from ...exact.check.checker import Claim, ProofChecker
+from ...exact.check.sealed import SealedLog
+from ...exact.check.trees import VerifierPool
 from .boxes import CheckedBox, propagate, root
 from .coordinates import RotatedProblem, in_coordinates
 from .rules import apply_relaxation, search_box
 from .statement import FORMAT, VERSION, LoggedMarginProblem
 
-__all__ = ["check_margin_proof"]
+__all__ = ["MarginChecker"]
 
 #: Keys of a node's record that split it.
 _SPLITS = {"split", "support", "sign"}
 
 
-def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofReport:
-    """Verify a proof log that ``margin-bb`` wrote with ``proof=path``.
+class MarginChecker(ProofChecker[LoggedMarginProblem]):
+    """Checker of the logs of ``margin-bb``."""
 
-    Parameters
-    ----------
-    path : str or Path
-    model : Model, optional
-        The problem that the log should be about: a log of other data, costs, norm, loss or sets is refused. Without it the log
-        proves a bound of the problem that it states itself.
+    format, versions = FORMAT, (VERSION,)
+    claims_infeasibility = streams = True
 
-    Returns
-    -------
-    ProofReport
-        ``valid`` only if every node is proved; a damaged or wrong log is reported, never raised. An infinite bound means that no
-        point is feasible, an infinite value that no point is known.
+    def of_model(self, model: Model) -> LoggedMarginProblem:
+        """Return the user's own margin problem."""
+        return LoggedMarginProblem.of_model(model)
 
-    Raises
-    ------
-    InputError
-        The model is no margin problem.
-    """
-    user_problem = None if model is None else LoggedMarginProblem.of_model(model)
-    bound = value = math.nan
-    nodes, reason, digest = 0, "", ""
-    try:
-        with np.errstate(all="ignore"):
-            claim = _claim(Path(path))
-            records = _records(Path(path))
-            header = next(records)
-            if header.get("format") != FORMAT or header.get("version") != VERSION:
-                raise InvalidProofError(f"this is not a proof log of margin-bb, version {VERSION}")
-            stated = LoggedMarginProblem.of_log(header)
-            reason, digest = str(stated), stated.digest
-            if user_problem is not None and (difference := user_problem.difference(stated)) is not None:
-                raise InvalidProofError(f"this log is about another problem than the model: {difference}")
-            bound, value = _claimed_bound(stated, claim)
-            if bound == math.inf:
-                nodes = _proved_nodes(stated, header, bound, records)
-            elif (
-                claim.get("infeasible", False) is True
-                and (empty := _checked_nodes(stated, header, math.inf, records)) is not None
-            ):
-                bound, nodes = math.inf, empty
-            elif bound > 0.0:
-                records = iter(_records(Path(path)))
-                nodes = _proved_nodes(stated, next(records), bound, records)
-    except InvalidProofError as error:
-        return ProofReport(False, bound, value, nodes, str(error), reason, digest)
-    except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
-        message = f"the log cannot be read: {type(error).__name__}: {error}"
-        return ProofReport(False, bound, value, nodes, message, reason, digest)
-    return ProofReport(True, bound, value, nodes, "every node is proved", reason, digest, user_problem is not None)
+    def of_log(self, header: dict[str, Any]) -> LoggedMarginProblem:
+        """Return the problem that a log's header states."""
+        return LoggedMarginProblem.of_log(header)
+
+    def claim(self, problem: LoggedMarginProblem, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the point's value, infinite without a point.
+
+        A claim of infeasibility comes with a finite bound, which counts if a node is not empty.
+        """
+        claim, infeasible = log.claim, log.claim.get("infeasible", False) is True
+        if claim["bound"] is None and not infeasible:
+            raise InvalidProofError("a claim has a bound, or says that nothing is feasible")
+        bound = math.inf if claim["bound"] is None else float(claim["bound"])
+        if infeasible and claim["w"] is not None:
+            raise InvalidProofError("a claim of infeasibility has a point")
+        if claim["bound"] is not None and not math.isfinite(bound):
+            raise InvalidProofError(f"the claimed bound {bound:g} is not finite")
+        return Claim(bound, math.inf if claim["w"] is None else problem.value(claim["w"], claim["combination"]))
+
+    def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+        """Verify the tree: first for an infinite bound if the log claims infeasibility, then for the finite one."""
+        bound = float(claim.bound)
+        if math.isfinite(bound) and log.claim.get("infeasible", False) is True:
+            try:
+                return math.inf, _proved_nodes(problem, log, math.inf)
+            except InvalidProofError:
+                pass  # a node is not empty: the finite bound may hold
+        return bound, _proved_nodes(problem, log, bound) if bound > 0.0 else 0
 
 
-def _proved_nodes(stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]) -> int:
+def _proved_nodes(problem: LoggedMarginProblem, log: SealedLog, target: float) -> int:
     """Return the number of nodes of the tree after proving each to cost at least the target."""
-    cut = math.inf if header["cut"] is None else float(header["cut"])
-    problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(target, cut))
-    return _check_tree(problem, target, records)
-
-
-def _checked_nodes(
-    stated: LoggedMarginProblem, header: dict[str, Any], target: float, records: Iterable[dict[str, Any]]
-) -> int | None:
-    """Return the number of nodes as `_proved_nodes` does; None if one of them is not proved."""
-    try:
-        return _proved_nodes(stated, header, target, records)
-    except InvalidProofError:
-        return None
-
-
-def _claimed_bound(stated: LoggedMarginProblem, claim: dict[str, Any]) -> tuple[float, float]:
-    """Return the claimed finite bound, and the point's value, infinite without a point.
-
-    A claim of infeasibility comes with a bound, which counts if a node is not empty.
-    """
-    infeasible = claim.get("infeasible", False) is True
-    if claim["bound"] is None and not infeasible:
-        raise InvalidProofError("a claim has a bound, or says that nothing is feasible")
-    bound = math.inf if claim["bound"] is None else float(claim["bound"])
-    if infeasible and claim["w"] is not None:
-        raise InvalidProofError("a claim of infeasibility has a point")
-    value = math.inf if claim["w"] is None else stated.value(claim["w"], claim["combination"])
-    if not (math.isfinite(bound) or claim["bound"] is None) or bound > value:
-        raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-    return bound, value
+    cut = math.inf if log.header["cut"] is None else float(log.header["cut"])
+    rotated = in_coordinates(problem, np.array(log.header["T"], dtype=np.float64), max(target, cut))
+    return _check_tree(rotated, target, log.records())
 
 
 def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[str, Any]]) -> int:
@@ -190,31 +147,3 @@ def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side
         part = box.signed(j, side) if kind == "sign" else box.support(j, side)
     propagate(problem, part)
     return part
-
-
-def _claim(path: Path) -> dict[str, Any]:
-    """Return the claim of a log whose seal fits: the last line is the SHA-256 of all others. A log may be larger than
-    the memory.
-    """
-    digest = hashlib.sha256()
-    before, last = "", ""
-    for line in lines(path):
-        digest.update(last.encode())
-        before, last = last, line
-    seal, claim = json.loads(last or "{}"), json.loads(before or "{}")
-    if not isinstance(seal, dict) or not isinstance(claim, dict) or "sha256" not in seal or "bound" not in claim:
-        raise InvalidProofError("the log ends without its claim and its seal")
-    if seal["sha256"] != digest.hexdigest():
-        raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
-    return claim
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the header and the nodes."""
-    for line in lines(path):
-        record = json.loads(line)
-        if not isinstance(record, dict):
-            raise InvalidProofError("a line of the log is not an object")
-        if "bound" in record and "format" not in record:
-            return
-        yield record

@@ -1,21 +1,255 @@
-"""The problem of a proof log of `margin-bb`, and its comparison with the user's."""
+"""The problem of a proof log of `margin-bb`: its header, its comparison with the user's, and a point in fractions."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ....errors import InputError
-from ....models.margin_view import MarginProblem
+from ....models.arrays import BoolArray
+from ....models.margin_view import Budget, Corners, EqualRates, MarginProblem
 from ....models.model import Model
-from ...zero_one.check.arithmetic import Array
-from .header import fields_of
-from .incumbent import exact_value
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
-__all__ = ["FORMAT", "VERSION", "LoggedMarginProblem"]
+__all__ = ["FORMAT", "SHARE_SLACK", "VERSION", "LoggedMarginProblem", "exact_value", "fields_of"]
+
+#: Share of its own target by which a margin, a row or an end may be short.
+_SHORT = Fraction(1, 10**9)
+#: By how much the difference of two shares may exceed its limit.
+SHARE_SLACK = Fraction(1, 10**9)
+#: Error of a sum of products in double precision: this times its terms' absolute values, for each of them.
+_ROUNDING = Fraction(1, 2**52)
+
+
+def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
+    """Return the objective of w, rounded up; infinite if w is not feasible.
+
+    A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a corner t by at most
+    1e-9·|t| (of a corner at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9 of the
+    lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
+    terms. Integers and zeros are exact, and so are all sums.
+    The norm is that of the combination of atoms, Σ|α_k|, and of its difference from w, which atoms represent exactly; a better
+    combination may cost less.
+    """
+    if len(combination) != len(problem.atoms):
+        raise InvalidProofError("the incumbent has the wrong length")
+    incumbent = RationalPoint.of(w, problem.A.shape[1])
+    point = list(incumbent.coordinates)
+    margins = [incumbent.product_and_size(row) for row in problem.A.tolist()]
+    if not _feasible(problem, incumbent, margins):
+        return math.inf
+    norm = _norm(problem, point, [Fraction(float(a)) for a in combination])
+    if norm is None:
+        return math.inf
+    total = norm + incumbent.square(problem.curvature.tolist())
+    total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
+    for cost, (margin, terms) in zip(problem.costs.tolist(), margins, strict=True):
+        total += Fraction(cost) * _loss_value(problem.loss, margin, terms, len(point))
+    return rounded_up(total)
+
+
+def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
+    """Return by how much a margin with these terms may be short of a target."""
+    return _SHORT * abs(Fraction(target)) if target else size * _ROUNDING * terms
+
+
+def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tuple[Fraction, Fraction]]) -> bool:
+    point = incumbent.coordinates
+    for x, lower, upper, is_integer in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
+        short = _SHORT * (1 + abs(x))
+        if x + short < float(lower) or x - short > float(upper) or (is_integer and x.denominator != 1):
+            return False
+    if sum(bool(x) for x, is_counted in zip(point, problem.counted, strict=True) if is_counted) > problem.most:
+        return False
+    for row, limit in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
+        product, terms = incumbent.product_and_size(row)
+        numbers = max(map(abs, map(Fraction, [*row, float(limit)])))
+        if product + _SHORT * min(terms + abs(Fraction(float(limit))), numbers) < limit:
+            return False
+    errors = np.array([margin + _SHORT < 1 for margin, _ in margins], dtype=np.bool_)
+    if errors[problem.kept].any() or any(errors[budget.points].sum() > budget.limit for budget in problem.budgets):
+        return False
+    above = np.array([margin > _SHORT * terms for margin, terms in margins], dtype=np.bool_)
+    reach = np.array([margin >= -_SHORT * terms for margin, terms in margins], dtype=np.bool_)
+    for rates in problem.rates:
+        is_positive = rates.labels > 0.0
+        certain, possible = np.where(is_positive, above, ~reach), np.where(is_positive, reach, ~above)
+        if rates.least_spread(certain, possible) > rates.epsilon + SHARE_SLACK:
+            return False
+    return True
+
+
+def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
+    """Return ρ(m); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
+    corners = loss.margins.tolist()
+    below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
+    k = sum(margin >= corner for corner in corners)
+    met = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
+    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > at[j]]
+    if jumps:
+        value = at[jumps[-1]]
+    elif k == 0:
+        value = below[0]
+    elif k == len(corners):
+        value = Fraction(0)
+    else:
+        left, right = Fraction(corners[k - 1]), Fraction(corners[k])
+        value = at[k - 1] + (margin - left) / (right - left) * (below[k] - at[k - 1])
+    if loss.tail > 0.0 and margin < loss.again:
+        value += Fraction(loss.tail) * (Fraction(loss.again) - margin)
+    return value
+
+
+def _norm(problem: MarginProblem, point: list[Fraction], alpha: list[Fraction]) -> Fraction | None:
+    """Return Σ|α_k| of a combination that is w, on the columns of the atoms; None if there is none."""
+    columns = np.flatnonzero(problem.atoms.any(axis=0)).tolist()
+    atoms = [[Fraction(x) for x in row] for row in problem.atoms[:, columns].tolist()]
+    lacks = [point[j] for j in columns]
+    for a, atom in zip(alpha, atoms, strict=True):
+        if a:
+            lacks = [x - a * y for x, y in zip(lacks, atom, strict=True)]
+    if any(lacks):
+        combination = _combined(atoms, sorted(range(len(alpha)), key=lambda k: -abs(alpha[k])), lacks)
+        if combination is None:
+            return None
+        alpha = [a + combination.get(k, 0) for k, a in enumerate(alpha)]
+    return sum(map(abs, alpha), Fraction(0))
+
+
+_Made = dict[int, Fraction]
+
+
+def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fraction]) -> _Made | None:
+    """Return β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent, by Gauss's elimination."""
+    echelon: list[tuple[int, list[Fraction], _Made]] = []
+    for k in order:
+        if len(echelon) == len(target):
+            break
+        row, made = _reduced(atoms[k], {k: Fraction(1)}, echelon)
+        pivot = next((j for j, x in enumerate(row) if x), None)
+        if pivot is not None:
+            echelon.append((pivot, row, made))
+    remainder, made = _reduced(target, {}, echelon)
+    return None if any(remainder) else {k: -x for k, x in made.items()}
+
+
+def _reduced(row: list[Fraction], made: _Made, echelon: list[tuple[int, list[Fraction], _Made]]) -> tuple[list[Fraction], _Made]:
+    """Return the row with no entry at a pivot, and the multiple of each atom that was added."""
+    for pivot, other, parts in echelon:
+        share = row[pivot] / other[pivot]
+        if share:
+            row = [x - share * y for x, y in zip(row, other, strict=True)]
+            made = made | {k: made.get(k, Fraction(0)) - share * x for k, x in parts.items()}
+    return row, made
+
+
+def fields_of(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of `MarginProblem`.
+
+    Raises
+    ------
+    InvalidProofError
+        The header states no problem.
+    """
+    A = np.array(header["A"], dtype=np.float64)
+    _demand(A.ndim == 2 and A.shape[1] > 0 and np.isfinite(A).all(), "A must be a finite matrix")
+    n, p = A.shape
+    curvature, intercept = _positive(header, "curvature", p), header["intercept"]
+    atoms = _matrix(header, "atoms", p)
+    _demand(intercept is True or intercept is False, "intercept must be true or false")
+    _demand(not intercept or not (curvature[0] or atoms[:, :1].any()), "squares or the norm hold a free intercept")
+    lower, upper = _ends(header, "lower", p, -np.inf), _ends(header, "upper", p, np.inf)
+    _demand((lower <= upper).all() and (lower < np.inf).all() and (upper > -np.inf).all(), "lower and upper are no ends")
+    rows = _matrix(header, "rows", p)
+    most = index(header["most"])
+    _demand(most >= 0, "most must not be negative")
+    return {
+        "A": A, "costs": _positive(header, "costs", n), "loss": _loss(header["loss"]), "curvature": curvature, "atoms": atoms,
+        "intercept": intercept, "lower": lower, "upper": upper, "whole": _mask(header, "whole", p),
+        "price": _positive(header, "price", p), "counted": _mask(header, "counted", p), "most": most, "rows": rows,
+        "least": _numbers(header, "least", len(rows)), "kept": _mask(header, "kept", n),
+        "budgets": tuple(_budget(entry, n) for entry in header["budgets"]),
+        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])),
+    }  # fmt: skip
+
+
+def _demand(holds: Any, message: str) -> None:
+    if not holds:
+        raise InvalidProofError(message)
+
+
+def _numbers(header: dict[str, Any], name: str, size: int) -> Array:
+    """Return this many finite numbers."""
+    numbers = np.array(header[name], dtype=np.float64)
+    _demand(numbers.shape == (size,) and np.isfinite(numbers).all(), f"{name} must hold {size} finite numbers")
+    return numbers
+
+
+def _positive(header: dict[str, Any], name: str, size: int) -> Array:
+    numbers = _numbers(header, name, size)
+    _demand((numbers >= 0.0).all(), f"{name} must not be negative")
+    return numbers
+
+
+def _matrix(header: dict[str, Any], name: str, columns: int) -> Array:
+    """Return a matrix with any number of rows, also 0."""
+    matrix = np.array(header[name], dtype=np.float64).reshape(len(header[name]), columns)
+    _demand(np.isfinite(matrix).all(), f"{name} must be finite")
+    return matrix
+
+
+def _ends(header: dict[str, Any], name: str, size: int, missing: float) -> Array:
+    ends = np.array([missing if x is None else float(x) for x in header[name]], dtype=np.float64)
+    _demand(ends.shape == (size,) and not np.isnan(ends).any(), f"{name} must hold {size} numbers")
+    return ends
+
+
+def _mask(header: dict[str, Any], name: str, size: int) -> BoolArray:
+    mask = np.array(header[name], dtype=np.float64)
+    _demand(mask.shape == (size,) and np.isin(mask, (0.0, 1.0)).all(), f"{name} must hold {size} numbers that are 0 or 1")
+    return np.asarray(mask == 1.0)
+
+
+def _budget(entry: dict[str, Any], points: int) -> Budget:
+    named = np.array([index(i) for i in entry["points"]], dtype=np.int64)
+    limit = index(entry["limit"])
+    is_valid = named.size == np.unique(named).size and (named >= 0).all() and (named < points).all()
+    _demand(is_valid and limit >= 0, "a budget must be of points that exist, each once, and allow 0 or more")
+    return Budget(named, limit)
+
+
+def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
+    groups = np.array([index(g) for g in entry["groups"]], dtype=np.int64)
+    labels, epsilon = np.array(entry["labels"], dtype=np.float64), float(entry["epsilon"])
+    is_valid = groups.shape == labels.shape == (points,) and np.isin(labels, (-1.0, 1.0)).all() and (groups < points).all()
+    _demand(
+        is_valid and points and np.array_equal(np.unique(groups), np.arange(groups.max() + 1)),
+        "rates must be of a group of each point",
+    )
+    _demand(0.0 <= epsilon < np.inf, "shares may differ by a number that is not negative")
+    return EqualRates(groups, labels, epsilon)
+
+
+def _loss(entry: dict[str, Any]) -> Corners:
+    """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0."""
+    margins = np.array(entry["margins"], dtype=np.float64)
+    _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
+    below, at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
+    tail, again = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
+    wide = float(margins[-1] - margins[0])
+    _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "corners must increase")
+    falls = (below >= at).all() and (at[:-1] >= below[1:]).all() and at[-1] == 0.0
+    _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
+    _demand(0.0 <= tail < np.inf and again <= margins[0], "the tail must be a slope, and begin at the first corner or before")
+    _demand(tail == 0.0 or again > -np.inf, "a tail must begin somewhere")
+    return Corners(margins, below, at, tail, again)
+
 
 FORMAT, VERSION = "marginopt-margin-proof", 2
 

@@ -3,16 +3,15 @@
 Matchings and Newton's method are those of the 0-1 loss's boxes.
 """
 
-from .entry_points import descend, explore, new_tree, objective
-from .events import max_numbers_of_node
-from .exploration import DONE, FULL, PAUSED, ROUNDS
-from .records import LoopNode, LoopProblem, Tree
-from .workspace import loop_problem, new_node
+from .entry_points import descend, explore, loop_problem, new_node, new_tree, objective
+from .exploration import DONE, FULL, PAUSED, RESERVE, ROUNDS
+from .records import LoopNode, LoopProblem, Tree, max_numbers_of_node
 
 __all__ = [
     "DONE",
     "FULL",
     "PAUSED",
+    "RESERVE",
     "ROUNDS",
     "LoopNode",
     "LoopProblem",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...zero_one.loops.boxes.newton import margins
+from ...exact.loops.newton import margins
 from .compiled import inner
-from .envelopes import classify, store_hull
-from .propagation import propagate
-from .rates import choose_signs, reset_demands
+from .envelopes import classify, objective, store_hull
+from .propagation import choose_signs, propagate, reset_demands
 from .records import LoopNode, LoopProblem
 from .relaxation import relax
-from .values import objective
 
 __all__ = ["descend", "round_and_improve"]
 

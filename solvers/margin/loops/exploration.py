@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...exact.loops.heap import pop, push
 from .compiled import EPS, entry, inner
 from .descent import descend, round_and_improve
-from .envelopes import classify
-from .events import note_cut, note_node, note_round, note_sign, note_split, note_support
+from .envelopes import classify, objective
 from .pairing import pair_up
-from .propagation import propagate
-from .rates import branching_sign, reset_demands
-from .records import LoopNode, LoopProblem, Tree
+from .propagation import branching_sign, propagate, reset_demands
+from .records import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .relaxation import relax, tighten_box
-from .values import objective
 
-__all__ = ["DESCEND", "DONE", "EVALUATE", "EXPLORE", "FULL", "PAUSED", "ROUNDS", "run_task"]
+__all__ = ["DESCEND", "DONE", "EVALUATE", "EXPLORE", "FULL", "PAUSED", "RESERVE", "ROUNDS", "run_task"]
 
 #: Tasks of `work`.
 EXPLORE, DESCEND, EVALUATE = 0, 1, 2
 #: Results of an exploration: no open nodes, no capacity, or all its nodes (or half of the log) used up.
 DONE, FULL, PAUSED = 0, 1, 2
+#: Capacity in splits below which a tree requests growth; the frugal mode uses this reserve.
+RESERVE = 32
 #: Most rounds of relaxing and shrinking a node. Shares of the cutoff and of the gap that squares may cost its bound.
 ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
 #: A width or a gap that falls by less than this share is not worth another round, nor are squares that cost less of the gap.
@@ -73,42 +73,6 @@ def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
         if matters and is_open and (best < 0 or abs(k.w[j]) > abs(k.w[best])):
             best = j
     return best
-
-
-@inner
-def _push(tree: Tree, node: int) -> None:
-    """Push a node onto the binary heap, least key first."""
-    heap, keys, k = tree.heap, tree.keys, tree.count[0]
-    while k > 0:
-        parent = (k - 1) // 2
-        if keys[heap[parent]] <= keys[node]:
-            break
-        heap[k] = heap[parent]
-        k = parent
-    heap[k] = node
-    tree.count[0] += 1
-
-
-@inner
-def _pop(tree: Tree) -> int:
-    """Pop the node with the least key; its place is free again."""
-    heap, keys, k, size = tree.heap, tree.keys, 0, tree.count[0] - 1
-    first, last = heap[0], heap[size]
-    while True:
-        child = 2 * k + 1
-        if child >= size:
-            break
-        if child + 1 < size and keys[heap[child + 1]] < keys[heap[child]]:
-            child += 1
-        if keys[last] <= keys[heap[child]]:
-            break
-        heap[k] = heap[child]
-        k = child
-    if size > 0:
-        heap[k] = last
-    heap[size] = first
-    tree.count[0] = size
-    return int(first)
 
 
 @inner
@@ -224,25 +188,36 @@ def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
             boxes[child, 3, j] = 1.0
         else:
             boxes[child, 1 - side, j] = split
-        tree.keys[child] = bound
+        tree.keys[child >> 1, child & 1] = bound
         tree.origin[child, 0], tree.origin[child, 1] = count[1], side
-        _push(tree, child)
+        push(heap, count[0], tree.keys, child)
+        count[0] += 1
     return True
 
 
 @inner
 def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
-    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``k``."""
-    boxes, keys, count, state, incumbent = tree.boxes, tree.keys, tree.count, tree.state, tree.incumbent
+    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``k``.
+
+    In the frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays
+    valid.
+    """
+    boxes, keys, heap, count, state, incumbent = tree.boxes, tree.keys, tree.heap, tree.count, tree.state, tree.incumbent
     for _ in range(nodes):
         if count[0] == 0:
             return DONE
-        if count[0] + 2 >= tree.heap.size:
+        if count[0] + 2 * (1 if count[3] else RESERVE) >= heap.size:
             return FULL
         if count[2] > tree.log.size // 2:
             return PAUSED
-        node = _pop(tree)
-        if keys[node] >= state[0] * (1.0 - state[1]):
+        if count[3]:
+            node = heap[count[0] - 1]
+        else:
+            node = pop(heap, count[0], keys)
+        count[0] -= 1
+        heap[count[0]] = node  # its place is free again
+        key = keys[node >> 1, node & 1]
+        if key >= state[0] * (1.0 - state[1]):
             continue
         count[1] += 1
         note_node(tree, node, count[1])
@@ -252,7 +227,7 @@ def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
         reset_demands(r, k)
         for i in range(tree.signs.shape[1]):
             k.wanted_signs[i] = tree.signs[node, i]
-        bound, is_open = keys[node], True
+        bound, is_open = key, True
         for _ in range(2 if r.restricted else 1):  # propagation may leave a box that cannot be split, and that was not bounded
             bound = max(bound, _bound_node(r, k, bound, tree))
             is_open = bound < state[0] * (1.0 - state[1]) and (not r.restricted or propagate(r, k))

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...zero_one.loops.boxes.matching import match
-from ...zero_one.loops.boxes.newton import margins
-from ...zero_one.loops.boxes.records import WIDEST
+from ...exact.loops.matching import WIDEST, match
+from ...exact.loops.newton import margins
 from .compiled import EPS, SINGLE, inner
+from .envelopes import pair_bound
 from .records import COUNTED, LoopNode, LoopProblem
-from .values import pair_bound
 
 __all__ = ["LEVELS", "pair_up"]
 

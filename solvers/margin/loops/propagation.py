@@ -1,14 +1,214 @@
-"""Propagation of integers, numbers of coefficients, rows, demanded points and equal rates over a box."""
+"""Propagation of integers, numbers of coefficients, rows, demanded points and equal rates over a box.
+
+Equal shares of positive scores: propagation over a box, feasibility of a point, and a choice of signs near a point.
+
+A sign that a node demands also decides on which side a score of 0 counts there.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from ...exact.loops.newton import margins
 from .compiled import EPS, inner
-from .rates import demand_signs
 from .records import LoopNode, LoopProblem
 
-__all__ = ["propagate"]
+__all__ = ["branching_sign", "choose_signs", "demand_signs", "propagate", "rates_met", "reset_demands"]
+
+#: Slack of a difference of shares in propagation, and of a feasible point. The checker allows the second one everywhere.
+_SLACK, _MET = 2e-9, 1e-9
+#: A score counts as 0 if it is at most this share of its terms, and at most this.
+_ZERO, _SMALL = 1e-9, 1e-8
+
+
+@inner
+def reset_demands(r: LoopProblem, k: LoopNode) -> None:
+    """Demand the points that the problem demands, and no sign."""
+    for i in range(r.points):
+        k.demanded[i] = r.kept[i]
+        k.wanted_signs[i] = 0.0
+
+
+@inner
+def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
+    """Count the scores of each group that are decided as positive, by the box or a sign, and the undecided ones."""
+    for g in range(r.rate_sizes.shape[1]):
+        k.certain[g] = k.unsure[g] = 0
+    for i in range(r.points):
+        low, high, size = 0.0, 0.0, 0.0
+        for j in range(k.lo.size):
+            a = r.rows[j, i]
+            low += a * (k.lo[j] if a > 0.0 else k.hi[j])
+            high += a * (k.hi[j] if a > 0.0 else k.lo[j])
+            size += abs(a) * max(abs(k.lo[j]), abs(k.hi[j]))
+        error, g = 16.0 * (k.lo.size + 4) * EPS * size + r.row_errors[i], r.rate_groups[b, i]
+        if k.wanted_signs[i] != 0.0:
+            k.certain[g] += k.wanted_signs[i] * r.labels[i] > 0.0
+        elif low > error or high < -error:
+            k.certain[g] += (low > error) == (r.labels[i] > 0.0)
+        else:
+            k.unsure[g] += 1
+            k.undetermined[i] = 1.0
+
+
+@inner
+def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
+    """Store the least and the greatest number of positive scores of each group in ``k.least`` and ``k.most``, over all choices
+    that give close shares; return False if there is none.
+
+    The smallest share is one that some group can have, and all others lie between it and ε more.
+    """
+    groups, any_choice = r.rate_sizes.shape[1], False
+    for g in range(groups):
+        k.least[g], k.most[g] = k.certain[g] + k.unsure[g] + 1, -1
+    for g in range(groups):
+        if r.rate_sizes[b, g] == 0:
+            continue
+        for c in range(k.certain[g], k.certain[g] + k.unsure[g] + 1):
+            share, fits = c / r.rate_sizes[b, g], True
+            for h in range(groups):
+                size = r.rate_sizes[b, h]
+                low = max(k.certain[h], math.ceil(size * (share - _SLACK)))
+                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                fits &= low <= high
+            if not fits:
+                continue
+            any_choice = True
+            for h in range(groups):
+                size = r.rate_sizes[b, h]
+                k.least[h] = min(k.least[h], max(k.certain[h], math.ceil(size * (share - _SLACK))))
+                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                k.most[h] = max(k.most[h], high)
+    return any_choice
+
+
+@inner
+def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
+    """Demand the signs of undecided scores of a group that may have no more positive ones, or that needs all of them; return
+    False if no choice gives close shares.
+    """
+    for b in range(r.epsilon.size):
+        for i in range(r.points):
+            k.undetermined[i] = 0.0
+        _count(r, k, b)
+        if not _count_ranges(r, k, b):
+            return False
+        for i in range(r.points):
+            g = r.rate_groups[b, i]
+            if k.undetermined[i] > 0.0 and k.most[g] == k.certain[g]:
+                k.wanted_signs[i] = -r.labels[i]
+            elif k.undetermined[i] > 0.0 and k.least[g] == k.certain[g] + k.unsure[g]:
+                k.wanted_signs[i] = r.labels[i]
+    return True
+
+
+@inner
+def _near(least: float, size: Any, count: Any, epsilon: float) -> Any:
+    """Return the number of positive scores of a group of this size that is nearest to ``count``, its share from ``least`` to
+    ``least + epsilon``; -1 if there is none.
+    """
+    low, high = math.ceil(size * (least - _MET)), math.floor(size * (least + epsilon + 0.5 * _MET))
+    return -1 if low > high else min(max(count, low), high)
+
+
+@inner
+def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
+    """Return whether shares are close at the node's w, whose margins are u; a score of 0 counts on the side that suits."""
+    for b in range(r.epsilon.size):
+        groups = r.rate_sizes.shape[1]
+        for g in range(groups):
+            k.certain[g] = k.unsure[g] = 0
+        for i in range(r.points):
+            size, g = 0.0, r.rate_groups[b, i]
+            for j in range(k.w.size):
+                size += abs(r.rows[j, i] * k.w[j])
+            if abs(u[i]) <= min(_ZERO * size, _SMALL):
+                k.unsure[g] += 1
+            else:
+                k.certain[g] += u[i] * r.labels[i] > 0.0
+        met = False
+        for g in range(groups):
+            for more in range(k.unsure[g] + 1):
+                if met or r.rate_sizes[b, g] == 0:
+                    break
+                share, fits = (k.certain[g] + more) / r.rate_sizes[b, g], True
+                for h in range(groups):
+                    size = r.rate_sizes[b, h]
+                    if size > 0:
+                        count = max(k.certain[h], math.ceil(size * share - 1e-12 * size))
+                        fits &= count <= k.certain[h] + k.unsure[h] and count / size <= share + r.epsilon[b] + _MET
+                met = fits
+        if not met:
+            return False
+    return True
+
+
+@inner
+def choose_signs(r: LoopProblem, k: LoopNode, u: Any) -> None:
+    """Demand signs of all margins that give close shares: those of the margins u, but for the fewest changes, of the scores
+    nearest to 0.
+    """
+    for b in range(r.epsilon.size):
+        groups = r.rate_sizes.shape[1]
+        for g in range(groups):
+            k.certain[g] = 0
+        for i in range(r.points):
+            k.certain[r.rate_groups[b, i]] += u[i] * r.labels[i] > 0.0
+        best, fewest = 0.0, math.inf
+        for g in range(groups):
+            for c in range(r.rate_sizes[b, g] + 1):
+                least, changes = c / max(r.rate_sizes[b, g], 1), 0.0
+                for h in range(groups):
+                    count = _near(least, r.rate_sizes[b, h], k.certain[h], r.epsilon[b])
+                    changes += math.inf if count < 0 else abs(count - k.certain[h])
+                if changes < fewest:
+                    best, fewest = least, changes
+        for i in range(r.points):
+            g, score, above = r.rate_groups[b, i], u[i] * r.labels[i], 0
+            for t in range(r.points):
+                other = u[t] * r.labels[t]
+                above += r.rate_groups[b, t] == g and (other > score or (other == score and t < i))
+            positive = above < _near(best, r.rate_sizes[b, g], k.certain[g], r.epsilon[b])
+            k.wanted_signs[i] = r.labels[i] if positive else -r.labels[i]
+
+
+@inner
+def branching_sign(r: LoopProblem, k: LoopNode) -> int:
+    """Return the point to split by the sign of its score; -1 if the shares are close at w, or many scores are undecided.
+
+    The score is the one nearest to 0 of the group with the largest share, if positive, or of the one with the smallest, if
+    negative. Boxes decide many signs at once, and leave those of points whose scores are 0 at the optimum.
+    """
+    u, best = k.relaxation.u, -1
+    margins(r.rows, r.point.size, k.w, u)
+    if r.epsilon.size == 0 or rates_met(r, k, u):
+        return -1
+    for b in range(r.epsilon.size):
+        for i in range(r.points):
+            k.undetermined[i] = 0.0
+        _count(r, k, b)
+        largest, smallest, top, bottom, unsure = -1.0, 2.0, 0, 0, 0
+        for g in range(r.rate_sizes.shape[1]):
+            unsure += k.unsure[g]
+            k.certain[g] = 0
+        for i in range(r.points):
+            k.certain[r.rate_groups[b, i]] += u[i] * r.labels[i] > 0.0
+        for g in range(r.rate_sizes.shape[1]):
+            share = k.certain[g] / max(r.rate_sizes[b, g], 1)
+            if r.rate_sizes[b, g] > 0 and share > largest:
+                largest, top = share, g
+            if r.rate_sizes[b, g] > 0 and share < smallest:
+                smallest, bottom = share, g
+        if largest - smallest <= r.epsilon[b] or unsure > 2 * k.w.size:
+            continue
+        for i in range(r.points):
+            score, g = u[i] * r.labels[i], r.rate_groups[b, i]
+            wrong = (g == top and score > 0.0) or (g == bottom and score < 0.0)
+            if wrong and k.undetermined[i] > 0.0 and (best < 0 or abs(score) < abs(u[best])):
+                best = i
+    return best
+
 
 #: Passes over all rows. Share of an end's size by which ends move less than they could: the checker rounds otherwise.
 _PASSES, _PAD = 2, 1e-11

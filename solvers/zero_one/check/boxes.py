@@ -1,22 +1,361 @@
-"""The part of the independent checker that verifies trees of boxes: see `check` and ``docs/zero-one-bb.md``."""
+"""The part of the checker that verifies trees of boxes: the problem in the log's coordinates, the rules of a node, and the tree.
+
+The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
+(``docs/zero-one-bb.md``).
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arithmetic import Array, InvalidProofError
-from .box_problem import FREE, KEPT, BoxProblem, CheckedBox, Packing, levelled, reduced_problem
-from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
-from .trees import PARTS, Tree, VerifierPool, parted, tree_of
+from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
+from ...exact.check.trees import VerifierPool, tree_of, verify_tree
 
-__all__ = ["check_box_tree"]
+__all__ = [
+    "FREE",
+    "KEPT",
+    "VIOLATED",
+    "BoxProblem",
+    "CheckedBox",
+    "Packing",
+    "apply_box",
+    "check_box_tree",
+    "levelled",
+    "linear_bound",
+    "multipliers",
+    "pack",
+    "reduced_problem",
+    "square_bound",
+    "tighten",
+]
 
-#: A node to verify, its box and points as its ancestors leave them.
-Pending: TypeAlias = tuple[dict[str, Any], CheckedBox]
+FREE, KEPT, VIOLATED = -1, 0, 1
+
+
+@dataclass(eq=False)
+class BoxProblem:
+    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
+
+    Margins are g_i'v ± e_i over the root box. All λ_i are whole multiples of some u ∈ ``step``, (0, 0) where no such number
+    is stated.
+    """
+
+    g: Array
+    e: Array
+    norm2: Array
+    weights: Array
+    free: bool
+    target: float
+    lo: Array
+    hi: Array
+    step: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(eq=False)
+class CheckedBox:
+    """A node: its box, the states of its points, lower ends of their margins where they are violated, its bound."""
+
+    lo: Array
+    hi: Array
+    state: npt.NDArray[np.int64]
+    lower: Array
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """The weights that the pairs of a round leave, and a lower bound of the pairs' cost."""
+
+    left: Array
+    paid: float
+
+
+def reduced_problem(
+    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
+) -> BoxProblem | None:
+    """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
+    T = np.array(header["T"], dtype=np.float64)
+    member = np.array(header["member"], dtype=np.int64)
+    p = A.shape[1]
+    free = not bool(penalised.all())
+    if T.shape != (p, p) or member.shape != weights.shape or not np.isfinite(T).all():
+        raise InvalidProofError("T must be a finite square matrix, member one number for each point")
+    if free and int((~penalised).sum()) > 1:
+        raise InvalidProofError("more than one weight is outside the norm")
+    if free and (T[penalised, -1].any() or T[~penalised, :-1].any() or T[~penalised, -1][0] == 0.0):
+        raise InvalidProofError("T mixes the intercept with the penalised weights")
+    zero = member < 0
+    if A[zero].any():
+        raise InvalidProofError("a row is called zero and is not")
+    constant = sum_down(weights[zero]) if zero.any() else 0.0
+    if constant >= bound:
+        return None
+    first, summed = _merge(A, weights, member)
+    sigma = least_curvature(T[penalised, : p - 1] if free else T)
+    target = float(round_up(round_up(bound - constant) / sigma))
+    g, radius = rotate(first, T)
+    half = np.full(p, float(round_up(math.sqrt(target))))
+    if free:
+        length = round_up(np.sqrt(round_up(np.array([sum_up(round_up(row * row)) for row in first[:, penalised]]))))
+        if not (np.abs(first[:, ~penalised]) == 1.0).all():
+            raise InvalidProofError("the intercept's column does not hold ±1")
+        reach = round_up(1.0 + round_up(float(length.max()) * round_up(math.sqrt(bound))))
+        half[-1] = float(round_up(reach / abs(T[~penalised, -1][0])))
+    e = np.array([sum_up(round_up(row * half)) for row in radius])
+    norm2 = np.array([sum_up(round_up(row * row)) for row in g])
+    step = _step(header.get("step", 0.0), weights[~zero])
+    steps = (float(round_down(step / sigma)), float(round_up(step / sigma))) if step > 0.0 else (0.0, 0.0)
+    return BoxProblem(g, e, norm2, round_down(summed / sigma), free, target, -half, half, steps)
+
+
+def _step(step: Any, weights: Array) -> float:
+    """The stated step of the losses, if all costs are whole multiples of it."""
+    step = float(step)
+    if step == 0.0:
+        return 0.0
+    if not (math.isfinite(step) and step > 0.0):
+        raise InvalidProofError("the step of the losses must be a positive number")
+    if any((Fraction(float(weight)) / Fraction(step)).denominator != 1 for weight in np.unique(weights)):
+        raise InvalidProofError(f"the costs are no whole multiples of {step:g}")
+    return step
+
+
+def levelled(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
+    """The problem with losses weighed θ times, and what its solutions of interest in the node's box stay below.
+
+    There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
+    ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
+    """
+    low, high = problem.step
+    if not (math.isfinite(theta) and theta >= 1.0) or low <= 0.0:
+        raise InvalidProofError("a round weighs losses by a number below 1, or without a step that they are multiples of")
+    nearest = np.maximum(np.maximum(node.lo, -node.hi), 0.0)
+    nearest = nearest[:-1] if problem.free else nearest
+    norm = sum_down(round_down(nearest * nearest)) if nearest.size else 0.0
+    k = math.floor(float(round_up(round_up(problem.target - norm) / low)))
+    more = float(round_up(round_up(round_up(theta - 1.0) * high) * max(k, 0)))
+    return replace(problem, weights=round_down(problem.weights * theta), target=float(round_up(problem.target + more)))
+
+
+def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """One row for each group of the log, all of whose members must be equal; weights summed, rounded down."""
+    count = int(member.max()) + 1
+    if count > len(member):
+        raise InvalidProofError("a merged row has no point")
+    first = np.full(count, -1, dtype=np.int64)
+    total = np.zeros(count)
+    for i, k in enumerate(member.tolist()):
+        if k < 0:
+            continue
+        if first[k] < 0:
+            first[k] = i
+        elif not (A[first[k]] == A[i]).all():
+            raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
+        total[k] = round_down(total[k] + weights[i]) if total[k] else weights[i]
+    if (first < 0).any():
+        raise InvalidProofError("a merged row has no point")
+    return A[first], total
+
+
+def _ranges(problem: BoxProblem, node: CheckedBox) -> tuple[Array, Array]:
+    """Least and greatest margin over the node's box."""
+    a, b = problem.g * node.lo, problem.g * node.hi
+    low = np.array([sum_down(row) for row in round_down(np.minimum(a, b))])
+    high = np.array([sum_up(row) for row in round_up(np.maximum(a, b))])
+    return round_down(low - problem.e), round_up(high + problem.e)
+
+
+def apply_box(problem: BoxProblem, node: CheckedBox) -> bool:
+    """Decide the points that the box decides; False where the node is empty."""
+    if (node.lo > node.hi).any():
+        return False
+    low, high = _ranges(problem, node)
+    if ((node.state == KEPT) & (high < 1.0)).any() or ((node.state == VIOLATED) & (low >= 1.0)).any():
+        return False
+    free = node.state == FREE
+    node.lower = np.where(free, np.maximum(node.lower, low), node.lower)
+    node.state[free & (high < 1.0)] = VIOLATED
+    node.state[free & (high >= 1.0) & (node.lower >= 1.0)] = KEPT
+    return True
+
+
+def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | None:
+    """Pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, paid from the weights of free points.
+
+    Of a pair with one kept point the other is violated from here on. None where both are kept: the node is empty. Pairs that
+    the box does not exclude, or with a violated point, count nothing.
+    """
+    pairs, prices = np.array(entry[3], dtype=np.int64).reshape(-1, 2), np.array(entry[4], dtype=np.float64)
+    n = len(problem.weights)
+    if prices.shape != pairs.shape[:1] or not np.isfinite(prices).all() or (prices < 0).any():
+        raise InvalidProofError("prices must be finite and not negative, one for each pair")
+    if (pairs < 0).any() or (pairs >= n).any() or (pairs[:, 0] == pairs[:, 1]).any():
+        raise InvalidProofError("a pair names points that do not exist, or one point twice")
+    left, paid = problem.weights.copy(), [0.0]
+    excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
+    pairs, prices = pairs[excluded], prices[excluded]
+    kept_points = node.state[pairs] == KEPT
+    if kept_points.all(axis=1).any():
+        return None
+    for (i, j), one in zip(pairs[kept_points.any(axis=1)].tolist(), kept_points[kept_points.any(axis=1)].tolist(), strict=True):
+        node.state[j if one[0] else i] = VIOLATED
+    for (i, j), price in zip(pairs.tolist(), prices.tolist(), strict=True):
+        price = min(price, float(left[i]), float(left[j]))
+        if price > 0.0 and node.state[i] == node.state[j] == FREE:
+            paid.append(price)
+            left[[i, j]] = np.maximum(round_down(left[[i, j]] - price), 0.0)
+    return Packing(left, sum_down(np.array(paid)))
+
+
+def _exclusive(
+    problem: BoxProblem, node: CheckedBox, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Return whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
+    total = problem.g[i] + problem.g[j]
+    ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
+    greatest = np.array([sum_up(row) for row in np.maximum.reduce(ends)])
+    return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
+
+
+def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing: Packing) -> tuple[Array, Array]:
+    """α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
+
+    On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
+    """
+    points = np.array(entry[0], dtype=np.int64)
+    states = np.array(entry[1], dtype=np.int64)
+    values = np.array(entry[2], dtype=np.float64)
+    alpha, flipped = np.zeros(len(problem.weights)), np.zeros(len(problem.weights))
+    if points.size == 0:
+        return alpha, flipped
+    if not (points.shape == states.shape == values.shape) or not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidProofError("multipliers must be finite and not negative, one for each point")
+    if (points < 0).any() or (points >= len(alpha)).any() or len(np.unique(points)) < len(points):
+        raise InvalidProofError("multipliers name points that do not exist, or one twice")
+    own = node.state[points]
+    up = (states != VIOLATED) & (own != VIOLATED)
+    alpha[points[up]] = values[up]
+    down = (states == VIOLATED) & (own == VIOLATED)
+    flipped[points[down]] = values[down]
+    free = node.state == FREE
+    cap = round_down(packing.left / round_up(1.0 - node.lower))
+    alpha = np.where(free, np.minimum(alpha, np.where(np.isfinite(node.lower), cap, 0.0)), alpha)
+    return alpha, flipped
+
+
+def _linear_part(
+    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
+) -> tuple[float, Array, Array]:
+    """Σ_{violated} λ + Σ prices of the pairs + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
+    used = np.flatnonzero((alpha > 0) | (flipped > 0))
+    const = [sum_down(problem.weights[node.state == VIOLATED]), packing.paid]
+    const.append(sum_down(round_down(alpha[used] * round_down(1.0 - problem.e[used]))))
+    const.append(sum_down(round_down(flipped[used] * round_down(-1.0 - problem.e[used]))))
+    net = alpha[used] - flipped[used]
+    products = problem.g[used] * net[:, None]
+    s = np.array([math.fsum(column) for column in products.T.tolist()])
+    delta = np.array([sum_up(round_up(np.abs(column) * 2.0**-52)) for column in products.T])
+    return sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52)
+
+
+def square_bound(
+    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
+) -> tuple[float, Array, Array]:
+    """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
+    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
+    if problem.free:
+        # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
+        lo, hi = node.lo[-1], node.hi[-1]
+        const = float(round_down(const + round_down(lo * hi)))
+        s[-1] += lo + hi
+        delta[-1] = round_up(delta[-1] + 2.0**-51 * (abs(s[-1]) + abs(lo) + abs(hi)))
+    c = np.minimum(np.maximum(0.5 * s, node.lo), node.hi)
+    terms = round_down(round_down(c * c) - round_up(s * c))
+    reach = round_up(np.abs(c) + round_up(node.hi - node.lo))
+    loss = round_up(delta * reach)
+    bound = sum_down(np.concatenate([[const], terms, -loss]))
+    slope = np.maximum(round_down(np.abs(round_down(np.abs(2.0 * c - s))) - 2.0**-52 * np.abs(s)), 0.0)
+    return bound, c, slope
+
+
+def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> float:
+    """The same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
+    if not problem.free:
+        return -math.inf
+    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
+    lo, hi = node.lo[:-1], node.hi[:-1]
+    c = np.minimum(np.maximum(0.5 * s[:-1], lo), hi)
+    terms = round_down(round_down(c * c) - round_up(s[:-1] * c))
+    loss = round_up(delta[:-1] * round_up(np.abs(c) + round_up(hi - lo)))
+    last = max(abs(float(node.lo[-1])), abs(float(node.hi[-1])))
+    intercept = -float(round_up(max(float(round_up(s[-1] * node.lo[-1])), float(round_up(s[-1] * node.hi[-1])))))
+    return sum_down(np.concatenate([[const, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
+
+
+def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
+    """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
+    r = float(round_up(problem.target - bound))
+    if not math.isfinite(r):
+        return True
+    radius = float(round_up(math.sqrt(max(r, 0.0))))
+    root = round_down(np.sqrt(round_down(round_down(slope * slope) + round_down(4.0 * r))))
+    short = round_up(round_up(2.0 * r / round_down(slope + root)))
+    short = np.where(slope > 0.0, np.minimum(short, radius), radius)
+    at_lo, at_hi = c <= node.lo, c >= node.hi
+    up, down = np.where(at_lo, short, radius), np.where(at_hi & ~at_lo, short, radius)
+    node.hi = np.minimum(node.hi, round_up(c + up))
+    node.lo = np.maximum(node.lo, round_down(c - down))
+    if (node.lo > node.hi).any():
+        return False
+    products = problem.g * c
+    centre = np.array([math.fsum(row) for row in products.tolist()])
+    off = np.array([sum_up(round_up(np.abs(row) * 2.0**-52)) for row in products])
+    off = round_up(off + problem.e + 2.0**-52 * np.abs(centre))
+    u_lo, u_hi = round_down(centre - off), round_up(centre + off)
+    free = node.state == FREE
+    t = np.maximum(round_down(1.0 - u_hi), 0.0)
+    kept_out = free & (round_down(round_down(t * t) / problem.norm2) >= r)
+    turn = round_down(u_lo - round_up(0.5 * alpha * problem.norm2))
+    beta = round_down(packing.left - round_up(alpha * round_up(1.0 - u_lo)))
+    beta = round_down(beta - round_up(round_up(0.25 * alpha * alpha) * problem.norm2 * (1.0 + 2.0**-50)))
+    t = np.maximum(round_down(turn - 1.0), 0.0)
+    violated_out = free & (round_down(beta + round_down(round_down(t * t) / problem.norm2)) >= r)
+    if (kept_out & violated_out).any():
+        return False
+    node.state[kept_out] = VIOLATED
+    node.state[violated_out] = KEPT
+    reach = round_up(np.sqrt(round_up(problem.norm2 * round_up(np.maximum(r - beta, 0.0)))))
+    node.lower = np.where(free, np.maximum(node.lower, round_down(turn - reach)), node.lower)
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class BoxRules:
+    """The rules of the nodes of a tree of boxes."""
+
+    problem: BoxProblem
+
+    def for_records(self, records: Iterable[dict[str, Any]]) -> BoxRules:
+        """Return the rules: nodes need no other data."""
+        return self
+
+    def children(self, record: dict[str, Any], node: CheckedBox) -> list[CheckedBox]:
+        """Apply a node's box and rounds; return its children, none if nothing below the target remains."""
+        if _settled(self.problem, node, record["rounds"]):
+            return []
+        if "split" not in record:
+            raise InvalidProofError(
+                f"node {int(record['id'])} is neither proved ({node.bound:g} < {self.problem.target:g}) nor split"
+            )
+        n, p = self.problem.g.shape
+        return [_child(node, record["split"], side, p, n) for side in (0, 1)]
 
 
 def check_box_tree(
@@ -28,67 +367,24 @@ def check_box_tree(
     records: list[dict[str, Any]],
     crew: VerifierPool | None = None,
 ) -> int:
-    """Nodes of a tree of boxes that proves the bound.
-
-    With a crew the tree is verified from the root until there are several subtrees for each member, then subtree by subtree: a
-    node's verdict depends on its ancestors' alone, so that one who has the state of a subtree's root can go on from there.
+    """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes.
 
     Raises
     ------
     InvalidProofError
-        It does not.
+        The tree does not prove the bound.
     """
     problem = reduced_problem(header, A, weights, penalised, bound)
     if problem is None:
         return 0
     tree = tree_of(records)
-    pending = [_root(problem, tree)]
-    if crew is None or crew.size < 2:
-        return _check_tree(problem, tree, pending)
-    parts = PARTS * crew.size
-    nodes = _check_tree(problem, tree, pending, until=parts)
-    return nodes + sum(crew.all(_check_part, [(problem, *part) for part in parted(tree, pending, parts)]))
-
-
-def _root(problem: BoxProblem, tree: Tree) -> Pending:
-    """The root's record, and its state before any multiplier."""
-    n = problem.g.shape[0]
-    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
-    root.state[problem.weights >= problem.target] = KEPT
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:
         raise InvalidProofError(f"the tree has {len(roots)} roots")
-    return tree[roots[0]], root
-
-
-def _check_tree(problem: BoxProblem, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
-    """Nodes below those that are pending; each must end proved, empty, or split into two that do.
-
-    Depth-first to the end, or breadth-first ``until`` so many are pending, which are left in the list.
-    """
-    n, p = problem.g.shape
-    visited = 0
-    while pending and (until is None or len(pending) < until):
-        record, node = pending.pop(-1 if until is None else 0)
-        ident = int(record["id"])
-        visited += 1
-        if _settled(problem, node, record["rounds"]):
-            continue
-        if "split" not in record:
-            raise InvalidProofError(f"node {ident} is neither proved ({node.bound:g} < {problem.target:g}) nor split")
-        for side in (0, 1):
-            child = _child(node, record["split"], side, p, n)
-            if (ident, side) in tree:
-                pending.append((tree[(ident, side)], child))
-            elif not node.bound >= problem.target:
-                raise InvalidProofError(f"child {side} of node {ident} is missing")
-    return visited
-
-
-def _check_part(task: tuple[BoxProblem, Tree, list[Pending]], threads: int | None) -> int:
-    """Nodes of some subtrees, in any process."""
-    with np.errstate(all="ignore"):
-        return _check_tree(*task)
+    n = problem.g.shape[0]
+    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
+    root.state[problem.weights >= problem.target] = KEPT
+    return verify_tree(BoxRules(problem), tree, (tree[roots[0]], root), crew)
 
 
 def _child(node: CheckedBox, split: list[Any], side: int, p: int, n: int) -> CheckedBox:

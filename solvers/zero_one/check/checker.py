@@ -5,170 +5,182 @@ below B, and the incumbent has the value that is reported. Every inequality is e
 operation moved by one unit in the last place to the safe side; sums are exact by `math.fsum`), the incumbent in rational
 arithmetic. The rules (with proofs: ``docs/zero-one-bb.md``) are applied anew from the multipliers alone: the log's own bounds,
 boxes and fixings are not in it.
+
+The problem that a proof log is about: its rows, costs and free intercept, and whether they are those of the user's data.
+
+Built from (X, y, λ or κ, intercept) here and from the log's header there, without the solver's own rows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import SolverError
+from ....errors import InputError
+from ....models.arrays import to_dense
+from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
-from .arithmetic import Array, InvalidProofError
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
+from ...exact.check.checker import Claim, ProofChecker
+from ...exact.check.sealed import SealedLog
+from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree
-from .sealed import held_records
-from .statement import LoggedZeroOneProblem
-from .trees import SpotChecked, VerifierPool
+from .conflicts import check_conflict_tree, norm_within_budget
 
-__all__ = ["FORMAT", "ProofReport", "check_proof"]
+__all__ = ["LoggedZeroOneProblem", "ZeroOneChecker"]
 
-FORMAT = "marginopt-zero-one-proof"
-#: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
-_VERSIONS = (3, 4, 5)
+
 _KINDS = ("boxes", "conflicts", "budget")
 
 
-@dataclass(frozen=True)
-class ProofReport:
-    """The verdict on a proof log.
+@dataclass(frozen=True, eq=False)
+class LoggedZeroOneProblem:
+    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs.
 
     Parameters
     ----------
-    valid : bool
-        Whether the claimed bound is proved.
-    bound : float
-        The claimed lower bound.
-    value : float
-        Exact objective of the incumbent, rounded up.
-    nodes : int
-        Nodes verified.
-    message : str
-        What is wrong, where something is.
-    problem : str
-        n, p, λ or κ, the intercept and a digest of the data that the log states; empty where it states none.
-    digest : str
-        SHA-256 of the stated rows, costs and intercept.
-    own_data : bool
-        Whether these were compared with the user's model, and are the same.
-    workers : int
-        How many workers verified subtrees, whose word that is; 0 where this process verified every node.
-    again : int
-        Parts of theirs, drawn at random, that this process verified once more, with the same outcome.
+    A : ndarray (n, p)
+        a_i = y_i x_i.
+    weights : ndarray (n,)
+        λ_i; ones with a budget.
+    penalised : ndarray of bool (p,)
+    budget : int or None
     """
 
-    valid: bool
-    bound: float
-    value: float
-    nodes: int
-    message: str
-    problem: str = ""
-    digest: str = ""
-    own_data: bool = False
-    workers: int = field(default=0, compare=False)
-    again: int = field(default=0, compare=False)
+    A: Array
+    weights: Array
+    penalised: npt.NDArray[np.bool_]
+    budget: int | None
+
+    @classmethod
+    def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
+        """Return the problem that a log's header states.
+
+        Raises
+        ------
+        InvalidProofError
+            It states no problem.
+        """
+        if header["kind"] not in _KINDS:
+            raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
+        A = np.array(header["A"], dtype=np.float64)
+        weights = np.array(header["weights"], dtype=np.float64)
+        penalised = np.array(header["penalised"], dtype=bool)
+        if A.ndim != 2 or weights.shape != A.shape[:1] or penalised.shape != A.shape[1:]:
+            raise InvalidProofError("the shapes of A, weights and penalised do not fit")
+        if not (np.isfinite(A).all() and np.isfinite(weights).all() and (weights > 0).all()):
+            raise InvalidProofError("A or the weights are not finite, or a weight is not positive")
+        budget = header["budget"] if header["kind"] == "budget" else None
+        if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 0):
+            raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
+        return cls(A, weights, penalised, budget)
+
+    @classmethod
+    def of_model(cls, model: Model) -> LoggedZeroOneProblem:
+        """The same from the user's X, y, λ or κ, and kind of intercept.
+
+        Raises
+        ------
+        InputError
+            The model is no `ZeroOneSVM`.
+        """
+        if not isinstance(model, ZeroOneSVM):
+            raise InputError(f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}")
+        X = np.asarray(to_dense(model.X), dtype=np.float64)
+        n, p = X.shape
+        penalised = np.ones(p, dtype=bool)
+        penalised[0] = model.intercept == "penalised"
+        A = X * np.asarray(model.y, dtype=np.float64)[:, None]
+        if model.kappa is None:
+            return cls(A, np.broadcast_to(np.asarray(model.lam, dtype=np.float64), (n,)), penalised, None)
+        # κn counts as whole where only rounding keeps it from being so
+        share = float(model.kappa) * n
+        return cls(A, np.ones(n), penalised, min(math.floor(share + 1e-9 * max(share, 1.0)), n))
+
+    def difference(self, other: LoggedZeroOneProblem) -> str | None:
+        """Return the difference of two problems in words; None where they are the same."""
+        if self.A.shape != other.A.shape:
+            return f"{_size(self.A)} against {_size(other.A)}"
+        if not (self.penalised == other.penalised).all():
+            return "another intercept: penalised in one, free in the other"
+        if (self.budget is None) != (other.budget is None) or self.budget != other.budget:
+            return f"{self.cost} against {other.cost}"
+        rows = np.flatnonzero((self.A != other.A).any(axis=1))
+        if rows.size:
+            return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
+        costs = np.flatnonzero(self.weights != other.weights)
+        return f"{self.cost} against {other.cost}, first at point {costs[0]}" if costs.size else None
 
     @property
-    def gap(self) -> float:
-        """(value - bound)/max(|value|, |bound|)."""
-        scale = max(abs(self.value), abs(self.bound))
-        return (self.value - self.bound) / scale if scale else 0.0
+    def cost(self) -> str:
+        """λ, or the budget, in words."""
+        if self.budget is not None:
+            n = len(self.A)
+            return f"at most {self.budget} of {n} points violated (kappa = {self.budget / n if n else 0.0:.6g})"
+        low, high = float(self.weights.min(initial=math.inf)), float(self.weights.max(initial=-math.inf))
+        return f"lambda = {low:.12g}" if low == high else f"lambda = {low:.12g} to {high:.12g}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the shape, the rows, the costs and which weights are penalised."""
+        digest = hashlib.sha256(f"{self.A.shape} {self.budget}".encode())
+        for part in (self.A + 0.0, self.weights, self.penalised.astype(np.float64)):  # + 0.0: -0.0 is 0.0
+            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     def __str__(self) -> str:
-        verdict = "proved" if self.valid else f"NOT proved: {self.message}"
-        incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
-        data = "" if not self.problem else f"; {self.problem}"
-        source = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
-        spot = f" but for {self.again} parts that were verified here again" if self.again else ""
-        by = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
-        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{source}"
+        intercept = "" if self.penalised.all() else ", free intercept"
+        return f"{_size(self.A)}, {self.cost}{intercept}, data {self.digest[:16]}"
 
 
-def check_proof(path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
-    """Verify a proof log.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file that ``zero-one-bb`` wrote with ``proof=path``.
-    model : ZeroOneSVM, optional
-        The problem that the log should be about. Its rows are built anew from X and y, and a proof about other data, another λ
-        or κ, or another intercept is refused. Without it the log proves a bound of the problem that it states itself.
-    crew : Crew, optional
-        Who verifies the parts of the tree, all at once; two parts drawn at random are verified here again, and for the others
-        their word is believed.
-
-    Returns
-    -------
-    ProofReport
-        ``valid`` only where every step holds; a damaged or wrong log is reported, whatever is wrong with it, never raised.
-
-    Raises
-    ------
-    InputError
-        The model is no `ZeroOneSVM`.
-    SolverError
-        The crew is gone.
-    """
-    model_problem = None if model is None else LoggedZeroOneProblem.of_model(model)
-    watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
-    bound = value = math.nan
-    nodes, problem, digest = 0, "", ""
-    try:
-        with np.errstate(all="ignore"):
-            header, records, claim = _read(Path(path))
-            stated = LoggedZeroOneProblem.of_log(header)
-            problem, digest = str(stated), stated.digest
-            if header["kind"] not in _KINDS:
-                raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
-            if model_problem is not None and (other := model_problem.difference(stated)) is not None:
-                raise InvalidProofError(f"this log is about another problem than the model: {other}")
-            A, weights, penalised = stated.A, stated.weights, stated.penalised
-            bound = float(claim["bound"])
-            if header["kind"] == "budget":
-                from .conflict_problem import norm_within_budget
-
-                value = norm_within_budget(header, A, penalised, claim["w"])
-            else:
-                value = _incumbent_value(A, weights, penalised, claim["w"])
-            if not math.isfinite(bound) or bound > value:
-                raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-            if bound > 0.0 and header["kind"] in ("conflicts", "budget"):
-                from .conflicts import check_conflict_tree
-
-                nodes = check_conflict_tree(header, A, weights, penalised, bound, records, watched)
-            elif bound > 0.0:
-                nodes = check_box_tree(header, A, weights, penalised, bound, records, watched)
-    except InvalidProofError as error:
-        return ProofReport(False, bound, value, nodes, str(error), problem, digest)
-    except SolverError:  # the crew is lost, which says nothing of the log
-        raise
-    except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
-        message = f"the log cannot be read: {type(error).__name__}: {error}"
-        return ProofReport(False, bound, value, nodes, message, problem, digest)
-    by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
-    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, model_problem is not None, *by)
+def _size(A: Array) -> str:
+    return f"n = {A.shape[0]}, p = {A.shape[1]}"
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """Header, records and claim of a log of this format whose seal fits."""
-    header, *records, claim = held_records(path, FORMAT, _VERSIONS)
-    return header, records, claim
+class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
+    """Checker of the logs of ``zero-one-bb``: of boxes, of conflicts, and of conflicts within a budget of violations."""
+
+    format = "marginopt-zero-one-proof"
+    #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
+    versions = (3, 4, 5)
+
+    def of_model(self, model: Model) -> LoggedZeroOneProblem:
+        """Return the rows, costs and intercept of a `ZeroOneSVM`, built anew from X and y."""
+        return LoggedZeroOneProblem.of_model(model)
+
+    def of_log(self, header: dict[str, Any]) -> LoggedZeroOneProblem:
+        """Return the stated rows, costs and intercept."""
+        return LoggedZeroOneProblem.of_log(header)
+
+    def claim(self, problem: LoggedZeroOneProblem, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the incumbent's objective or, within a budget, its squared norm."""
+        w = log.claim["w"]
+        if log.header["kind"] == "budget":
+            value = norm_within_budget(log.header, problem.A, problem.penalised, w)
+        else:
+            value = _incumbent_value(problem, w)
+        return Claim(float(log.claim["bound"]), value)
+
+    def prove(self, problem: LoggedZeroOneProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+        """Verify the tree; a bound of 0 needs none."""
+        bound = float(claim.bound)
+        if not bound > 0.0:
+            return bound, 0
+        check = check_conflict_tree if log.header["kind"] in ("conflicts", "budget") else check_box_tree
+        return bound, check(log.header, problem.A, problem.weights, problem.penalised, bound, list(log.records()), crew)
 
 
-def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_], w: list[float]) -> float:
-    """The exact objective in rational arithmetic, rounded up."""
-    if len(w) != A.shape[1]:
-        raise InvalidProofError("the incumbent has the wrong length")
-    point = [Fraction(float(x)) for x in w]
-    total = sum((x * x for x, d in zip(point, penalised, strict=True) if d), Fraction(0))
-    for row, weight in zip(A.tolist(), weights.tolist(), strict=True):
-        if sum((Fraction(a) * x for a, x in zip(row, point, strict=True)), Fraction(0)) < 1:
+def _incumbent_value(problem: LoggedZeroOneProblem, w: list[float]) -> float:
+    """Return the objective in rational arithmetic, rounded up."""
+    point = RationalPoint.of(w, problem.A.shape[1])
+    total = point.square(problem.penalised.astype(np.float64).tolist())
+    for row, weight in zip(problem.A.tolist(), problem.weights.tolist(), strict=True):
+        if point.product(row) < 1:
             total += Fraction(weight)
-    value = float(total)
-    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+    return rounded_up(total)

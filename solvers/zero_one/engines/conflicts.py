@@ -1,8 +1,9 @@
-"""The conflict engine: branch and bound on norm-conflicts, sets of points that no w below the cutoff keeps; for many features."""
+"""The conflict engine: passes of depth-first searches on norm-conflicts towards rising targets; large neighbourhoods by them."""
 
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
@@ -10,14 +11,233 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ...interface.algorithm import Outcome
+from ...exact.limits import NodeRate
+from ...interface.algorithm import Outcome, named_scalars
 from ..incumbent import penalised_rows, stretched_rows
 from ..loops import conflicts as k
-from .dive import Dive, offer_kept
-from .engine import Engine, NodeRate, SharedState
-from .passes import Passes
+from .engine import Engine, SharedState
 
-__all__ = ["ConflictEngine"]
+__all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood", "Passes", "offer_kept"]
+
+#: Points in the conflict lists of all levels, at most. A conflict that is not stored is searched for again.
+LISTED = 4_000_000
+
+
+class Dive:
+    """A depth-first search below one node, whose arrays serve all later nodes as well."""
+
+    def __init__(self, rows: k.Rows, exact: k.Rows, weights: FloatArray, order: FloatArray) -> None:
+        self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
+        n, p = rows.a.shape
+        levels = n + 3
+        capacity = max(min(levels * n, LISTED // (2 * p + 6)), 1)
+        i64, f64 = np.int64, np.float64
+        self.stack = k.Stack(
+            state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
+            extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
+            trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
+            u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
+            activity=np.zeros(n, f64), begun=np.zeros(levels, i64), lack=np.zeros(levels, i64), below=np.zeros(k.LACKS, i64),
+            ended=np.zeros(k.LACKS, i64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
+            end=np.zeros(levels + 1, i64),
+        )  # fmt: skip
+        self.stack.now.level = -1
+        self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
+
+    @property
+    def running(self) -> bool:
+        """True if a search is in progress."""
+        return bool(self.stack.now.level >= 0)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of all searches."""
+        return int(self.stack.now.nodes)
+
+    @property
+    def effort(self) -> float:
+        """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
+        return 4.0 * (int(self.stack.now.solves) + self.nodes) * self.rows.a.size
+
+    def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
+        """Start a search below a node, for candidates of value below ``upper``."""
+        stack = self.stack
+        stack.state[:] = state
+        stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
+        stack.w[0] = 0.0
+        stack.now.level, stack.now.expand, stack.now.trailed = 0, 1, 0
+        stack.found[-1] = upper
+
+    def run(self, cut: float, nodes: int) -> int:
+        """Continue the search for at most ``nodes`` nodes and return a status code of `kernels.conflicts.search`."""
+        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
+
+    def bound(self) -> float:
+        """Return the least lower bound of the open nodes; ∞ without open nodes."""
+        level = int(self.stack.now.level)
+        return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
+
+    def frontier(self) -> list[tuple[float, float, Any]]:
+        """Return the open nodes as (bound, extra, states) and end the search."""
+        stack, nodes = self.stack, []
+        level = int(stack.now.level)
+        state = stack.state.copy()
+        trail = int(stack.now.trailed)
+        if stack.now.expand:
+            nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+            trail = self._undo(state, level, trail)
+            level -= 1
+        while level >= 0:
+            point = int(stack.point[level])
+            if stack.at[level] == 0:
+                state[point] = k.KEPT
+                nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+            state[point] = k.FREE
+            trail = self._undo(state, level, trail)
+            level -= 1
+        stack.now.level = -1
+        return nodes
+
+    def _undo(self, state: Any, level: int, trail: int) -> int:
+        start = int(self.stack.trail_from[level])
+        state[self.stack.trail[start:trail]] = k.FREE
+        return start
+
+
+def offer_kept(shared: SharedState, dive: Dive) -> bool:
+    """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
+    w = shared.polish.solve(dive.stack.state != k.DELETED)
+    improved = w is not None and shared.incumbent.offer(shared.reduced, w)
+    dive.stack.found[-1] = min(float(dive.stack.found[-1]), shared.upper)
+    return improved
+
+
+class LargeNeighbourhood:
+    """A sequence of random neighbourhoods of the incumbent, each searched in slices.
+
+    Parameters
+    ----------
+    shared : Shared
+    rng : numpy Generator
+    order : ndarray (n,)
+        Branching priorities of the points: their hinge violations.
+    """
+
+    def __init__(self, shared: SharedState, rng: np.random.Generator, order: FloatArray) -> None:
+        self._shared, self._rng = shared, rng
+        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
+        self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
+        self._pace = NodeRate.guessed(shared.limits, rows.a.size)
+        self._start_nodes = 0
+        self.running = False
+        self.failures = 0
+        self.rounds = 0
+
+    def plant(self) -> None:
+        """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
+        shared, rng, dive = self._shared, self._rng, self._dive
+        margins = shared.reduced.rows @ shared.reduced.contract(shared.incumbent.w)
+        violated = margins < 1 - 1e-7
+        keep_share, delete_share = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
+        draw = rng.random(len(margins))
+        state = np.full(len(margins), k.FREE, dtype=np.int8)
+        state[violated & (draw < delete_share)] = k.DELETED
+        state[~violated & (draw < keep_share) & (margins > 1.0001)] = k.KEPT
+        self.failures += 1
+        self.rounds += 1
+        dive.plant(state, 0.0, 0.0, shared.upper)
+        self._start_nodes = dive.nodes
+        self.running = True
+
+    def search(self, nodes: int, most: int) -> float:
+        """Search about ``nodes`` nodes of the current neighbourhood, ``most`` in all, and return the effort in nanoseconds."""
+        shared, dive = self._shared, self._dive
+        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + most)
+        while dive.running and dive.nodes < last_node and not self._pace.late:
+            node_count, start = dive.nodes, time.perf_counter()
+            code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
+            self._pace.took(start, dive.nodes - node_count)
+            if code == k.CANDIDATE and offer_kept(shared, dive):
+                self.failures = 0
+            if dive.nodes == node_count:
+                self.running = False
+                break
+        self.running = self.running and dive.running and dive.nodes < self._start_nodes + most
+        return dive.effort - initial_effort
+
+
+#: First target as a share of the cutoff, and the largest step between targets as such a share.
+FIRST, STEP = 0.5, 0.1
+#: Least number of nodes of a pass from which the growth of the next passes is estimated.
+SHORT_PASS = 200
+#: Intended ratio of the nodes of successive passes; the final pass may exceed it.
+GROWTH = 6.0
+#: Largest exponent of a forecast, against overflow.
+_MAX_EXPONENT = 100.0
+
+
+class Passes:
+    """The targets L of the passes: each pass searches for solutions below L, finds none, and so proves the bound L.
+
+    Attributes
+    ----------
+    target : float
+        Target of the current pass, in units of the reduced problem.
+    """
+
+    def __init__(self, cut: float) -> None:
+        self.target = FIRST * cut
+        self._past_nodes = 0
+        self._finished: list[tuple[float, int]] = []
+
+    def advance(self, nodes: int, cut: float, settled: bool) -> None:
+        """Record a finished pass and choose the next target, at most ``cut``, for about `GROWTH` times as many nodes.
+
+        Parameters
+        ----------
+        nodes : int
+            Nodes of all passes so far.
+        cut : float
+            The cutoff.
+        settled : bool
+            Whether the pass left no unresolved leaf below its target; otherwise the next pass is the final one.
+        """
+        pass_nodes, self._past_nodes = nodes - self._past_nodes, nodes
+        self._finished.append((self.target, pass_nodes))
+        if not settled:
+            self.target = cut
+        elif pass_nodes < SHORT_PASS or len(self._finished) < 2:
+            self.target += STEP * cut
+        else:
+            step = math.log(GROWTH) / self._growth()
+            self.target += min(step, STEP * cut)
+            if self.target + 0.5 * step >= cut:
+                self.target = cut
+
+    def _growth(self) -> float:
+        """Return the slope of the logarithm of a pass's nodes as a function of the target, from the last two passes."""
+        (low, first_nodes), (high, second_nodes) = self._finished[-2:]
+        return max(math.log(second_nodes / first_nodes), 0.1) / (high - low)
+
+    def forecast(self, nodes: int, cut: float) -> float:
+        """Return the number of nodes of all passes until ``cut`` is proved, ``nodes`` past ones included; ∞ before two passes.
+
+        A pass that already exceeds its forecast counts as finished: the growth is at least the observed one.
+        """
+        if len(self._finished) < 2:
+            return math.inf
+        last_target, last_nodes = self._finished[-1]
+        target, pass_nodes = min(self.target, cut), max(nodes - self._past_nodes, 1)
+        growth = (
+            self._growth()
+            if target <= last_target
+            else max(self._growth(), math.log(pass_nodes / last_nodes) / (target - last_target))
+        )
+        return self._past_nodes + sum(
+            last_nodes * math.exp(min(growth * (goal - last_target), _MAX_EXPONENT)) for goal in {target, cut}
+        )
+
 
 #: Limits of a round for each search: nodes, and nodes × points × coordinates, so that a round is short.
 ROUND, _ROUND_WORK = 100, 1_250_000

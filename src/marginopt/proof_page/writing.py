@@ -16,9 +16,8 @@ from pathlib import Path
 from ..errors import DataError, InputError, TooLargeError
 from ..files import READ_ERRORS, check_target, read_bytes, read_error, write_text
 from ..models.model import Model
-from ..solvers.zero_one.check.arithmetic import InvalidProofError
-from ..solvers.zero_one.check.checker import FORMAT
-from ..solvers.zero_one.check.statement import LoggedZeroOneProblem
+from ..solvers.exact.check.arithmetic import InvalidProofError
+from ..solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 __all__ = ["write_proof_page"]
 
@@ -91,7 +90,7 @@ def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
         stated = header["format"]
     except READ_ERRORS as error:
         raise InputError(f"{log} is no proof log: its first line is no JSON object that states a format") from error
-    if stated != FORMAT:
+    if stated != ZeroOneChecker.format:
         raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {str(stated)[:80]!r}")
     try:
         return LoggedZeroOneProblem.of_log(header)

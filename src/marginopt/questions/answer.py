@@ -22,8 +22,8 @@ from ..display import Display, Displayed
 from ..drawing import new_axes
 from ..errors import DataError
 from ..files import READ_ERRORS, read_error
+from ..solvers.exact.check.checker import ProofReport
 from ..solvers.proofs import Question, check_proof
-from ..solvers.zero_one.check.checker import ProofReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

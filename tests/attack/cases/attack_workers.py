@@ -20,9 +20,11 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
+from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.zero_one import algorithm
-from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size, engine
+from marginopt.solvers.zero_one.distributed import boxes as engine, conflicts as conflict_engine
+from marginopt.solvers.zero_one.proof import conflicts as conflict_proof
 
 #: Anything, in place of a field of an outcome.
 ODD: tuple[Any, ...] = (

@@ -12,10 +12,8 @@ import pytest
 
 from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.linear_pieces import LinearPieces
-from marginopt.solvers.margin.check.losses import BoxLosses, least_costs, pair_bound
-from marginopt.solvers.margin.check.rules import apply_relaxation, search_box
+from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
+from marginopt.solvers.margin.check.rules import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Generator = np.random.Generator
@@ -143,7 +141,7 @@ def norm_of(stated: LoggedMarginProblem, w: list[Fraction]) -> Fraction:
     """The norm, or a little more: a combination of the least norm in floating point, and what it lacks."""
     from scipy.optimize import linprog
 
-    from marginopt.solvers.margin.check.incumbent import _norm
+    from marginopt.solvers.margin.check.statement import _norm
 
     held = stated.atoms.any(axis=0)
     if not held.any():

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
-from marginopt.solvers.margin.check import FORMAT, check_margin_proof
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _apply_round, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem
+from marginopt.solvers.margin.check.statement import FORMAT, LoggedMarginProblem
+from marginopt.solvers.proofs import check_proof
 
 Record = dict[str, Any]
 Forgery = Callable[[list[Record], np.random.Generator], None]
@@ -259,14 +259,14 @@ FORGERIES: list[Forgery] = [
 def test_a_log_is_verified_and_forgeries_of_it_are_refused(seed: int, tmp_path: Path) -> None:
     """A false claim is above the value of a point that the log may not name."""
     records = log_of(seed)
-    report = check_margin_proof(sealed(tmp_path / "a.log", records))
+    report = check_proof(sealed(tmp_path / "a.log", records))
     assert report.valid, report
     assert report.bound == records[-1]["bound"] <= report.value == records[0]["cut"]
     assert report.nodes == len(records) - 2
     lowered = [*records[:2], {"cut": -1.0}, *records[2:]]  # what costs less than the claim stays of interest
-    assert check_margin_proof(sealed(tmp_path / "a.log", lowered)).valid
+    assert check_proof(sealed(tmp_path / "a.log", lowered)).valid
     unnamed = [*records[:-1], records[-1] | {"w": None, "combination": None}]
-    report = check_margin_proof(sealed(tmp_path / "a.log", unnamed))
+    report = check_proof(sealed(tmp_path / "a.log", unnamed))
     assert report.valid and report.value == math.inf and "no incumbent" in str(report)
     text, rng = json.dumps(unnamed), np.random.default_rng(seed)
     for k in range(2 * len(FORGERIES)):
@@ -275,11 +275,11 @@ def test_a_log_is_verified_and_forgeries_of_it_are_refused(seed: int, tmp_path: 
         FORGERIES[k % len(FORGERIES)](forged, rng)
         for _ in range(k // len(FORGERIES)):
             FORGERIES[int(rng.integers(len(FORGERIES)))](forged, rng)
-        report = check_margin_proof(sealed(tmp_path / "b.log", forged))
+        report = check_proof(sealed(tmp_path / "b.log", forged))
         assert not report.valid and report.message, (k, report)
     forged = json.loads(text)
     forged[-1] |= {"bound": None, "infeasible": True}
-    assert not check_margin_proof(sealed(tmp_path / "b.log", forged)).valid
+    assert not check_proof(sealed(tmp_path / "b.log", forged)).valid
 
 
 CHANGES: list[Record] = [
@@ -312,8 +312,8 @@ def test_a_header_that_states_no_problem_is_refused(change: Record, tmp_path: Pa
     header = header_of(stated, 1.0)
     claim = {"bound": 1e-300, "w": None, "combination": None}
     node = {"id": 1, "parent": 0, "side": 0, "rounds": []}
-    assert "costs" in check_margin_proof(sealed(tmp_path / "a.log", [header, node, claim])).message
-    report = check_margin_proof(sealed(tmp_path / "a.log", [header | change, node, claim]))
+    assert "costs" in check_proof(sealed(tmp_path / "a.log", [header, node, claim])).message
+    report = check_proof(sealed(tmp_path / "a.log", [header | change, node, claim]))
     assert not report.valid and "at least" not in report.message
 
 
@@ -358,16 +358,16 @@ def test_that_nothing_is_feasible_is_proved_by_empty_boxes(kind: int, tmp_path: 
     nodes = search(stated, math.inf, math.inf)
     assert nodes is not None
     claim = {"bound": None, "infeasible": True, "w": None, "combination": None}
-    report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim]))
+    report = check_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim]))
     assert report.valid and report.bound == report.value == math.inf, report
     far = LoggedMarginProblem(**(vars(stated) | {"upper": np.full(2, np.inf)}))
-    report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(far, math.inf), *nodes, claim]))
+    report = check_proof(sealed(tmp_path / "a.log", [header_of(far, math.inf), *nodes, claim]))
     assert not report.valid and "bound coefficient" in report.message
     for wrong in ({"infeasible": False}, {"bound": 1.0}, {"w": [0.25, 0.25], "combination": []}):
-        report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim | wrong]))
+        report = check_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim | wrong]))
         assert not report.valid or report.value == math.inf
     feasible = LoggedMarginProblem(
         **(vars(stated) | {"rows": np.zeros((0, 2)), "least": np.zeros(0), "kept": np.zeros(2, dtype=np.bool_), "budgets": ()})
     )
-    report = check_margin_proof(sealed(tmp_path / "a.log", [header_of(feasible, math.inf), *nodes, claim]))
+    report = check_proof(sealed(tmp_path / "a.log", [header_of(feasible, math.inf), *nodes, claim]))
     assert not report.valid and "not empty" in report.message

@@ -17,7 +17,7 @@ import marginopt as mo
 from marginopt import check_proof, margin
 from marginopt.models.margin_view import Corners, MarginProblem
 from marginopt.solvers import Status
-from marginopt.solvers.margin.check.incumbent import exact_value
+from marginopt.solvers.margin.check.statement import exact_value
 
 
 def _sealed(records: list[dict[str, Any]]) -> str:

@@ -15,8 +15,8 @@ import pytest
 import marginopt as mo
 from marginopt import margin
 from marginopt.models.margin_view import Corners, MarginProblem
-from marginopt.solvers.margin.check import check_margin_proof
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
+from marginopt.solvers.proofs import check_proof
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -79,7 +79,7 @@ def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     assert result.objective <= report.value * (1.0 + 1e-9)
     if limit == 400:  # an end of the search, which polishing hardly changes
         assert report.value <= result.objective * (1.0 + 1e-6)
-    assert mo.check_proof(path) == check_margin_proof(path) and mo.check_proof(path).valid
+    assert mo.check_proof(path) == check_proof(path) and mo.check_proof(path).valid
     assert not mo.check_proof(path, model(seed + 1)).valid
 
 
@@ -225,7 +225,7 @@ def test_a_broken_seal_and_no_log_at_all(tmp_path: Path) -> None:
     assert "seal" in mo.check_proof(tmp_path / "b.log").message
     (tmp_path / "c.log").write_text("".join(text.splitlines(keepends=True)[:-2]))
     assert not mo.check_proof(tmp_path / "c.log").valid
-    assert not check_margin_proof(tmp_path / "none.log").valid
+    assert not check_proof(tmp_path / "none.log").valid
     with pytest.raises(mo.InputError, match="proof"):
         mo.solve(model(1), "margin-bb", proof=3)
     with pytest.raises(mo.InputError, match="margin problem"):

@@ -15,11 +15,9 @@ import pytest
 
 import marginopt as mo
 from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
-from marginopt.solvers.scoring.check import check_scoring_proof
-from marginopt.solvers.scoring.check.data import LoggedScoringProblem
-from marginopt.solvers.scoring.check.node import CheckedNode
-from marginopt.solvers.scoring.check.pairs import LoggedMultipliers as Checked
-from marginopt.solvers.scoring.multipliers import Box, Scores
+from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.scoring.box_program import Box, Scores
+from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem
 from marginopt.solvers.scoring.reduced import reduce_problem
 from marginopt.solvers.scoring.search import PairProgram
 
@@ -125,7 +123,7 @@ def proved(seed: int, path: Path) -> tuple[mo.ScoringSystem, list[dict[str, Any]
     result = mo.solve(model, "supports-bb", proof=str(path))
     assert result.solved
     assert result.details["branching"] == "pairs"
-    report = check_scoring_proof(path, model)
+    report = check_proof(path, model)
     assert report.valid, report
     assert report.value == result.objective
     return model, [json.loads(line) for line in path.read_text().splitlines()[:-1]]
@@ -172,7 +170,7 @@ def test_forged_multipliers_are_refused(seed: int, tmp_path: Path) -> None:
         for record in records:
             for held in record.get("multipliers", ()):
                 FORGERIES[k % len(FORGERIES)](held, rng)
-        report = check_scoring_proof(sealed(tmp_path / "b.log", records), model)
+        report = check_proof(sealed(tmp_path / "b.log", records), model)
         assert not report.valid, k
         assert report.message
 
@@ -182,7 +180,7 @@ def test_multipliers_of_another_node_do_not_prove_it(tmp_path: Path) -> None:
     for record in honest:
         for held in record.get("multipliers", ()):
             held["node"] += 10**6
-    assert not check_scoring_proof(sealed(tmp_path / "b.log", honest), model).valid
+    assert not check_proof(sealed(tmp_path / "b.log", honest), model).valid
 
 
 def test_a_limit_leaves_a_log_of_what_is_proved(tmp_path: Path) -> None:
@@ -193,6 +191,6 @@ def test_a_limit_leaves_a_log_of_what_is_proved(tmp_path: Path) -> None:
     result = mo.solve(model, "supports-bb", proof=str(tmp_path / "a.log"), node_limit=6, branching="pairs")
     assert result.status is mo.Status.NODE_LIMIT
     assert 0 < result.bound < result.objective
-    report = check_scoring_proof(tmp_path / "a.log", model)
+    report = check_proof(tmp_path / "a.log", model)
     assert report.valid, report
     assert report.bound == result.bound

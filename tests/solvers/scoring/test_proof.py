@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.solvers.scoring.check import check_scoring_proof
+from marginopt.solvers.proofs import check_proof
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -49,17 +49,17 @@ def sealed(path: Path, records: list[Record]) -> Path:
 def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
     stated, result = proved(seed, path)
-    report = check_scoring_proof(path, stated)
+    report = check_proof(path, stated)
     assert report.valid, report
     assert report.own_data
     assert math.nextafter(report.value, 0.0) <= report.bound <= report.value == result.objective  # the bound is rounded down
-    assert mo.check_proof(path) == check_scoring_proof(path) and mo.check_proof(path).valid
+    assert mo.check_proof(path) == check_proof(path) and mo.check_proof(path).valid
     assert not mo.check_proof(path, model(seed + 1)).valid
 
 
 def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> None:
     stated, result = proved(3, tmp_path / "a.log", node_limit=6, descents=1)
-    report = check_scoring_proof(tmp_path / "a.log", stated)
+    report = check_proof(tmp_path / "a.log", stated)
     assert report.valid, report
     assert report.bound == result.bound < result.objective
 
@@ -129,7 +129,7 @@ def test_a_thousand_forged_logs_are_refused(seed: int, tmp_path: Path) -> None:
         records = [json.loads(line) for line in honest]
         forge = FORGERIES[k % len(FORGERIES)]
         forge(records, rng)
-        report = check_scoring_proof(sealed(tmp_path / "b.log", records), stated)
+        report = check_proof(sealed(tmp_path / "b.log", records), stated)
         assert not report.valid, (forge.__name__, k)
         assert report.message
 
@@ -138,7 +138,7 @@ def test_a_broken_seal_and_no_log_at_all(tmp_path: Path) -> None:
     proved(1, tmp_path / "a.log")
     text = (tmp_path / "a.log").read_text()
     (tmp_path / "b.log").write_text(text.replace('"version": 2', '"version":  2'))
-    assert "seal" in check_scoring_proof(tmp_path / "b.log").message
+    assert "seal" in check_proof(tmp_path / "b.log").message
     (tmp_path / "c.log").write_text("{}\n")
-    assert not check_scoring_proof(tmp_path / "c.log").valid
-    assert not check_scoring_proof(tmp_path / "none.log").valid
+    assert not check_proof(tmp_path / "c.log").valid
+    assert not check_proof(tmp_path / "none.log").valid

@@ -12,7 +12,7 @@ from oracles import least_square
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.proofs import check_proof
 
 
 def truth(header):

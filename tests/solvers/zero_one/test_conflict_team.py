@@ -13,9 +13,11 @@ from clusters import DaskCluster, kill
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.distributed import conflict_engine, conflict_proof, dispatcher as batch_size
-from marginopt.solvers.zero_one.engines import passes
+from marginopt.solvers.exact import dispatcher as batch_size
+from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.zero_one.distributed import conflicts as conflict_engine
+from marginopt.solvers.zero_one.engines import conflicts as passes
+from marginopt.solvers.zero_one.proof import conflicts as conflict_proof
 
 
 @pytest.fixture

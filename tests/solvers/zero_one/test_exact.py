@@ -7,11 +7,11 @@ import pytest
 
 from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
-from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.distributed.conflict_engine import ConflictSearchData
+from marginopt.solvers.zero_one.budget import BudgetBB
+from marginopt.solvers.zero_one.distributed.conflicts import ConflictSearchData
 from marginopt.solvers.zero_one.loops.conflicts import CANDIDATE, DONE, FREE
 from marginopt.solvers.zero_one.reduced import reduce_problem
 

@@ -8,7 +8,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from marginopt.solvers.zero_one.loops import boxes as k, compiled
-from marginopt.solvers.zero_one.loops.boxes.edges import by_falling
+from marginopt.solvers.zero_one.loops.boxes.pairing import by_falling
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):

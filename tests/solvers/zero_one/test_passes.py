@@ -10,18 +10,17 @@ from scipy.optimize import nnls
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact.limits import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import dive as dives
-from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine
-from marginopt.solvers.zero_one.engines.dive import Dive
-from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
+from marginopt.solvers.zero_one.engines import conflicts as dives
+from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine, Dive
+from marginopt.solvers.zero_one.engines.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.loops import conflicts as k
 from marginopt.solvers.zero_one.loops.compiled import entry
-from marginopt.solvers.zero_one.loops.conflicts.factors import back_solve, exclude, extend, orthogonalise
-from marginopt.solvers.zero_one.loops.conflicts.pricing import farthest, weigh
+from marginopt.solvers.zero_one.loops.conflicts.active_set import back_solve, exclude, extend, farthest, orthogonalise, weigh
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact.limits import Limits
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.zero_one.engines import portfolio as module
-from marginopt.solvers.zero_one.engines.engine import Engine, Limits, Progress, SharedState
-from marginopt.solvers.zero_one.engines.passes import Passes
-from marginopt.solvers.zero_one.engines.portfolio import Portfolio
+from marginopt.solvers.zero_one.engines import engine as module
+from marginopt.solvers.zero_one.engines.conflicts import Passes
+from marginopt.solvers.zero_one.engines.engine import Engine, Portfolio, Progress, SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem
 

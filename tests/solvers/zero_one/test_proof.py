@@ -12,13 +12,12 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.hinge import HingeSVM
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact.check.arithmetic import InvalidProofError
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
-from marginopt.solvers.zero_one.check.box_problem import BoxProblem, CheckedBox
-from marginopt.solvers.zero_one.check.box_rules import pack as packed
-from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.check.statement import LoggedZeroOneProblem
+from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, pack as packed
+from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 
 @pytest.mark.parametrize("engine", ["boxes", "conflicts"])
@@ -196,12 +195,12 @@ def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
 
 
 def test_unreadable_files_are_reported(tmp_path):
-    missing = check_proof(tmp_path / "nothing")
+    missing = ZeroOneChecker().check(tmp_path / "nothing")
     assert not missing.valid and "cannot be read" in missing.message
     (tmp_path / "text").write_text("not a log\n")
-    assert not check_proof(tmp_path / "text").valid
+    assert not ZeroOneChecker().check(tmp_path / "text").valid
     (tmp_path / "other").write_text('{"format": "something"}\n{"bound": 1}\n')
-    assert "not a proof log" in check_proof(tmp_path / "other").message
+    assert "not a proof log" in ZeroOneChecker().check(tmp_path / "other").message
 
 
 def test_a_proof_needs_a_path_that_can_be_written(tmp_path):

@@ -10,7 +10,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm as module
-from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
+from marginopt.solvers.zero_one.budget import BudgetBB
 
 
 def model(n, p, lam=5.0, sigma=0.8, seed=0):

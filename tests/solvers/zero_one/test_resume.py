@@ -25,15 +25,15 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact import checkpoint as files, dispatcher as batch_size
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
-from marginopt.solvers.zero_one.check.checker import check_proof
-from marginopt.solvers.zero_one.distributed import checkpoint as files, dispatcher as batch_size, engine as subtrees
+from marginopt.solvers.zero_one.distributed import boxes as subtrees
 from marginopt.solvers.zero_one.engines import engine as stretches
-from marginopt.solvers.zero_one.engines.box_pool import grown
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
-from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
+from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes, grown
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
@@ -250,7 +250,7 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 import marginopt as mo
 from marginopt.solvers.zero_one.engines import engine
-from marginopt.solvers.zero_one.distributed import checkpoint
+from marginopt.solvers.exact import checkpoint
 data = np.load(sys.argv[2])
 engine.STRETCH, checkpoint.INTERVAL = 2e5, 0.0
 stated = mo.ZeroOneSVM(data["X"], data["y"], 10.0, intercept="free")

@@ -5,14 +5,15 @@ import pytest
 from data import clouds
 
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.exact.limits import Limits
+from marginopt.solvers.exact.rotation import constant_column, errors, rotation, turned
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.engines.engine import Limits, SharedState
+from marginopt.solvers.zero_one.engines.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import for_boxes, reduce_problem
-from marginopt.solvers.zero_one.rotation import constant_column, errors, rotation, turned
 
 
 def rows_of(seed, p, values):

@@ -13,8 +13,10 @@ import pytest
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.check import boxes, conflicts, trees
-from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.exact.check import trees
+from marginopt.solvers.zero_one.check.checker import ZeroOneChecker
+
+check_proof = ZeroOneChecker().check
 
 
 class Honest:
@@ -35,8 +37,7 @@ class Believing(Honest):
 
 @pytest.fixture(params=[("boxes", 40, 3), ("conflicts", 44, 5)], ids=["boxes", "conflicts"])
 def log(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for module in (boxes, conflicts):  # small trees have parts too
-        monkeypatch.setattr(module, "PARTS", 2)
+    monkeypatch.setattr(trees, "PARTS", 2)  # small trees have parts too
     engine, n, p = request.param
     X, y = clouds(np.random.default_rng(5), n, p, 0.4, order="turns", spread=0.6)
     mo.solve(mo.ZeroOneSVM(X, y, lam=1.0), "zero-one-bb", engine=engine, proof=str(tmp_path / "log.jsonl"))

@@ -7,11 +7,10 @@ is replaced by (w - lo)(w - hi) ≤ 0, the only change.
 
 from __future__ import annotations
 
-from .edges import edges
-from .exploration import explore
-from .newton import newton
-from .pairing import pair_up
-from .pool import gather, move, spread
+from ....exact.loops.matching import WIDEST, empty_pairs
+from ....exact.loops.newton import empty_relaxation, newton
+from .exploration import explore, gather, move, spread
+from .pairing import edges, pair_up
 from .records import (
     BUDGET,
     CANDIDATE,
@@ -25,13 +24,10 @@ from .records import (
     RESERVE,
     ROUNDS,
     VIOLATED,
-    WIDEST,
     BoxData,
     BoxPool,
     BoxWorkspace,
     empty_node,
-    empty_pairs,
-    empty_relaxation,
     empty_workspace,
 )
 

@@ -1,4 +1,4 @@
-"""The tree search over boxes: best-first with dives."""
+"""The tree search over boxes, best-first with dives: a pool of open nodes, branching rules, and the exploration of nodes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.heap import pop, push
+from ....exact.loops.matching import Pairs
+from ....exact.loops.newton import Relaxation, ranges
 from ..compiled import EPS, entry, inner
 from .bound_tightening import tighten
-from .branching import branch_coordinate, branch_point
-from .edges import by_falling
-from .newton import ranges
-from .pool import load, pop, push, store
-from .proof_events import log_node, log_split
+from .pairing import by_falling
 from .records import (
     BUDGET,
     CANDIDATE,
@@ -30,9 +29,153 @@ from .records import (
     BoxPool,
     BoxWorkspace,
     Log,
-    Pairs,
-    Relaxation,
+    log_node,
+    log_split,
 )
+
+
+@inner
+def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
+    """Unpack an open node, release its record once both children are loaded, and return (base, number of points)."""
+    lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
+    record, side = code >> 1, code & 1
+    p = lo.size
+    for j in range(p):
+        lo[j], hi[j], w[j] = pool.lo[record, j], pool.hi[record, j], pool.w[record, j]
+    m = pool.count[record]
+    page = pool.page[record]
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link  # local: reads through the record are slow
+    for i in range(m):
+        k = i % PAGE
+        if i > 0 and k == 0:
+            page = link[page]
+        idx[i], z[i], l[i] = points[page, k], states[page, k], lowers[page, k]
+    split = pool.split[record]
+    if split < 0:
+        z[-1 - split] = side
+    elif side == 0:
+        hi[split] = min(hi[split], pool.mid[record])
+    else:
+        lo[split] = max(lo[split], pool.mid[record])
+    pool.refs[record] -= 1
+    if pool.refs[record] == 0:
+        page = pool.page[record]
+        while page >= 0:
+            pool.free_pages[pool.now.pages] = page
+            pool.now.pages += 1
+            page = pool.link[page]
+        pool.free_records[pool.now.records] = record
+        pool.now.records += 1
+    return pool.base[record], m
+
+
+@inner
+def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
+    """Store a node that is about to be branched as a record and return its index."""
+    lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
+    now = pool.now
+    now.records -= 1
+    record = pool.free_records[now.records]
+    for j in range(lo.size):
+        pool.lo[record, j], pool.hi[record, j], pool.w[record, j] = lo[j], hi[j], w[j]
+    pool.base[record], pool.count[record], pool.refs[record], pool.page[record] = base, m, 2, -1
+    page = -1
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
+    for i in range(m):
+        k = i % PAGE
+        if k == 0:
+            now.pages -= 1
+            new_page = pool.free_pages[now.pages]
+            link[new_page] = -1
+            if page < 0:
+                pool.page[record] = new_page
+            else:
+                link[page] = new_page
+            page = new_page
+        points[page, k], states[page, k], lowers[page, k] = idx[i], z[i], l[i]
+    return record
+
+
+@entry
+def move(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
+    """Move the last ``count`` open nodes of one heap to another pool with sufficient capacity; ``node`` is a buffer."""
+    for _ in range(count):
+        source.now.waiting -= 1
+        code: Any = np.int64(source.heap[source.now.waiting])
+        key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
+        base, m = load(source, code, node)
+        record = store(target, node, m, base)
+        target.refs[record], target.split[record], target.mid[record] = 1, 0, node.hi[0]
+        target.key[record, 0] = target.key[record, 1] = key
+        target.ident[record] = ident
+        push(target.heap, target.now.waiting, target.key, 2 * record)
+        target.now.waiting += 1
+
+
+@entry
+def gather(pool: BoxPool, records: Any, point: Any, state: Any, lower: Any) -> None:
+    """Copy the points of these records from the pages, with their states and lower ends, into contiguous arrays."""
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
+    position = 0
+    for record in records:
+        page = pool.page[record]
+        for i in range(pool.count[record]):
+            k = i % PAGE
+            if i > 0 and k == 0:
+                page = link[page]
+            point[position], state[position], lower[position] = points[page, k], states[page, k], lowers[page, k]
+            position += 1
+
+
+@entry
+def spread(pool: BoxPool, counts: Any, point: Any, state: Any, lower: Any) -> None:
+    """Copy contiguous points, ``counts`` of them per record, into the first pages of the pool."""
+    points, states, lowers = pool.point, pool.state, pool.lower
+    position, page = 0, -1
+    for count in counts:
+        for i in range(count):
+            k = i % PAGE
+            if k == 0:
+                page += 1
+            points[page, k], states[page, k], lowers[page, k] = point[position], state[position], lower[position]
+            position += 1
+
+
+@inner
+def branch_coordinate(node: BoxNode, m: int) -> int:
+    """Return the coordinate along which the margin of some free point has the widest range."""
+    lo, hi, z, G = node.lo, node.hi, node.z, node.G
+    best, widest = 0, -1.0
+    for j in range(lo.size):
+        largest = 0.0
+        for i in range(m):
+            if z[i] == FREE:
+                largest = max(largest, abs(G[j, i]))
+        if largest * (hi[j] - lo[j]) > widest:
+            best, widest = j, largest * (hi[j] - lo[j])
+    return best
+
+
+@inner
+def branch_point(node: BoxNode, m: int, c: Any) -> int:
+    """Return the free point with the largest product of the two children's gains."""
+    z, lam, norm, G, al = node.z, node.lam, node.norm, node.G, node.alpha
+    best, best_score = -1, -1.0
+    for i in range(m):
+        if z[i] != FREE:
+            continue
+        u = 0.0
+        for j in range(c.size):
+            u += G[j, i] * c[j]
+        a, size = al[i], norm[i] * norm[i]
+        shifted = u - 0.5 * a * size
+        kept_gain = max(1.0 - u, 0.0) ** 2 / size
+        violated_gain = lam[i] - a * (1.0 - u) - 0.25 * a * a * size + max(shifted - 1.0, 0.0) ** 2 / size
+        score = max(kept_gain, 1e-3 * lam[i]) * max(violated_gain, 1e-3 * lam[i])
+        if score > best_score:
+            best, best_score = i, score
+    return best
+
 
 #: Number of free points up to which a node branches on a point.
 BY_POINTS = 1

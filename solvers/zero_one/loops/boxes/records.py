@@ -1,4 +1,4 @@
-"""The records of the box kernels: problem data, pool of open nodes, current node, its relaxation, its pairs."""
+"""The records of the box kernels: problem data, pool of open nodes, current node, and the events of the proof log."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....exact.loops.matching import Pairs, empty_pairs
+from ....exact.loops.newton import Relaxation, empty_relaxation
 from ....interface.algorithm import integers_and_floats
 from ....interface.by_reference import by_reference
+from ..compiled import inner
 
 PAGE = 32
 #: Capacity in dives below which the pool requests growth; the frugal mode uses this reserve.
 RESERVE = 128
 FREE, KEPT, VIOLATED = -1, 0, 1
-#: Largest number of points of one side that are considered for pairs.
-WIDEST = 2048
 #: Rounds of relaxation and bound tightening at a node.
 ROUNDS = 2
 
@@ -88,51 +89,6 @@ class BoxNode(NamedTuple):
     alpha: Any  #: (n,) α_i of the last round
 
 
-@by_reference
-class Relaxation(NamedTuple):
-    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
-
-    rows: Any  #: (p, n) by column; rows of violated points with opposite sign
-    b: Any  #: (n,)
-    cap: Any  #: (n,)
-    h: Any  #: (n,)
-    q: Any  #: (p,)
-    alpha: Any  #: (n,)
-    u: Any  #: (n,) margins at w
-    curved: Any  #: (n,) h_i where φ_i is curved, else 0
-    s: Any  #: (p,) Σ α_i g_i - q
-    c: Any  #: (p,) clip(s/2, lo, hi)
-    ds: Any  #: (p,) bound on the rounding error of s
-    left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
-    position: Any  #: (n,) position of each row in the node
-    g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
-    d: Any
-    trial: Any
-    on: Any
-    H: Any  #: (p, p) Newton matrix and its Cholesky factor
-    L: Any
-    mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
-    half: Any
-    wide: Any
-    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
-    most: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
-    env: Any
-    err: Any
-
-
-def empty_relaxation(n: int, p: int) -> Relaxation:
-    """Return the arrays of a relaxation for n points in p coordinates."""
-    by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
-    b, cap, h, alpha, u, curved, left, most, env = by_point
-    q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
-    return Relaxation(
-        rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
-        position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
-        mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
-        saved=np.empty((4, p)),
-    )  # fmt: skip
-
-
 def empty_node(n: int, p: int) -> BoxNode:
     """Return the arrays of a node for n points in p coordinates."""
     i = np.int64
@@ -148,43 +104,6 @@ def empty_node(n: int, p: int) -> BoxNode:
         np.empty(n),
         np.zeros(n),
     )
-
-
-@by_reference
-class Pairs(NamedTuple):
-    """The arrays of the pairing of a node's points."""
-
-    side: Any  #: (2, n) the two sides by decreasing margin
-    adjacent: Any  #: (n, words) adjacency bits
-    free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
-    dead: Any
-    seen: Any
-    column_of: Any  #: (n,) matched column of a row, or -1
-    row_of: Any  #: (n,) matched row of a column
-    parent: Any  #: (n,) row from which a column was visited
-    queue: Any  #: (n,)
-    code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
-    bins: Any  #: (257,)
-    scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
-    sums: Any  #: (64 words,) float32: values by column, and of the current row
-    envs: Any
-    acc: Any
-    points: Any  #: (n, 2) the pairs
-    price: Any  #: (n,) price of each pair
-
-
-def empty_pairs(n: int, p: int) -> Pairs:
-    """Return the arrays of a pairing for n points in p coordinates."""
-    words = (min(n, WIDEST) >> 6) + 1
-    i, single = np.int64, np.float32
-    free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
-    sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
-    return Pairs(
-        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
-        column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
-        code=np.empty(n, i), bins=np.empty(257, i),
-        scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
-    )  # fmt: skip
 
 
 @by_reference
@@ -207,3 +126,52 @@ class Log(NamedTuple):
 
     buffer: Any  #: `Pool.log`
     now: Any  #: `Pool.now`
+
+
+@inner
+def log_node(log: Log, ident: int, parent: int, side: int) -> None:
+    """Write the start of a node: 0, node, parent, side."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 0.0, ident, parent, side
+    log.now.log_at = start + 4
+
+
+@inner
+def log_split(log: Log, ident: int, name: float, mid: float) -> None:
+    """Write the branching of a node: 2, node, coordinate or -1 - point, branching value."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, name, mid
+    log.now.log_at = start + 4
+
+
+@inner
+def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
+    """Write the multipliers of one round of m points: 1, node, count, then (point, state, α) for every α > 0."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1] = 1.0, ident
+    k = start + 3
+    for i in range(m):
+        if al[i] > 0.0:
+            buffer[k], buffer[k + 1], buffer[k + 2] = idx[i], z[i], al[i]
+            k += 3
+    buffer[start + 2] = (k - start - 3) // 3
+    log.now.log_at = k
+
+
+@inner
+def log_scale(log: Log, ident: int, theta: float) -> None:
+    """Write the factor on the losses in the next round: 4, node, θ."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2] = 4.0, ident, theta
+    log.now.log_at = start + 3
+
+
+@inner
+def log_pairs(log: Log, ident: int, idx: Any, P: Pairs, count: int) -> None:
+    """Write the pairs of the next round: 3, node, count, then (point, point, price)."""
+    buffer, start = log.buffer, log.now.log_at
+    buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count
+    for k in range(count):
+        buffer[start + 3 + 3 * k], buffer[start + 4 + 3 * k] = idx[P.points[k, 0]], idx[P.points[k, 1]]
+        buffer[start + 5 + 3 * k] = P.price[k]
+    log.now.log_at = start + 3 + 3 * count

@@ -28,8 +28,7 @@ from .records import (
     empty_workspace,
     no_active,
 )
-from .search import BUDGET, CANDIDATE, DONE, search
-from .stack import LACKS, NOW, Stack
+from .search import BUDGET, CANDIDATE, DONE, LACKS, NOW, Stack, search
 
 __all__ = [
     "BOOK",

@@ -1,4 +1,12 @@
-"""Goldfarb and Idnani's dual active-set method, with certified norms."""
+"""Goldfarb and Idnani's dual active-set method, with certified norms.
+
+Updates of the factorisation g = (V'R)' of an S-pair's constraints, with orthonormal rows of V.
+
+Pricing: the choice of the constraint that enters the dual method, in single precision if its error permits.
+
+The method is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of
+nodes of a search. It takes most of the method's time.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +16,247 @@ from typing import Any
 import numpy as np
 
 from ..compiled import EPS, entry, inner
-from .factors import back_solve, exclude, extend, include, orthogonalise
-from .pricing import farthest, threshold, weigh, widest_pair
-from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
+from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, Violations, dot
+
+#: Share of a constraint's norm below which it is orthogonalised a second time.
+_REORTHOGONALISE = 0.1
+
+
+@inner
+def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
+    """Orthogonalise row k of ``g`` against V[:k] by Gram-Schmidt, twice after cancellation: fill R[:k, k] and z, return ||z||."""
+    p = z.size
+    squared_norm = squared_rest = 0.0
+    for j in range(p):
+        z[j] = g[k, j]
+        squared_norm += z[j] * z[j]
+    for a in range(k):
+        R[a, k] = 0.0
+    for _ in range(2):
+        for a in range(k):
+            t = dot(V[a], z)
+            R[a, k] += t
+            for j in range(p):
+                z[j] -= t * V[a, j]
+        squared_rest = dot(z, z)
+        if squared_rest >= _REORTHOGONALISE * _REORTHOGONALISE * squared_norm:
+            break
+    return math.sqrt(squared_rest)
+
+
+@inner
+def extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
+    """Add row k of ``g`` to the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
+    include(V, R, k, z, orthogonalise(g, V, R, k, z))
+
+
+@inner
+def include(V: Any, R: Any, k: int, z: Any, rest: float) -> None:
+    """Add row k of ``g``, with the part z of norm ``rest`` orthogonal to V[:k], to the factorisation."""
+    R[k, k] = max(rest, 1e-300)
+    for j in range(z.size):
+        V[k, j] = z[j] / R[k, k]
+
+
+@inner
+def exclude(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
+    """Remove row ``drop`` from the k factored rows, and shift the later rows and row k, whose rest is z, up by one.
+
+    Plane rotations make R triangular again. The component of row k along the direction that V loses is added to z; return ||z||.
+    """
+    p = z.size
+    for a in range(drop, k):
+        for j in range(p):
+            g[a, j] = g[a + 1, j]
+        for b in range(min(a + 2, k)):
+            R[b, a] = R[b, a + 1]
+    for a in range(drop, k - 1):
+        x, y = R[a, a], R[a + 1, a]
+        size = math.sqrt(x * x + y * y)
+        c, s = (x / size, y / size) if size > 0.0 else (1.0, 0.0)
+        R[a, a] = max(size, 1e-300)
+        for b in range(a + 1, k):
+            x, y = R[a, b], R[a + 1, b]
+            R[a, b], R[a + 1, b] = c * x + s * y, c * y - s * x
+        for j in range(p):
+            x, y = V[a, j], V[a + 1, j]
+            V[a, j], V[a + 1, j] = c * x + s * y, c * y - s * x
+    t = R[k - 1, k - 1]
+    for j in range(p):
+        z[j] += t * V[k - 1, j]
+    return math.sqrt(dot(z, z))
+
+
+@inner
+def back_solve(R: Any, k: int, r: Any) -> None:
+    """Compute r = R[:k, :k]⁻¹ R[:k, k], the combination of the factored constraints nearest to constraint k."""
+    for a in range(k - 1, -1, -1):
+        t = R[a, k]
+        for b in range(a + 1, k):
+            t -= R[a, b] * r[b]
+        r[a] = t / R[a, a]
+
+
+#: Tolerance of violations.
+_TOL = 1e-11
+#: Least share of the largest violation for candidates; lower bound of the relative squared rest of a row.
+_CANDIDATE_SHARE, _LEAST_REST = 0.5, 0.05
+#: Unit roundoff of single precision; largest priority; least ratio of the largest violation to its error; overflow threshold.
+SINGLE_EPS, _LARGEST_PRIORITY, _LEAST_RATIO, _OVERFLOW = 2.0**-24, KEEN_AWAY, 20.0, 1e30
+
+
+@inner
+def threshold(tau: float, second: int) -> float:
+    """Return the divisor of a point's row in a constraint: 1 - η, or -(1 + η) if the margin is to be at most 1 + η."""
+    return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
+
+
+@inner
+def weigh(rows: Rows, ok: Any, priority: Any, found: Violations, unit: bool) -> None:
+    """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
+    scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
+    for i in range(ok.size):
+        size = pull[i] if unit else 1.0
+        scale[i] = pull[i] / size * priority[i] if ok[i] else 0.0
+        level[i] = size * (tau[i] - _TOL if priority[i] > 0.0 else _TOL - threshold(tau[i], VIOLATE))
+
+
+@inner
+def _compute_violations(t: Any, w: Any, violations: Violations) -> float:
+    """Compute the scaled violations of all points at w and return the largest, at least 0; branch-free for speed."""
+    # Local references: reads through the record at every step would slow the loops down.
+    v, u, grid, tops, scale, level = (
+        violations.w,
+        violations.value,
+        violations.grid,
+        violations.tops,
+        violations.scale,
+        violations.level,
+    )
+    p, n = t.shape
+    for j in range(p):
+        v[j] = w[j]
+    for i in range(n):
+        u[i] = level[i]
+    j = 0  # four coordinates per pass, since memory access to ``u`` dominates
+    while j + 3 < p:
+        a, b, c, d = v[j], v[j + 1], v[j + 2], v[j + 3]
+        for i in range(n):
+            u[i] -= a * t[j, i] + b * t[j + 1, i] + c * t[j + 2, i] + d * t[j + 3, i]
+        j += 4
+    while j < p:
+        a = v[j]
+        for i in range(n):
+            u[i] -= a * t[j, i]
+        j += 1
+    for i in range(n):
+        u[i] *= scale[i]
+    for k in range(LANES):
+        tops[k] = 0.0
+    for r in range(grid.shape[0]):
+        for k in range(LANES):
+            tops[k] = max(tops[k], grid[r, k])
+    largest = 0.0
+    for k in range(LANES):
+        largest = max(largest, tops[k])
+    return largest
+
+
+@inner
+def _single_error(rows: Rows, w: Any) -> float:
+    """Return a bound on the error of a scaled violation in single precision, a dot product of p terms at the largest priority."""
+    p = w.size
+    size = rows.widest[p]
+    for j in range(p):
+        size += abs(w[j]) * rows.widest[j]
+    return _LARGEST_PRIORITY * SINGLE_EPS * (p + 4) * size
+
+
+@inner
+def farthest(rows: Rows, ok: Any, priority: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
+    """Return the entering constraint (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all constraints are satisfied.
+
+    Single precision suffices if its error is small relative to the largest violation, since any violated constraint is correct.
+    """
+    single = scratch.single
+    largest = _compute_violations(rows.single, active.w, single)
+    if _LEAST_RATIO * _single_error(rows, active.w) < largest < _OVERFLOW:
+        first = _steepest(rows, active, q, single.grid, single.tops, _CANDIDATE_SHARE * largest)
+        scale = single.scale[first] * rows.pull[first]
+        return first, -1 if scale > 0.0 else VIOLATE, single.value[first] / abs(scale) + _TOL
+    double = scratch.double
+    weigh(rows, ok, priority, double, False)
+    largest = _compute_violations(rows.t, active.w, double)
+    if not largest > 0.0:
+        return -1, -1, 0.0
+    first = _steepest(rows, active, q, double.grid, double.tops, _CANDIDATE_SHARE * largest)
+    return first, -1 if double.scale[first] > 0.0 else VIOLATE, double.value[first] / abs(double.scale[first]) + _TOL
+
+
+@inner
+def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, lower: float) -> int:
+    """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``lower``.
+
+    This is the steepest-edge rule: a step along the part of a_i orthogonal to the active constraints, of norm r_i, gains
+    (violation/r_i)². Its conflicts have fewer points, and more of them fit into a packing.
+    """
+    a, size, pull, V = rows.a, rows.size, rows.pull, active.V
+    first, numerator, denominator = 0, -1.0, 1.0  # best point so far, and its gain as numerator/denominator, without division
+    for k in range(LANES):
+        if not tops[k] >= lower:
+            continue
+        r = 0
+        while grid[r, k] != tops[k]:
+            r += 1
+        i = r * LANES + k
+        relative_rest = size[i]
+        for c in range(q):
+            x = dot(V[c], a[i])
+            relative_rest -= x * x
+        relative_rest = min(max(relative_rest * pull[i] * pull[i], _LEAST_REST), 1.0)
+        gain = 1.0 * tops[k]  # in double precision
+        gain *= gain
+        if gain * denominator > numerator * relative_rest:
+            first, numerator, denominator = i, gain, relative_rest
+    return first
+
+
+@inner
+def widest_pair(rows: Rows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
+    """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
+    across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
+    p, n = across.shape
+    low0 = low1 = np.inf
+    for i in range(n):
+        u[i] = -tau[i]
+    for j in range(p):
+        f = w[j]
+        if f != 0.0:
+            for i in range(n):
+                u[i] += f * across[j, i]
+    for i in range(n):
+        if ok[i] and priority[i] > 0.0:
+            t = u[i]
+            if sign[i] >= 0:
+                low0 = min(low0, t)
+            else:
+                low1 = min(low1, t)
+    if not low0 + low1 < -2.0 * _TOL:
+        return -1, -1, 0.0
+    b = 0.5 * (low1 - low0)
+    first = second = -1
+    most0 = most1 = 0.0
+    for i in range(n):
+        if ok[i] and priority[i] > 0.0:
+            t = -(u[i] + sign[i] * b) * pull[i] * priority[i]
+            if sign[i] >= 0:
+                if t > most0:
+                    most0, first = t, i
+            elif t > most1:
+                most1, second = t, i
+    if second < 0:
+        return -1, -1, 0.0
+    return first, second, -0.5 * (low0 + low1)
 
 
 @inner

@@ -10,8 +10,7 @@ import numpy as np
 from ....interface.algorithm import integers_and_floats
 from ....interface.by_reference import by_reference
 from ..compiled import entry, inner
-from .active_set import active_set, certified
-from .pricing import threshold
+from .active_set import active_set, certified, threshold
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, ConflictWorkspace, Rows, Scratch, copy_active, dot
 
 #: Fields of `Book.now`: numbers of conflicts, of those in the last packing, of steps, of entries.

@@ -1,13 +1,342 @@
-"""Depth-first search on norm-conflicts."""
+"""Depth-first search on norm-conflicts.
+
+The stack of a depth-first search on norm-conflicts, and the conflict lists that its levels inherit.
+
+Expansion of one node of the conflict search: conflicts are packed until the node is pruned, branches or yields a candidate.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..compiled import entry, inner
-from .expansion import expand
-from .records import DELETED, FREE, KEPT, ConflictWorkspace, Rows, dot
-from .stack import Stack
+import numpy as np
+
+from ....interface.algorithm import integers_and_floats
+from ....interface.by_reference import by_reference
+from ..compiled import EPS, entry, inner
+from .active_set import active_set, certified
+from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Active, ConflictWorkspace, Rows, copy_active, dot
+
+#: Largest number of conflicts that a node inherits, the latest ones of its parent.
+POOL = 160
+
+#: Fields of `Stack.now`: current level (-1: none), whether its node is to be processed, forced deletions of all levels, counts,
+#: and the step of the gap histogram.
+NOW = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
+#: Number of bins of the histogram of subtree sizes by gap.
+LACKS = 64
+
+
+@by_reference
+class Stack(NamedTuple):
+    """A depth-first search that can stop and resume anywhere."""
+
+    state: Any  #: (n,) FREE, KEPT or DELETED
+    point: Any  #: (levels,) branching point, deleted in the first child and kept in the second
+    at: Any  #: current child, -1 before the first
+    extra: Any  #: proved lower bound of the cost of further deletions
+    bound: Any  #: proved lower bound of the subtree
+    trail: Any  #: forced deletions of all levels
+    trail_from: Any
+    pair: Any  #: S-pair of the kept points by level
+    g: Any
+    u: Any
+    w: Any
+    count: Any
+    activity: Any
+    begun: Any  #: (levels,) node count when the level's node was processed
+    lack: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
+    below: Any  #: (LACKS,) nodes of the finished subtrees, by the gap of their roots
+    ended: Any  #: (LACKS,) number of finished subtrees, by the gap of their roots
+    now: Any  #: a structured scalar of type `NOW`
+    found: Any  #: (1,) the value below which a candidate is reported
+    unresolved: Any  #: least bound of leaves that rounding left unresolved
+    listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
+    size: Any  #: (capacity,) number of these points
+    norm: Any  #: (capacity,) certified norm of each conflict
+    end: Any  #: (levels + 1,) start of each level's list, which is the end of the previous one
+
+
+@inner
+def free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
+    """Write the distinct free points of a conflict to ``out`` and return their number."""
+    m = 0
+    for k in range(active.count[0]):
+        if active.u[k] <= 0.0:
+            continue
+        for side in range(2):
+            i = active.pair[k, side]
+            if i >= 0 and state[i] == FREE and not mark[i]:
+                mark[i] = True
+                out[m] = i
+                m += 1
+    for k in range(m):
+        mark[out[k]] = False
+    return m
+
+
+@inner
+def copy_listed(stack: Stack, source: int, target: int) -> None:
+    """Copy one conflict of the lists to another position."""
+    stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
+    for k in range(stack.size[source]):
+        stack.listed[target, k] = stack.listed[source, k]
+
+
+@inner
+def inherit(stack: Stack, level: int) -> int:
+    """Copy the latest conflicts of the parent's list to this level's list, within the capacity, and return the new end."""
+    start = stack.end[level]
+    if level == 0:
+        return start
+    parent_start = max(stack.end[level - 1], start - POOL)
+    count = min(start - parent_start, stack.size.size - start)
+    for c in range(count):
+        copy_listed(stack, parent_start + c, start + c)
+    return start + count
+
+
+@inner
+def pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
+    """Pack the conflicts of a list anew, small ones first: return (packed, new end of the list, forced point).
+
+    A conflict loses points that are kept by now, and is removed if one of its points is deleted (it is hit). One with a norm
+    below T is skipped, but stays in the list, since T falls. The forced point is -1 without one, -2 for a conflict without free
+    points.
+    """
+    state = stack.state
+    end, forced, largest = start, -1, 0
+    for c in range(start, stop):
+        m, hit = 0, False
+        for k in range(stack.size[c]):
+            i = stack.listed[c, k]
+            hit = hit or state[i] == DELETED
+            if state[i] == FREE:
+                stack.listed[end, m] = i
+                m += 1
+        if hit:
+            continue
+        stack.size[end], stack.norm[end] = m, stack.norm[c]
+        if stack.norm[c] >= T:
+            if m == 0:
+                return 0.0, end, -2
+            if m == 1:
+                forced = stack.listed[end, 0]
+            largest = max(largest, m)
+        end += 1
+    packed = 0.0
+    for m in range(2, largest + 1 if forced < 0 else 2):
+        for c in range(start, end):
+            if stack.size[c] != m or stack.norm[c] < T:
+                continue
+            least_residual = np.inf
+            for k in range(m):
+                least_residual = min(least_residual, left[stack.listed[c, k]])
+            if least_residual > 0.0:
+                for k in range(m):
+                    left[stack.listed[c, k]] -= least_residual
+                packed += least_residual
+    return packed, end, forced
+
+
+#: Packings per node: one from the parent's conflicts, then at least one new packing, more while they improve.
+PACKINGS = 3
+#: A packing continues as if one more point were deleted if the gap is at most this multiple of the point's weight.
+AHEAD = 2.0
+#: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED`.
+SHARED = 5.0
+#: Least residual weight of a point, as a share of its weight, for use in a further conflict of a packing.
+CRUMB = 0.25
+
+
+@inner
+def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, priority: Any) -> None:
+    """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
+
+    A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
+    """
+    state = stack.state
+    for i in range(state.size):
+        met[i] = 0.0
+    for c in range(first, last):
+        for k in range(stack.size[c]):
+            met[stack.listed[c, k]] += 1.0
+    largest = 1.0
+    for i in range(state.size):
+        largest = max(largest, met[i])
+    slope = SHARED / largest
+    for i in range(state.size):
+        priority[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+
+
+@inner
+def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, priority: Any) -> bool:
+    """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
+
+    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
+    ``offset`` more deletions only points with residual_i ≥ offset count.
+    ``spare`` is norm + packed - budget.
+    """
+    state, now, fixed = stack.state, stack.now, False
+    for i in range(state.size):
+        if state[i] == FREE and residual[i] >= offset and spare + residual[i] >= 0.0:
+            state[i], priority[i] = KEPT, KEEN
+            stack.trail[now.trailed] = i
+            now.trailed += 1
+            fixed = True
+    return fixed
+
+
+@inner
+def expand(
+    rows: Rows,
+    exact: Rows,
+    weights: Any,
+    stack: Stack,
+    level: int,
+    cut: float,
+    workspace: ConflictWorkspace,
+) -> int:
+    """Process the current node: return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
+
+    A solution below the cutoff deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
+    """
+    n = weights.size
+    now, state = stack.now, stack.state
+    active, kept, pairs, ok, priority, residual, mark, points = (
+        workspace.active, workspace.kept, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
+        workspace.mark, workspace.points,
+    )  # fmt: skip
+    scratch = workspace.scratch
+    violated_priority = -KEEN_AWAY if rows.strict else 0.0
+    pad = 4.0 * EPS * (n + 8) * cut
+    for j in range(active.w.size):
+        kept.w[j] = stack.w[level, j]
+    kept.count[0], kept.ready[0] = stack.count[level], 0
+    for k in range(kept.count[0]):
+        kept.u[k] = stack.u[level, k]
+        kept.pair[k, 0], kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
+        for j in range(active.w.size):
+            kept.g[k, j] = stack.g[level, k, j]
+    first = stack.end[level]
+    last = inherit(stack, level)
+    while True:
+        spent = 0.0
+        for i in range(n):
+            spent += weights[i] if state[i] == DELETED else 0.0
+            ok[i] = state[i] != FREE
+        _set_priorities(stack, first, last, violated_priority, workspace.met, priority)
+        extra = stack.extra[level]
+        budget = cut - spent + pad
+        if budget - extra <= 0.0:
+            return 0
+        now.solves += 1
+        status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
+        if status == CONFLICT:
+            return 0
+        norm = certified(kept, kept.count[0], rows.reach)
+        stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
+        forced = -1
+        for packing in range(PACKINGS):
+            packed = 0.0
+            for i in range(n):
+                residual[i] = weights[i] if state[i] == FREE else 0.0
+            if packing == 0:
+                packed, last, forced = pack_listed(stack, first, last, budget - extra, residual)
+                if forced == -2:
+                    return 0
+                if forced >= 0:
+                    break
+            offset = proved_packing = 0.0  # proved_packing: the packing before an offset is assumed
+            while True:
+                T = budget - max(packed + offset, extra)
+                if norm >= T:
+                    if offset == 0.0:
+                        return 0
+                    break
+                for i in range(n):
+                    ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
+                copy_active(kept, active)
+                now.solves += 1
+                status, N = active_set(rows, ok, priority, T, active, scratch)
+                single_points = True
+                if status != CONFLICT and packed == 0.0 and exact.free:
+                    single_points = False
+                    pairs.count[0] = pairs.ready[0] = 0
+                    for j in range(pairs.w.size):
+                        pairs.w[j] = 0.0
+                    now.solves += 1
+                    status, N = active_set(exact, ok, priority, T, pairs, workspace.exact)
+                if status != CONFLICT:
+                    if offset > 0.0:
+                        break
+                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
+                        stack.found[0] = (N + spent) * (1.0 - 1e-9)
+                        return 2
+                    proved_packing = packed
+                    for i in range(n):
+                        if state[i] == FREE and residual[i] > CRUMB * weights[i]:
+                            offset = residual[i] if offset == 0.0 else min(offset, residual[i])
+                    if offset == 0.0 or budget - max(packed, extra) - norm > AHEAD * offset:
+                        offset = 0.0
+                        break
+                    continue
+                now.conflicts += 1
+                m = free_points(active if single_points else pairs, state, mark, points)
+                if m == 0:
+                    if offset == 0.0:
+                        return 0
+                    packed = budget
+                    break
+                if m == 1 and offset == 0.0:
+                    forced = points[0]
+                    break
+                least_residual = np.inf
+                for k in range(m):
+                    least_residual = min(least_residual, residual[points[k]])
+                    stack.activity[points[k]] += 1.0
+                for k in range(m):
+                    residual[points[k]] -= least_residual
+                packed += least_residual
+                if last < stack.size.size:
+                    stack.size[last], stack.norm[last] = m, N
+                    for k in range(m):
+                        stack.listed[last, k] = points[k]
+                    last += 1
+            if forced >= 0:
+                break
+            improved = packing == 0 or proved_packing > extra + pad
+            extra = stack.extra[level] = max(proved_packing, extra)
+            if _fix_expensive(stack, norm + packed - budget, residual, offset, priority):
+                improved = True
+                for i in range(n):
+                    ok[i] = state[i] != FREE
+                now.solves += 1
+                status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
+                if status == CONFLICT:
+                    return 0
+                norm = certified(kept, kept.count[0], rows.reach)
+            stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
+            if not improved:
+                break
+        if forced < 0:
+            break
+        state[forced] = DELETED
+        stack.trail[now.trailed] = forced
+        now.trailed += 1
+        now.forced += 1
+        stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
+    stack.end[level + 1] = last
+    for j in range(active.w.size):
+        stack.w[level, j] = kept.w[j]
+    stack.count[level] = kept.count[0]
+    for k in range(kept.count[0]):
+        stack.u[level, k] = kept.u[k]
+        stack.pair[level, k, 0], stack.pair[level, k, 1] = kept.pair[k, 0], kept.pair[k, 1]
+        for j in range(active.w.size):
+            stack.g[level, k, j] = kept.g[k, j]
+    return 1
+
 
 # Return codes of `search`: the reason for stopping.
 BUDGET, DONE, CANDIDATE = 0, 1, 2

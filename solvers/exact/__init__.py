@@ -1,0 +1,1 @@
+"""Parts of exact search that every problem shares: coordinates, compiled relaxations and matchings, logs and their checker."""

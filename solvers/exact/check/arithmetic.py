@@ -1,0 +1,115 @@
+"""Arithmetic of the checkers: outward-rounded numbers, sums without error, points and rotations in fractions.
+
+Each operation is moved by one unit in the last place to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Array", "InvalidProofError", "RationalPoint", "least_curvature", "rotate", "round_down", "round_up", "rounded_up",
+    "sum_down", "sum_up",
+]  # fmt: skip
+
+Array = npt.NDArray[np.float64]
+
+
+class InvalidProofError(Exception):
+    """The log does not prove its claim; the message says why."""
+
+
+def round_up(x: Any) -> Any:
+    """The next number above."""
+    return np.nextafter(x, np.inf)
+
+
+def round_down(x: Any) -> Any:
+    """The next number below."""
+    return np.nextafter(x, -np.inf)
+
+
+def sum_down(x: Array) -> float:
+    """Σx, rounded down."""
+    return math.nextafter(math.fsum(x.tolist()), -math.inf)
+
+
+def sum_up(x: Array) -> float:
+    """Σx, rounded up."""
+    return math.nextafter(math.fsum(x.tolist()), math.inf)
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the least number of float64 that is not below the fraction."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+@dataclass(frozen=True)
+class RationalPoint:
+    """A log's incumbent, evaluated in rational arithmetic."""
+
+    coordinates: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, w: Sequence[float], size: int) -> RationalPoint:
+        """Return the point that a log states.
+
+        Raises
+        ------
+        InvalidProofError
+            It has not this many coordinates.
+        """
+        if len(w) != size:
+            raise InvalidProofError("the incumbent has the wrong length")
+        return cls(tuple(Fraction(float(x)) for x in w))
+
+    def product(self, row: Iterable[float]) -> Fraction:
+        """Return row'w."""
+        return sum((Fraction(a) * x for a, x in zip(row, self.coordinates, strict=True)), Fraction(0))
+
+    def product_and_size(self, row: Iterable[float]) -> tuple[Fraction, Fraction]:
+        """Return row'w and the sum of its terms' absolute values."""
+        terms = [Fraction(a) * x for a, x in zip(row, self.coordinates, strict=True)]
+        return sum(terms, Fraction(0)), sum(map(abs, terms), Fraction(0))
+
+    def square(self, weights: Iterable[float]) -> Fraction:
+        """Return Σ_j weight_j w_j²."""
+        return sum((Fraction(d) * x * x for d, x in zip(weights, self.coordinates, strict=True)), Fraction(0))
+
+
+def least_curvature(T: Array) -> float:
+    """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
+    k = T.shape[1]
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
+    least: Fraction | None = None
+    for i in range(k):
+        row = [sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0)) for j in range(k)]
+        reach = row[i] - sum((abs(x) for j, x in enumerate(row) if j != i), Fraction(0))
+        least = reach if least is None else min(least, reach)
+    if least is None:
+        return 1.0
+    if least <= 0:
+        raise InvalidProofError("T is not close enough to a multiple of a rotation")
+    sigma = float(least)
+    return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
+
+
+def rotate(rows: Array, T: Array) -> tuple[Array, Array]:
+    """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
+    g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
+    for i, row in enumerate(rows.tolist()):
+        exact_row = [Fraction(x) for x in row]
+        for j, column in enumerate(columns):
+            exact = sum((a * t for a, t in zip(exact_row, column, strict=True)), Fraction(0))
+            g[i, j] = float(exact)
+            radius[i, j] = round_up(float(abs(exact - Fraction(float(g[i, j])))))
+    return g, radius

@@ -1,0 +1,217 @@
+"""The skeleton of every checker of proof logs. A problem brings what its log states, its claim, and the rules of its nodes.
+
+The checker shares no code with the searches and trusts the problem's data alone. It reads a sealed log, compares the problem that
+the log states with the user's, evaluates the incumbent, compares it with the claimed bound, and verifies the tree.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
+
+import numpy as np
+
+from ....errors import SolverError
+from ....models.model import Model
+from ....models.rounding import below
+from .arithmetic import InvalidProofError, rounded_up
+from .sealed import SealedLog
+from .trees import SpotChecked, VerifierPool
+
+__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport"]
+
+
+@dataclass(frozen=True)
+class ProofReport:
+    """The verdict on a proof log.
+
+    Parameters
+    ----------
+    valid : bool
+        Whether the claimed bound is proved.
+    bound : float
+        The claimed lower bound.
+    value : float
+        Exact objective of the incumbent, rounded up.
+    nodes : int
+        Nodes verified.
+    message : str
+        What is wrong, where something is.
+    problem : str
+        n, p, λ or κ, the intercept and a digest of the data that the log states; empty where it states none.
+    digest : str
+        SHA-256 of the stated rows, costs and intercept.
+    own_data : bool
+        Whether these were compared with the user's model, and are the same.
+    workers : int
+        How many workers verified subtrees, whose word that is; 0 where this process verified every node.
+    again : int
+        Parts of theirs, drawn at random, that this process verified once more, with the same outcome.
+    """
+
+    valid: bool
+    bound: float
+    value: float
+    nodes: int
+    message: str
+    problem: str = ""
+    digest: str = ""
+    own_data: bool = False
+    workers: int = field(default=0, compare=False)
+    again: int = field(default=0, compare=False)
+
+    @property
+    def gap(self) -> float:
+        """(value - bound)/max(|value|, |bound|)."""
+        scale = max(abs(self.value), abs(self.bound))
+        return (self.value - self.bound) / scale if scale else 0.0
+
+    def __str__(self) -> str:
+        verdict = "proved" if self.valid else f"NOT proved: {self.message}"
+        incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
+        data = "" if not self.problem else f"; {self.problem}"
+        source = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
+        spot = f" but for {self.again} parts that were verified here again" if self.again else ""
+        by = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
+        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{source}"
+
+
+class LoggedProblem(Protocol):
+    """The problem that a log or a model states; its text describes it in a report."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data."""
+
+    def difference(self, other: Any) -> str | None:
+        """Return the difference of two problems in words; None if they are the same."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The claimed bound, and the value of the log's incumbent, which rounding has not lowered.
+
+    An infinite bound is the claim that no point is feasible, an infinite value that no point is known.
+    """
+
+    bound: float | Fraction
+    value: float | Fraction
+
+
+P = TypeVar("P", bound=LoggedProblem)
+
+
+class ProofChecker(ABC, Generic[P]):
+    """Checker of one format of logs."""
+
+    #: The format, the versions that are read, and whether a log may claim that no point is feasible.
+    format: ClassVar[str]
+    versions: ClassVar[tuple[int, ...]]
+    claims_infeasibility: ClassVar[bool] = False
+    #: Whether `prove` uses the records one by one: the log may then be larger than the memory.
+    streams: ClassVar[bool] = False
+
+    @abstractmethod
+    def of_model(self, model: Model) -> P:
+        """Return the user's problem.
+
+        Raises
+        ------
+        InputError
+            The model is none that such logs are about.
+        """
+
+    @abstractmethod
+    def of_log(self, header: dict[str, Any]) -> P:
+        """Return the problem that a log's header states.
+
+        Raises
+        ------
+        InvalidProofError
+            It states no problem.
+        """
+
+    @abstractmethod
+    def claim(self, problem: P, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the exact value of the incumbent.
+
+        Raises
+        ------
+        InvalidProofError
+            The log makes no claim, or its incumbent is no point of the problem.
+        """
+
+    @abstractmethod
+    def prove(self, problem: P, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float | Fraction, int]:
+        """Return the proved bound and the number of nodes, all of them verified.
+
+        Raises
+        ------
+        InvalidProofError
+            A node is not proved.
+        """
+
+    @final
+    def check(self, path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
+        """Verify a proof log.
+
+        Parameters
+        ----------
+        path : str or Path
+        model : Model, optional
+            The problem that the log should be about: a log of other data, costs or restrictions is refused. Without it the log
+            proves a bound of the problem that it states itself.
+        crew : VerifierPool, optional
+            Verifiers of the parts of the tree; two parts drawn at random are verified here again.
+
+        Returns
+        -------
+        ProofReport
+            ``valid`` only if every step holds; a damaged or wrong log is reported, never raised.
+
+        Raises
+        ------
+        InputError
+            The model is none that such logs are about.
+        SolverError
+            The crew is gone.
+        """
+        own = None if model is None else self.of_model(model)
+        watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
+        bound = value = math.nan
+        stated = digest = ""
+        try:
+            with np.errstate(all="ignore"):
+                log = SealedLog(Path(path), self.format, self.versions, self.streams)
+                problem = self.of_log(log.header)
+                stated, digest = str(problem), problem.digest
+                if own is not None and (difference := own.difference(problem)) is not None:
+                    raise InvalidProofError(f"this log is about another problem than the model: {difference}")
+                claim = self.claim(problem, log)
+                bound, value = _below(claim.bound), _above(claim.value)
+                largest = math.inf if self.claims_infeasibility else math.nextafter(math.inf, 0.0)
+                if not -math.inf < claim.bound <= min(claim.value, largest):
+                    raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+                proved, nodes = self.prove(problem, log, claim, watched)
+                bound = _below(proved)
+        except InvalidProofError as error:
+            return ProofReport(False, bound, value, 0, str(error), stated, digest)
+        except SolverError:  # the crew is lost, which says nothing of the log
+            raise
+        except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
+            message = f"the log cannot be read: {type(error).__name__}: {error}"
+            return ProofReport(False, bound, value, 0, message, stated, digest)
+        by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
+        return ProofReport(True, bound, value, nodes, "every node is proved", stated, digest, own is not None, *by)
+
+
+def _below(bound: float | Fraction) -> float:
+    return below(bound) if isinstance(bound, Fraction) else bound
+
+
+def _above(value: float | Fraction) -> float:
+    return rounded_up(value) if isinstance(value, Fraction) else value

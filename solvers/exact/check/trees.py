@@ -1,0 +1,173 @@
+"""Trees of a proof log: nodes by parent and side, their verification, and its division among several verifiers."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from .arithmetic import InvalidProofError
+
+__all__ = ["NodeRules", "SpotChecked", "Tree", "VerifierPool", "below", "parted", "tree_of", "verify_tree"]
+
+#: Records by parent and side.
+Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
+#: Parts for each member of a crew.
+PARTS = 8
+#: Parts that are verified here once more.
+AGAIN = 2
+
+S = TypeVar("S")
+
+
+class VerifierPool(Protocol):
+    """The protocol of verifiers: call a function on every task and return all results, or raise."""
+
+    @property
+    def size(self) -> int:
+        """Tasks at a time."""
+
+    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+        """The results, in order."""
+
+
+class SpotChecked:
+    """A crew of which some answers are found again by this process, parts that nobody can foresee.
+
+    Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the rest is the crew's word.
+    """
+
+    def __init__(self, crew: VerifierPool) -> None:
+        self._crew = crew
+        #: Parts that were verified here once more.
+        self.again = 0
+
+    @property
+    def size(self) -> int:
+        """Tasks at a time."""
+        return self._crew.size
+
+    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+        """The results, in order.
+
+        Raises
+        ------
+        InvalidProofError
+            A part is not proved, or the crew has another result of it than this process.
+        """
+        task_list = list(tasks)
+        drawn = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
+        own_copies = {k: copy.deepcopy(task_list[k]) for k in drawn}  # a job may work on what it is given
+        outcomes = self._crew.all(job, task_list)
+        for k, task in own_copies.items():
+            if (outcome := job(task, None)) != outcomes[k]:
+                raise InvalidProofError(f"a worker verified {outcomes[k]} nodes of a part that has {outcome}")
+            self.again += 1
+        return outcomes
+
+
+def tree_of(records: list[dict[str, Any]]) -> Tree:
+    """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
+    tree: Tree = {}
+    seen: set[int] = set()
+    for record in records:
+        if "id" not in record:
+            raise InvalidProofError("a record is neither a node nor the last one")
+        if int(record["id"]) in seen:
+            raise InvalidProofError(f"node {record['id']} occurs twice")
+        seen.add(int(record["id"]))
+        key = (int(record["parent"]), int(record["side"]))
+        if key in tree:
+            raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
+        tree[key] = record
+    return tree
+
+
+def below(tree: Tree, record: dict[str, Any]) -> Tree:
+    """Return the tree below a node."""
+    records: Tree = {}
+    idents = [int(record["id"])]
+    while idents:
+        ident, side = idents.pop(), 0
+        while (ident, side) in tree or side < 2:
+            key = (ident, side)
+            if key in tree and key not in records:
+                records[key] = tree[key]
+                idents.append(int(tree[key]["id"]))
+            side += 1
+    return records
+
+
+def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
+    """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
+    parts = [(below(tree, record), [(record, state)]) for record, state in pending]
+    parts.sort(key=lambda part: -len(part[0]))
+    most = max(len(tree) // count, 1)
+    joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
+    for part, heads in parts:
+        if joined and len(joined[-1][0]) + len(part) <= most:
+            joined[-1][0].update(part)
+            joined[-1][1].extend(heads)
+        else:
+            joined.append((part, heads))
+    return joined
+
+
+class NodeRules(Protocol[S]):
+    """The rules of one problem's nodes, which any process may apply."""
+
+    def children(self, record: dict[str, Any], state: S) -> list[S]:
+        """Return the states of the children of a node; none if the node is proved.
+
+        Raises
+        ------
+        InvalidProofError
+            The node is neither proved nor split.
+        """
+
+    def for_records(self, records: Iterable[dict[str, Any]]) -> NodeRules[S]:
+        """Return the rules with the data that these nodes need."""
+
+
+def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], crew: VerifierPool | None = None) -> int:
+    """Return the number of nodes below the root, itself included; each must be proved or split into children that are.
+
+    A node's verdict depends on its ancestors' alone. So with a crew the tree is verified from the root until there are several
+    subtrees for each member, then subtree by subtree.
+
+    Raises
+    ------
+    InvalidProofError
+        A node is not proved, or a child is missing.
+    """
+    pending = [root]
+    if crew is None or crew.size < 2:
+        return _verify(rules, tree, pending)
+    count = PARTS * crew.size
+    nodes = _verify(rules, tree, pending, until=count)
+    parts = parted(tree, pending, count)
+    tasks = [(rules.for_records([*part.values(), *(record for record, _ in heads)]), part, heads) for part, heads in parts]
+    return nodes + sum(crew.all(_verify_part, tasks))
+
+
+def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any], S]], until: int | None = None) -> int:
+    """Return the number of nodes: depth-first to the end, or breadth-first ``until`` so many are pending, left in the list."""
+    visited = 0
+    while pending and (until is None or len(pending) < until):
+        record, state = pending.pop(-1 if until is None else 0)
+        visited += 1
+        for side, child in enumerate(rules.children(record, state)):
+            key = (int(record["id"]), side)
+            if key not in tree:
+                raise InvalidProofError(f"child {side} of node {record['id']} is missing")
+            pending.append((tree[key], child))
+    return visited
+
+
+def _verify_part(task: tuple[NodeRules[S], Tree, list[tuple[dict[str, Any], S]]], threads: int | None) -> int:
+    """Return the number of nodes of some subtrees, in any process."""
+    with np.errstate(all="ignore"):
+        return _verify(*task)

@@ -1,0 +1,143 @@
+"""Checkpoint files of exact searches: named arrays of one search, replaced atomically, and the position of its proof log."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar, final
+
+import numpy as np
+
+from ...errors import DataError, InputError
+from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
+from .log_file import Mark
+
+__all__ = ["Checkpoint", "Saved"]
+
+#: Version of the file layout; other versions are rejected.
+LAYOUT = 1
+#: Seconds between two checkpoints.
+INTERVAL = 60.0
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """The content of a checkpoint: numbers and arrays by name, the mark of the log, and the number of the log's next node."""
+
+    numbers: Mapping[str, float]
+    arrays: Mapping[str, Any]
+    log: Mark | None = None
+    next_id: int = 0
+
+
+class Checkpoint(ABC, Generic[S]):
+    """The checkpoint file of one search.
+
+    It is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
+    trusted; only a proof log can be verified. An unfinished log lies beside the checkpoint in a part file. Each checkpoint holds
+    a mark of that file's content.
+
+    Parameters
+    ----------
+    path : path-like
+    digest : str
+        The digest of the searched problem; a file of another problem is rejected.
+    tol : float
+        Tolerance of the search. A file of another tolerance is rejected, since that search has pruned other nodes.
+    """
+
+    #: The solver, and the names of its numbers in the order of the file.
+    solver: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]]
+
+    def __init__(self, path: str | os.PathLike[str], digest: str, tol: float) -> None:
+        self.path, self._digest, self._tol = Path(path), digest, tol
+        self._next_time = time.monotonic() + INTERVAL
+        self._log: Mark | None = None
+
+    @abstractmethod
+    def parse(self, saved: Saved) -> S:
+        """Return the search of a file's content, after checking every shape, index and number that compiled loops read.
+
+        Raises
+        ------
+        DataError
+            The content is no search of this problem. Errors of malformed data may be raised as they are.
+        """
+
+    @property
+    def due(self) -> bool:
+        """True if the next checkpoint should be written."""
+        return time.monotonic() >= self._next_time
+
+    def part(self) -> Path:
+        """Return the path for a new log, different from the log of the current checkpoint."""
+        names = [f"{self.path.name}.log{k}" for k in (0, 1)]
+        return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
+
+    def part_of(self, mark: Mark) -> Path:
+        """Return the path of the log with this mark."""
+        return self.path.with_name(Path(mark.name).name)
+
+    @final
+    def save(self, saved: Saved) -> None:
+        """Write the content of a search.
+
+        Raises
+        ------
+        WriteError
+            The file could not be written. The previous file remains.
+        """
+        numbers = {**saved.numbers, "layout": LAYOUT, "tol": self._tol}
+        arrays = {**saved.arrays, "numbers": np.array([numbers[name] for name in self.numbers], dtype=np.float64)}
+        arrays["problem"] = np.frombuffer(self._digest.encode(), dtype=np.uint8)
+        if saved.log is not None:
+            arrays["log"] = np.frombuffer(json.dumps(asdict(saved.log) | {"next_id": saved.next_id}).encode(), dtype=np.uint8)
+        write_arrays(self.path, arrays)
+        previous, self._log = self._log, saved.log
+        if previous is not None and (saved.log is None or saved.log.name != previous.name):
+            self.part_of(previous).unlink(missing_ok=True)  # the checkpoint refers to it no longer
+        self._next_time = time.monotonic() + INTERVAL
+
+    def remove(self) -> None:
+        """Remove the file of a finished search."""
+        self.path.unlink(missing_ok=True)
+        self._log = None
+
+    @final
+    def read(self) -> S | None:
+        """Return the saved search; None without a file.
+
+        Raises
+        ------
+        DataError
+            The file is not a checkpoint, is damaged, or belongs to another problem.
+        InputError
+            The search began with another tolerance.
+        """
+        if not self.path.exists():
+            return None
+        arrays = read_arrays(self.path, f"a checkpoint of {self.solver}")
+        try:
+            numbers = dict(zip(self.numbers, arrays["numbers"].tolist(), strict=True))
+            if numbers["layout"] != LAYOUT:
+                raise DataError(f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}")
+            if bytes(arrays["problem"]).decode() != self._digest:
+                raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
+            if numbers["tol"] != self._tol:
+                raise InputError(f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now")
+            mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
+            next_id = int(mark.pop("next_id"))
+            self._log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
+            return self.parse(Saved(numbers, arrays, self._log, next_id))
+        except (DataError, InputError):
+            raise
+        except READ_ERRORS as error:
+            raise DataError(f"{self.path} is no checkpoint of {self.solver}, or is damaged: {read_error(error)}") from error

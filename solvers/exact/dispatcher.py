@@ -1,0 +1,291 @@
+"""Subproblems for workers: their dispatch from a pool of open nodes, the collection of the results, and the checks of these.
+
+A result of a wrong type or shape, with a value that is not a number or an unknown point, comes from a faulty worker, and its
+subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without repeating
+the work. Only a proof log exposes it, since each of its lines is checked (``docs/cluster.md``).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...errors import MarginoptError, SolverError
+from ...files import read_error
+from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
+
+__all__ = [
+    "NODES",
+    "Dispatcher",
+    "Outcome",
+    "WorkerPool",
+    "check_counts",
+    "check_numbers",
+    "check_point",
+    "check_state",
+    "check_work",
+    "lines_of",
+]
+
+#: Largest number of nodes of a subproblem; its node numbers in the proof log begin at a multiple of this.
+NODES = 1 << 26
+
+
+# Batch sizes for the workers: number of open nodes and time limit of a subproblem, estimated from past results.
+
+#: Seconds of a subproblem: with work for all workers, with little work, and at most where the handling is slow. The fixed cost of
+#: a subproblem makes shorter ones more expensive than the idle time that they avoid.
+LONG, SHORT, LONGEST = 1.5, 0.2, 30.0
+#: Nodes of the first subproblems: enough that they seldom finish before their time limit.
+FEW = 256
+#: Number of batches per worker into which the pool is divided. Few suffice, since unfinished subproblems are divided anew.
+_BATCHES_PER_WORKER = 1.25
+#: Largest share of one processor for the handling of subproblems in the dispatching process.
+SHARE = 0.1
+#: Discount factor of past results in the estimate.
+_DISCOUNT = 0.8
+
+
+class BatchSize:
+    """The size of subproblems, adapted to past results.
+
+    An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as
+    take `LONG` seconds, and at most a worker's share of the pool. Towards the end the time limits fall, since a worker with a
+    large subtree keeps the others waiting until its subproblem ends.
+
+    Attributes
+    ----------
+    per_node : float
+        Recent seconds of a worker per dispatched node; 0 before the first result.
+    """
+
+    def __init__(self) -> None:
+        self.per_node = 0.0
+        self._seconds = self._nodes = 0.0
+
+    def learn(self, given: int, left: int, seconds: float) -> None:
+        """Update the estimate: a subproblem of ``given`` nodes has returned ``left`` open ones after ``seconds``."""
+        finished = given if left == 0 else max(given - left, 0.25 * given)  # one large subtree is not representative
+        self._seconds = _DISCOUNT * self._seconds + seconds
+        self._nodes = _DISCOUNT * self._nodes + finished
+        self.per_node = self._seconds / self._nodes
+
+    def share(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:
+        """Return the number of nodes and the seconds of each of the next subproblems.
+
+        Parameters
+        ----------
+        waiting : int
+            Open nodes in the pool.
+        slots : int
+            Number of subproblems in parallel.
+        handling : float
+            Seconds of this process per subproblem. Shorter subproblems would make this process the bottleneck.
+        """
+        least_seconds = slots * handling
+        fair = max(int(waiting / (_BATCHES_PER_WORKER * slots)), 1)
+        if self.per_node == 0.0:
+            return min(fair, FEW), max(SHORT, least_seconds)
+        remaining = waiting * self.per_node / slots  # estimated remaining seconds of every worker
+        seconds = min(
+            max(min(LONG, remaining), SHORT, least_seconds / SHARE if remaining > 2.0 * LONG else least_seconds), LONGEST
+        )
+        return max(min(int(seconds / self.per_node), fair), 1), seconds
+
+
+#: Number of invalid results after which the search gives up.
+BROKEN = 8
+
+
+class Outcome(Protocol):
+    """The part of a subproblem's result that the dispatcher reads."""
+
+    @property
+    def nodes(self) -> Sized:
+        """The nodes that are still open."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the worker."""
+
+    @property
+    def busy(self) -> float:
+        """Processor time of the worker."""
+
+    @property
+    def who(self) -> str:
+        """Machine and process of the worker."""
+
+
+class WorkerPool(Protocol):
+    """A pool of open nodes whose subproblems are dispatched."""
+
+    @property
+    def waiting(self) -> int:
+        """Number of open nodes in the pool, without those of subproblems in progress."""
+
+    def drawn(self, most: int) -> Any:
+        """Remove at most ``most`` nodes from the pool and return them, those with the least bounds first."""
+
+    def task(self, number: int, nodes: Any, seconds: float) -> Any:
+        """Return the subproblem of these nodes as a message to a worker."""
+
+    def check(self, found: Any) -> None:
+        """Raise ValueError, or another error of malformed data, unless ``found`` is a valid result."""
+
+    def take_in(self, number: int, found: Any) -> None:
+        """Add a result: its open nodes, its incumbent, its part of the proof."""
+
+
+class Dispatcher:
+    """The dispatcher: it keeps every worker of a team busy with subproblems of a pool.
+
+    Attributes
+    ----------
+    flying : dict
+        Nodes of the subproblems in progress, as dispatched, by the number of the subproblem.
+    number : int
+        Number of the last subproblem.
+    awake : bool
+        Whether a worker has answered `rouse`.
+    """
+
+    def __init__(self, team: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
+        self._team, self._pool, self._job = team, pool, job
+        self._batch_size = BatchSize()
+        self.flying: dict[int, Any] = {}
+        self.number, self.awake = 0, False
+        self._dispatched = self._failures = self._preloads = 0
+        self._processor_seconds = self._wall_seconds = self._handling_seconds = 0.0
+        self._workers: set[str] = set()
+
+    def figures(self) -> dict[str, float]:
+        """Return the counts of subproblems and workers, and the seconds of handling, processor and wall time."""
+        counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
+        return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
+
+    def rouse(self, job: Job, task: Any) -> None:
+        """Make every worker load its code and fetch the data before the first subproblem; later calls do nothing."""
+        if self._preloads:
+            return
+        for _ in range(self._team.slots):
+            self._preloads += 1
+            self._team.submit(-self._preloads, job, task)
+
+    def tend(self, seconds: float) -> None:
+        """Dispatch subproblems, receive results for at most ``seconds``, and dispatch again."""
+        start = time.perf_counter()
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
+        results = self._team.collect(seconds) if self.flying or not self.awake else []
+        start = time.perf_counter()
+        for completed in results:
+            self._receive(completed)
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
+
+    def _receive(self, completed: TaskResult) -> None:
+        number = completed.number
+        if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
+            self.awake = True
+            return
+        try:
+            result: Outcome = completed.result()
+            self._pool.check(result)
+        except MarginoptError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a faulty worker may raise or return anything
+            self._retry(number, error)
+            return
+        self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
+        self._processor_seconds += result.busy
+        self._wall_seconds += result.seconds
+        self._workers.add(result.who)
+        self._pool.take_in(number, result)
+
+    def _retry(self, number: int, error: Exception) -> None:
+        """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
+        self._failures += 1
+        if self._failures > BROKEN:
+            message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
+            raise SolverError(f"{message}: {read_error(error)}") from error
+        self._submit(self.flying.pop(number), SHORT)
+
+    def _submit(self, nodes: Any, seconds: float) -> None:
+        self.number += 1
+        self.flying[self.number] = nodes
+        self._dispatched += 1
+        self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
+
+    def _dispatch(self) -> None:
+        """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
+        waiting = self._pool.waiting
+        if not waiting:
+            return
+        slots = self._team.size
+        missing = (1 + self._team.ahead) * slots - len(self.flying)
+        if missing <= 0:
+            return
+        batch, seconds = self._batch_size.share(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
+        for _ in range(missing):
+            nodes = self._pool.drawn(batch)
+            if not len(nodes):
+                break
+            self._submit(nodes, seconds)
+
+    def release(self) -> None:
+        """Release the cluster; subproblems in progress count as open nodes."""
+        self._team.cancel()
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
+def check_numbers(*values: Any, least: float = -math.inf) -> None:
+    """Check that every value is a float or an integer within 60 bits, and at least ``least``."""
+    for value in values:
+        _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
+        _require(value >= least, f"{value!r} is none of its numbers")
+
+
+def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
+    """Check the times, the effort and the name of a worker."""
+    check_numbers(seconds, busy, effort, least=0.0)
+    _require(math.isfinite(seconds + busy + effort) and type(who) is str, "times or a name that are none")
+
+
+def check_counts(counts: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Check that the counts are nonnegative integers with the ``known`` names."""
+    _require(set(counts) == set(known), "other counts than a slice has")
+    _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "counts that are none")
+
+
+def check_point(w: Any, length: int) -> None:
+    """Check that w is None or a finite point of this length. Its objective value is recomputed."""
+    if w is not None:
+        _require(type(w) is np.ndarray and w.dtype == np.float64 and w.shape == (length,), "an incumbent of another shape")
+        _require(bool(np.isfinite(w).all()), "an incumbent that is not finite")
+
+
+def check_state(state: Any, points: int) -> None:
+    """Check that the states of all points are free, kept or deleted."""
+    _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
+    _require(bool(np.isin(state, (-1, 0, 1)).all()), "states that are none")
+
+
+def lines_of(packed: Any) -> str:
+    """Return the lines of a proof log from their compressed form."""
+    _require(type(packed) is bytes, "a part of a log that is no text")
+    try:
+        text = zlib.decompress(packed).decode() if packed else ""
+    except zlib.error as error:
+        raise ValueError(f"a part of a log that cannot be unpacked: {error}") from error
+    _require(text[-1:] in ("", "\n"), "a part of a log that ends within a line")
+    return text

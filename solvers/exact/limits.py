@@ -1,0 +1,109 @@
+"""Limits of an exact search, their division into batches of nodes, and the checks of the options that the searches share."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...files import check_target
+from ..records.options import Options
+
+__all__ = ["Limits", "NodeRate", "check_count", "check_path"]
+
+#: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
+_GRACE, _PLANNED_SHARE = 0.1, 0.25
+#: Cautious estimate of the seconds of a first node, per point and coordinate.
+_SECONDS_PER_ENTRY = 1e-6
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The tolerance and the limits of a search."""
+
+    tol: float = 1e-6
+    nodes: int | None = None
+    memory: float | None = None
+    deadline: float = math.inf  #: value of ``time.perf_counter``; the preparation of a search observes it too
+
+    @property
+    def expired(self) -> bool:
+        """True if the deadline has passed."""
+        return time.perf_counter() >= self.deadline
+
+    @classmethod
+    def of(cls, options: Options, default_tol: float) -> Limits:
+        """Return the limits of a run that begins now."""
+        deadline = math.inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        return cls(options.tolerance(default_tol), options.node_limit, options.memory_limit, deadline)
+
+    def nodes_left(self, nodes: int) -> float:
+        """Return the number of nodes that a search of ``nodes`` nodes may still explore; ∞ without a limit."""
+        return math.inf if self.nodes is None else self.nodes - nodes
+
+    def memory_or(self, default: float) -> float:
+        """Return the memory limit in bytes, or the default without one."""
+        return default if self.memory is None else self.memory
+
+
+@dataclass(eq=False)
+class NodeRate:
+    """An estimate of the number of nodes that fit before the deadline, from the time of the last ones.
+
+    Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
+    """
+
+    limits: Limits
+    seconds: float  #: estimate for one node
+
+    @classmethod
+    def guessed(cls, limits: Limits, size: int) -> NodeRate:
+        """Return the estimate before the first node, for ``size`` points × coordinates."""
+        return cls(limits, _SECONDS_PER_ENTRY * size)
+
+    @property
+    def late(self) -> bool:
+        """True if one more node would end well after the deadline."""
+        return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
+
+    def nodes(self, most: int) -> int:
+        """Return the number of nodes to process next, between one and ``most``."""
+        if self.limits.deadline == math.inf:
+            return most
+        remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
+        return max(min(most, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
+
+    def took(self, begun: float, nodes: int) -> None:
+        """Update the estimate after ``nodes`` nodes since the time ``begun``."""
+        self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Check an option that is a number of things.
+
+    Raises
+    ------
+    InputError
+        The value is no integer, or below ``least``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+
+
+def check_path(name: str, value: object, content: str) -> None:
+    """Check an option that is the path of a file to be written, or None.
+
+    Raises
+    ------
+    InputError
+        The value is no path.
+    WriteError
+        No file can be written there.
+    """
+    if value is None:
+        return
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{name} must be the path of {content} to be written; it is {value!r}")
+    check_target(value, content)

@@ -1,0 +1,235 @@
+"""A proof log as a file: one JSON object in a line, gzip where the path ends in .gz, sealed by a digest of all lines."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ...errors import DataError, WriteError
+from ...files import READ_ERRORS, read_error, whole_file
+
+__all__ = ["LogFile", "LogWriter", "Mark"]
+
+#: Characters that are held back before they are written.
+_HELD = 1 << 20
+#: The highest levels take five times as long as the search and save a tenth.
+_PACKED = 1
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The position of a log: bytes of its part file, and the SHA-256 of the text in them."""
+
+    name: str
+    size: int
+    digest: str
+
+
+class LogFile:
+    """Writes records as they come. The last one, the seal, is the SHA-256 of everything before it.
+
+    The file is there once it is sealed and not before; a search that ends otherwise leaves what was there. A disk that fills
+    raises nothing in the midst of the search: `fault` says so, and what is written after it is dropped.
+
+    With ``part`` the records are in that file until then, which outlives the process: a later one goes on from a `mark`.
+
+    Parameters
+    ----------
+    path : str
+    part : Path, optional
+        Where the records are kept meanwhile.
+    mark : Mark, optional
+        What of ``part`` is to be kept, of an earlier run; what it wrote after that is dropped.
+
+    Attributes
+    ----------
+    fault : WriteError or None
+        Why nothing will be at the path.
+    kept : bool
+        Whether ``part`` stays when the log is sealed, since a checkpoint refers to it.
+
+    Raises
+    ------
+    WriteError
+        The path, or the part, cannot be written.
+    DataError
+        The part is not there, or is not what the mark says.
+    """
+
+    def __init__(self, path: str, part: Path | None = None, mark: Mark | None = None) -> None:
+        self.fault: WriteError | None = None
+        self.kept = False
+        self._path, self._part = path, part
+        self._digest = hashlib.sha256()
+        self._held: list[str] = []
+        self._size = 0
+        self._pack = Path(path).suffix == ".gz"
+        self._target: AbstractContextManager[BinaryIO] | None = None
+        if part is None:
+            self._target = whole_file(path)
+            self._file = self._target.__enter__()
+        else:
+            self._file = self._opened(part, mark)
+        self._packed = self._packer()
+
+    def _packer(self) -> gzip.GzipFile | None:
+        return gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=_PACKED) if self._pack else None
+
+    def _opened(self, part: Path, mark: Mark | None) -> BinaryIO:
+        try:
+            if mark is None:
+                return part.open("w+b")
+            file = part.open("r+b")
+        except OSError as error:
+            if mark is not None:
+                raise DataError(f"the proof's first part cannot be read: {part}: {error.strerror or error}") from error
+            raise WriteError(f"{part} could not be written: {error.strerror or error}") from error
+        try:
+            file.truncate(mark.size)
+            with gzip.open(file) if self._pack else nullcontext(file) as text:
+                while block := text.read(_HELD):
+                    self._digest.update(block)
+        except READ_ERRORS as error:
+            file.close()
+            raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}") from error
+        if self._digest.hexdigest() != mark.digest:
+            file.close()
+            raise DataError(f"the proof's first part, {part}, is not what the checkpoint says; was proof= .gz as it is now?")
+        file.seek(0, os.SEEK_END)
+        return file
+
+    def write(self, records: list[dict[str, Any]]) -> None:
+        """Append records."""
+        self.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    def write_text(self, text: str) -> None:
+        """Append records that are lines of JSON already."""
+        if self.fault is not None:
+            return
+        self._digest.update(text.encode())
+        self._held.append(text)
+        self._size += len(text)
+        if self._size > _HELD:
+            self._flush()
+
+    def mark(self) -> Mark | None:
+        """Everything so far is in the part, on the disk; None where there is no part, or it cannot be written."""
+        if self._part is None:
+            return None
+        self._flush()
+        if self.fault is None:
+            try:
+                self._end_member()
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                mark = Mark(self._part.name, self._file.tell(), self._digest.hexdigest())
+                self._packed = self._packer()
+                return mark
+            except OSError as error:
+                self._fail(error)
+        return None
+
+    def _end_member(self) -> None:
+        """End a gzip member: several, one after the other, are read as one file."""
+        if self._packed is not None:
+            self._packed.close()
+
+    def seal(self) -> None:
+        """Write the seal and everything that was held back; the file takes its place."""
+        self.write([{"sha256": self._digest.hexdigest()}])
+        self._flush()
+        if self.fault is None:
+            try:
+                self._end_member()
+                if self._target is not None:
+                    self._target.__exit__(None, None, None)
+                else:
+                    self._install()
+            except (OSError, WriteError) as error:
+                self._fail(error)
+
+    def _install(self) -> None:
+        """The part, whole, at the path."""
+        assert self._part is not None
+        self._file.seek(0)
+        with whole_file(self._path) as file:
+            shutil.copyfileobj(self._file, file)
+        self.drop()
+
+    def drop(self) -> None:
+        """No more of this log."""
+        if self._target is not None and self.fault is None:
+            dropped = WriteError(f"the log for {self._path} was dropped")
+            with suppress(WriteError):
+                self._target.__exit__(WriteError, dropped, None)
+            self.fault = dropped
+        if self._part is not None:
+            self._file.close()
+            if not self.kept:
+                self._part.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        text, self._held, self._size = "".join(self._held), [], 0
+        if self.fault is not None:
+            return
+        try:
+            (self._packed or self._file).write(text.encode())
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError | WriteError) -> None:
+        """The part that was written goes away, but for one that a checkpoint refers to."""
+        if isinstance(error, WriteError):  # the file has ended already
+            self.fault = error
+        elif self._target is None:
+            self.fault = WriteError(f"{self._part} could not be written: {error.strerror or error}")
+        else:
+            try:
+                self._target.__exit__(type(error), error, error.__traceback__)
+            except WriteError as said:
+                self.fault = said
+
+
+class LogWriter:
+    """Writer of one format of logs: a header, then records as the search goes, last the claim and the seal.
+
+    Parameters
+    ----------
+    file : LogFile
+    header : dict, optional
+        The first record; none if an earlier run has written it.
+    """
+
+    def __init__(self, file: LogFile, header: dict[str, Any] | None) -> None:
+        self._file = file
+        if header is not None:
+            file.write([header])
+
+    @property
+    def fault(self) -> WriteError | None:
+        """The reason why no log can be written to the path; None as long as it is written."""
+        return self._file.fault
+
+    def mark(self) -> Mark | None:
+        """Return the position of all records, once they are on the disk; None without a part file, or if it cannot be written."""
+        return self._file.mark()
+
+    def hold(self, held: bool) -> None:
+        """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
+        self._file.kept = held
+
+    def drop(self) -> None:
+        """End the log: another tree is searched instead."""
+        self._file.drop()
+
+    def _seal(self, claim: dict[str, Any]) -> None:
+        """Write the claim and the seal."""
+        self._file.write([claim])
+        self._file.seal()

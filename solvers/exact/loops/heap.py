@@ -1,0 +1,50 @@
+"""A binary heap of open nodes, the least bound first.
+
+The code of a node is 2·record + side, and its bound ``key[record, side]``: two children may share a record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .compiled import inner
+
+__all__ = ["pop", "push"]
+
+
+@inner
+def push(heap: Any, size: int, key: Any, code: int) -> None:
+    """Add an open node to a heap of ``size`` nodes."""
+    k = size
+    x = key[code >> 1, code & 1]
+    while k > 0:
+        above = (k - 1) >> 1
+        if key[heap[above] >> 1, heap[above] & 1] <= x:
+            break
+        heap[k] = heap[above]
+        k = above
+    heap[k] = code
+
+
+@inner
+def pop(heap: Any, size: int, key: Any) -> Any:
+    """Remove and return the open node with the least bound of a heap of ``size`` nodes."""
+    top = heap[0]
+    code = heap[size - 1]
+    size -= 1
+    x = key[code >> 1, code & 1]
+    k = 0
+    while True:
+        c = 2 * k + 1
+        if c >= size:
+            break
+        if c + 1 < size and key[heap[c + 1] >> 1, heap[c + 1] & 1] < key[heap[c] >> 1, heap[c] & 1]:
+            c += 1
+        if key[heap[c] >> 1, heap[c] & 1] >= x:
+            break
+        heap[k] = heap[c]
+        k = c
+    heap[k] = code
+    return np.int64(top)

@@ -1,0 +1,132 @@
+"""A largest matching in a bipartite graph of bit sets, by augmenting paths."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...interface.by_reference import by_reference
+from .compiled import inner
+
+#: Largest number of points of one side that are considered for pairs.
+WIDEST = 2048
+
+
+@by_reference
+class Pairs(NamedTuple):
+    """The arrays of the pairing of a node's points."""
+
+    side: Any  #: (2, n) the two sides by decreasing margin
+    adjacent: Any  #: (n, words) adjacency bits
+    free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
+    dead: Any
+    seen: Any
+    column_of: Any  #: (n,) matched column of a row, or -1
+    row_of: Any  #: (n,) matched row of a column
+    parent: Any  #: (n,) row from which a column was visited
+    queue: Any  #: (n,)
+    code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
+    bins: Any  #: (257,)
+    scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
+    sums: Any  #: (64 words,) float32: values by column, and of the current row
+    envs: Any
+    acc: Any
+    points: Any  #: (n, 2) the pairs
+    price: Any  #: (n,) price of each pair
+
+
+def empty_pairs(n: int, p: int) -> Pairs:
+    """Return the arrays of a pairing for n points in p coordinates."""
+    words = (min(n, WIDEST) >> 6) + 1
+    i, single = np.int64, np.float32
+    free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
+    sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
+    return Pairs(
+        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
+        column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
+        code=np.empty(n, i), bins=np.empty(257, i),
+        scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
+    )  # fmt: skip
+
+
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT_POSITION = np.zeros(64, np.int64)
+for _k in range(64):
+    _BIT_POSITION[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
+
+
+@inner
+def _lowest_bit(x: Any) -> int:
+    """Return the position of the lowest set bit, by a de Bruijn sequence."""
+    return int(_BIT_POSITION[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
+
+
+@inner
+def _augment(P: Pairs, root: int, words: int) -> bool:
+    """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
+    free, dead, seen, row_of, column_of = P.free, P.dead, P.seen, P.row_of, P.column_of
+    for q in range(words):
+        seen[q] = dead[q]
+    P.queue[0] = root
+    head, tail = 0, 1
+    while head < tail:
+        r = P.queue[head]
+        head += 1
+        for q in range(words):
+            bits = P.adjacent[r, q] & ~seen[q]
+            if bits == 0:
+                continue
+            if bits & free[q] != 0:
+                k = (q << 6) + _lowest_bit(bits & free[q])
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                while True:
+                    previous = column_of[r]
+                    column_of[r], row_of[k] = k, r
+                    if r == root:
+                        return True
+                    k = previous
+                    r = P.parent[k]
+            seen[q] |= bits
+            while bits != 0:
+                k = (q << 6) + _lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                P.parent[k] = r
+                P.queue[tail] = row_of[k]
+                tail += 1
+    for q in range(words):
+        dead[q] = seen[q]
+    return False
+
+
+@inner
+def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
+    """Find a largest matching of rows and columns with residual weight; ``column_of[r]`` is the column of row r or -1."""
+    words = (columns.size + 63) >> 6
+    free, dead = P.free, P.dead
+    for q in range(words):
+        free[q] = dead[q] = np.uint64(0)
+    for k in range(columns.size):
+        bit = np.uint64(1) << np.uint64(k & 63)
+        if left[columns[k]] > 0.0:
+            free[k >> 6] |= bit
+        else:
+            dead[k >> 6] |= bit
+    for r in range(rows.size):
+        P.column_of[r] = -1
+        if not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            bits = P.adjacent[r, q] & free[q]
+            if bits != 0:
+                k = (q << 6) + _lowest_bit(bits)
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                P.column_of[r], P.row_of[k] = k, r
+                break
+    for r in range(rows.size):
+        if P.column_of[r] >= 0 or not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            if P.adjacent[r, q] & ~dead[q] != 0:
+                _augment(P, r, words)
+                break

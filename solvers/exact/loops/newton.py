@@ -1,0 +1,252 @@
+"""The smoothed hinge relaxation over a box: projected semismooth Newton steps, and the rounding error of its bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...interface.by_reference import by_reference
+from .compiled import EPS, entry, inner
+
+
+@by_reference
+class Relaxation(NamedTuple):
+    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
+
+    rows: Any  #: (p, n) by column; rows of violated points with opposite sign
+    b: Any  #: (n,)
+    cap: Any  #: (n,)
+    h: Any  #: (n,)
+    q: Any  #: (p,)
+    alpha: Any  #: (n,)
+    u: Any  #: (n,) margins at w
+    curved: Any  #: (n,) h_i where φ_i is curved, else 0
+    s: Any  #: (p,) Σ α_i g_i - q
+    c: Any  #: (p,) clip(s/2, lo, hi)
+    ds: Any  #: (p,) bound on the rounding error of s
+    left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
+    position: Any  #: (n,) position of each row in the node
+    g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
+    d: Any
+    trial: Any
+    on: Any
+    H: Any  #: (p, p) Newton matrix and its Cholesky factor
+    L: Any
+    mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
+    half: Any
+    wide: Any
+    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
+    most: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
+    env: Any
+    err: Any
+
+
+def empty_relaxation(n: int, p: int) -> Relaxation:
+    """Return the arrays of a relaxation for n points in p coordinates."""
+    by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
+    b, cap, h, alpha, u, curved, left, most, env = by_point
+    q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
+    return Relaxation(
+        rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
+        position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
+        mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
+        saved=np.empty((4, p)),
+    )  # fmt: skip
+
+
+@inner
+def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
+    """Compute d = -H⁻¹g on the coordinates ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
+    for j in range(p):
+        if not on[j]:
+            d[j] = 0.0
+            continue
+        for i in range(j, p):
+            if not on[i]:
+                continue
+            t = H[i, j]
+            for k in range(j):
+                if on[k]:
+                    t -= L[i, k] * L[j, k]
+            if i == j:
+                L[j, j] = math.sqrt(max(t, 1e-14 * H[j, j]))
+            else:
+                L[i, j] = t / L[j, j]
+        t = -g[j]
+        for k in range(j):
+            if on[k]:
+                t -= L[j, k] * d[k]
+        d[j] = t / L[j, j]
+    for j in range(p - 1, -1, -1):
+        if not on[j]:
+            continue
+        t = d[j]
+        for k in range(j + 1, p):
+            if on[k]:
+                t -= L[k, j] * d[k]
+        d[j] = t / L[j, j]
+
+
+@inner
+def margins(G: Any, m: int, w: Any, u: Any) -> None:
+    """Compute u = G'w of the first m points."""
+    p = w.size
+    w0 = w[0]
+    for i in range(m):
+        u[i] = w0 * G[0, i]
+    for j in range(1, p):
+        wj = w[j]
+        for i in range(m):
+            u[i] += wj * G[j, i]
+
+
+@inner
+def ranges(G: Any, m: int, lo: Any, hi: Any, R: Relaxation) -> None:
+    """Compute the activity bounds of the first m margins over the box and Σ_j |g_ij| max |w_j|: ``env``, ``most`` and ``err``."""
+    minimum, maximum, size = R.env, R.most, R.err
+    for i in range(m):
+        minimum[i] = maximum[i] = size[i] = 0.0
+    for j in range(lo.size):
+        below, above, large = lo[j], hi[j], max(abs(lo[j]), abs(hi[j]))
+        for i in range(m):
+            a = G[j, i]
+            x, y = a * below, a * above
+            minimum[i] += min(x, y)
+            maximum[i] += max(x, y)
+            size[i] += abs(a) * large
+
+
+@inner
+def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
+    """Return the smoothed objective at w, whose margins are u, without the constant."""
+    F = 0.0
+    for i in range(m):
+        t = b[i] - u[i]
+        a = min(max(h[i] * t, 0.0), cap[i])
+        F += a * (t - 0.5 * a / h[i])
+    for j in range(w.size):
+        F += w[j] * (w[j] + q[j])
+    return F
+
+
+@entry
+def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
+    """Minimise the smoothed relaxation of m points by projected semismooth Newton; return (D, iterations) and fill α, s, c.
+
+    The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
+    iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate.
+    """
+    p = w.size
+    G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
+    al, g, d, wt, H, L = R.alpha, R.g, R.d, R.trial, R.H, R.L
+    on = R.on
+    for j in range(p):
+        w[j] = min(max(w[j], lo[j]), hi[j])
+    margins(G, m, w, u)
+    F = _value(b, cap, h, m, u, q, w)
+    D = -np.inf
+    it = 0
+    while True:
+        ab = 0.0
+        for i in range(m):
+            a = h[i] * (b[i] - u[i])
+            hh[i] = h[i] if a > 0.0 and a < cap[i] else 0.0
+            a = min(max(a, 0.0), cap[i])
+            al[i] = a
+            ab += a * b[i]
+        D = const + ab
+        for j in range(p):
+            r = 0.0
+            for i in range(m):
+                r += al[i] * G[j, i]
+            s[j] = r - q[j]
+            g[j] = 2.0 * w[j] - s[j]
+            c[j] = min(max(0.5 * s[j], lo[j]), hi[j])
+            D += c[j] * (c[j] - s[j])
+            on[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
+        if cut <= D or it >= 40:
+            break
+        for j in range(p):
+            if not on[j]:
+                continue
+            for k in range(j + 1):
+                r = 0.0
+                for i in range(m):
+                    r += hh[i] * G[j, i] * G[k, i]
+                H[j, k] = r
+            H[j, j] += 2.0
+        _solve(H, g, on, d, L, p)
+        slope = 0.0
+        for j in range(p):
+            slope += g[j] * d[j]
+        if -slope <= stop:
+            break
+        it += 1
+        step = 1.0
+        for _ in range(25):
+            decrease = 0.0
+            for j in range(p):
+                wt[j] = min(max(w[j] + step * d[j], lo[j]), hi[j])
+                decrease += g[j] * (wt[j] - w[j])
+            margins(G, m, wt, u)
+            Ft = _value(b, cap, h, m, u, q, wt)
+            if Ft <= F + 0.05 * decrease:
+                break
+            curvature = Ft - F - decrease
+            step *= min(max(-0.5 * decrease / curvature, 0.1), 0.7) if curvature > 0.0 else 0.5
+        if Ft >= F:
+            margins(G, m, w, u)
+            break
+        F = Ft
+        for j in range(p):
+            w[j] = wt[j]
+    return D, it
+
+
+@inner
+def rounding(R: Relaxation, m: int, const: float) -> float:
+    """Return a bound on the rounding error of D, and write a bound on the error of each s_j to ``ds``.
+
+    Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
+    """
+    G, b, q, al, s, c, ds = R.rows, R.b, R.q, R.alpha, R.s, R.c, R.ds
+    p = c.size
+    e = 4.0 * EPS * (m + 8)
+    total = abs(const)
+    slack = 0.0
+    for i in range(m):
+        total += al[i] * abs(b[i])
+    for j in range(p):
+        r = abs(q[j])
+        for i in range(m):
+            r += al[i] * abs(G[j, i])
+        ds[j] = e * r
+        slack += ds[j] * (abs(c[j]) + ds[j])
+        total += abs(c[j]) * (abs(c[j]) + abs(s[j]))
+    return 4.0 * EPS * (m + 2 * p + 8) * total + slack
+
+
+@inner
+def reduced_cost_tightening(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
+    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
+
+    Return False if the box is empty.
+    """
+    R = math.sqrt(R2) * (1.0 + 1e-15) + ec
+    for j in range(c.size):
+        pad = 1e-14 * (abs(c[j]) + R) + ec
+        up = down = R + pad
+        slope = abs(2.0 * c[j] - s[j]) - ds[j]
+        if slope > 0.0:
+            distance = 2.0 * R2 / (slope + math.sqrt(slope * slope + 4.0 * R2)) * (1.0 + 1e-14) + pad
+            if c[j] <= lo[j]:
+                up = min(up, distance)
+            else:
+                down = min(down, distance)
+        lo[j] = max(lo[j], c[j] - down)
+        hi[j] = min(hi[j], c[j] + up)
+        if lo[j] > hi[j]:
+            return False
+    return True

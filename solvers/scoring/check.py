@@ -1,0 +1,416 @@
+"""An independent checker of scoring systems' proof logs: it shares no code with the solver and trusts the problem's data alone.
+
+The log holds the splits of a tree of boxes and the claimed bound. Every node that is not split must cost at least the bound: its
+prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
+one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated again in `Node`.
+
+A node of the tree as the checker states it: what a split means, and what follows for a box.
+
+The checker's own account of a problem: whole numbers, equal rows merged, and what a node costs at least.
+
+Multipliers of pairs of opposite points, and the bound of a node that follows from them.
+
+Of a point x of class +1 and x' of class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box,
+where z and z' say that x and x' are wrong,
+
+- ρ'v + M (z + z') ≥ 2t, M = (2t - min ρ'v)_+, min over the box;
+- and, where the coefficients that are decided do not reach 2t, some other one must help: Σ_{j: ρ_j v_j > 0} 1 + z + z' ≥ 1 over j
+  that are not decided.
+
+With multipliers μ ≥ 0 of the first rows, λ ≥ 0 of the second ones and ν ≥ 0 of the limit ||ρ||_0 ≤ k, every system costs at least
+
+    Σ λ + 2t Σ μ - ν k + Σ_j min_ρ_j {(price + ν) 1{ρ_j ≠ 0} + size price |ρ_j| - Λ_j(sign ρ_j) - ρ_j Σ μ v_j}
+        + Σ_i min{0, c_i - Σ (λ + μ M)},
+
+the last sum over rows of points, its inner one over the pairs that hold them: costs, less what each row of the program is short
+of its right side, times its multiplier. Λ_j(s) is the sum of λ over the pairs that ρ_j helps where it has this sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_flow
+
+from ...errors import InputError
+from ...models.arrays import IntArray
+from ...models.formulations.margin.scoring_problem import ScoringProblem
+from ...models.model import Model
+from ...models.rounding import below
+from ..exact.check.arithmetic import InvalidProofError
+from ..exact.check.checker import Claim, ProofChecker
+from ..exact.check.sealed import SealedLog
+from ..exact.check.trees import VerifierPool
+
+__all__ = ["FORMAT", "CheckedNode", "LoggedMultipliers", "LoggedScoringProblem", "ScoringChecker", "Whole", "stated_problem"]
+
+#: Kinds of splits in the log.
+_BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class CheckedNode:
+    """A box of coefficients; those in ``must`` are not 0, and with ``more`` one of those that are `undecided` is not."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    must: frozenset[int] = frozenset()
+    more: bool = False
+
+    def undecided(self) -> list[int]:
+        """Coefficients that may be 0 and something else."""
+        sides = zip(self.lower, self.upper, strict=True)
+        return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.must]
+
+    def bounded(self, j: int, low: int, high: int) -> CheckedNode:
+        """The node with other bounds of one coefficient."""
+        return replace(
+            self, lower=(*self.lower[:j], low, *self.lower[j + 1 :]), upper=(*self.upper[:j], high, *self.upper[j + 1 :])
+        )  # fmt: skip
+
+    def without(self) -> CheckedNode:
+        """Return no undecided point."""
+        node = replace(self, more=False)
+        for j in self.undecided():
+            node = node.bounded(j, 0, 0)
+        return node
+
+    def tightened(self, most: int) -> CheckedNode | None:
+        """Return the node tightened by must, more and the limit; None where it is empty."""
+        node = self
+        for _ in range(2):
+            for j in node.must:
+                node = node.bounded(j, node.lower[j] or 1, node.upper[j] or -1)
+            if any(a > b for a, b in zip(node.lower, node.upper, strict=True)):
+                return None
+            free, used = node.undecided(), len(node.used())
+            if (node.more and not free) or used + node.more > most:
+                return None
+            if node.more and len(free) == 1:
+                node = replace(node, must=node.must | {free[0]}, more=False)
+                continue
+            return node.without() if used == most else node
+        return node
+
+    def used(self) -> list[int]:
+        """Coefficients that are not 0."""
+        return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.must]
+
+    def split(self, kind: int, j: int, half: int) -> list[CheckedNode]:
+        """The children, which together hold every system of the node."""
+        if not 0 <= j < len(self.lower):
+            raise InvalidProofError(f"a split of coefficient {j}, which there is not")
+        a, b = self.lower[j], self.upper[j]
+        if kind == _BEGIN and not self.more:
+            return [self.without(), replace(self, more=True)]
+        if kind == _SUPPORT and self.more and j in self.undecided():
+            with_j = replace(self, must=self.must | {j})
+            return [with_j.without(), with_j, self.bounded(j, 0, 0)]
+        if kind == _SIGN and a <= 0 <= b and (not self.more or j in self.must):
+            return [self.bounded(j, 0, 0), self.bounded(j, max(a, 1), b), self.bounded(j, a, min(b, -1))]
+        if kind == _HALVES and not (self.more and j in self.undecided()):  # a half may be empty
+            return [self.bounded(j, a, min(b, half)), self.bounded(j, max(a, half + 1), b)]
+        raise InvalidProofError("a split that the node does not allow")
+
+
+#: Whole numbers of any size: an array of int64, or of Python's integers.
+Whole = Any
+#: Digits in which scores must be whole to be held in 64 bits.
+_LARGEST = 2**62
+#: Sets of columns whose cells are kept.
+_KEPT = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedScoringProblem:
+    """The problem in whole numbers: scores times ``scale``, costs times ``unit``; distinct rows, their costs by class."""
+
+    rows: Whole
+    codes: IntArray
+    sides: tuple[IntArray, IntArray]
+    row_of: IntArray
+    scale: int
+    unit: int
+    threshold: int
+    problem: ScoringProblem
+    _cells: dict[tuple[int, ...], tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(problem: ScoringProblem) -> LoggedScoringProblem:
+        """Exactly, or not at all."""
+        distinct, back = np.unique(problem.X, axis=0, return_inverse=True)
+        coded = [np.unique(column, return_inverse=True) for column in distinct.T]
+        entries = [[Fraction(x) for x in values.tolist()] for values, _ in coded]
+        scale = math.lcm(*{x.denominator for values in entries for x in values})
+        sizes = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
+        reach = scale * (float((np.abs(problem.X) @ sizes).max()) + max(map(abs, problem.intercept)) + 2.0)
+        costs = [Fraction(repr(c)) for c in problem.weights.tolist()]
+        unit = math.lcm(*{c.denominator for c in costs})
+        if sum(costs) * unit >= 2**31:
+            raise InvalidProofError("costs have too many digits to be checked in whole numbers")
+        rows = np.empty(distinct.shape, dtype=object if reach * 4 > _LARGEST else np.int64)
+        for j, (values, (_, code)) in enumerate(zip(entries, coded, strict=True)):
+            rows[:, j] = np.array([int(x * scale) for x in values], dtype=rows.dtype)[code.ravel()]
+        cost = np.array([int(c * unit) for c in costs], dtype=np.int64)
+        back = back.ravel()
+        plus, minus = (_sums(back[problem.y == c], cost[problem.y == c], len(rows)) for c in (1, -1))
+        codes = np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(distinct.shape[::-1])
+        return LoggedScoringProblem(rows, codes, (plus, minus), back, scale, unit, math.ceil(problem.threshold * scale), problem)
+
+    @property
+    def apart(self) -> int:
+        """Scores of two points of opposite classes that are both right differ by so much."""
+        return 2 * self.threshold
+
+    def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows that agree on these columns: one of each, and what the two classes cost there."""
+        known = self._cells.get(tuple(active))
+        if known is not None:
+            return known
+        first, cell, count = np.zeros(1, dtype=np.int64), np.zeros(len(self.rows), dtype=np.int64), 1
+        for j in active:
+            finer = cell * (int(self.codes[j].max()) + 1) + self.codes[j]
+            _, first, cell = np.unique(finer, return_index=True, return_inverse=True)
+            cell, count = cell.ravel(), first.size
+        merged = first, _sums(cell, self.sides[0], count), _sums(cell, self.sides[1], count)
+        if len(self._cells) >= _KEPT:
+            self._cells.clear()
+        self._cells[tuple(active)] = merged
+        return merged
+
+    def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
+        """A lower bound of a node that is tightened, exact where that matters."""
+        price = self.problem.price * (len(node.used()) + node.more)
+        price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.more)
+        if price >= bound:
+            return price
+        active = [j for j, (a, b) in enumerate(zip(node.lower, node.upper, strict=True)) if a or b]
+        first, positive, negative = self.cells(active)
+        least_cost = price + Fraction(int(np.minimum(positive, negative).sum()), self.unit)
+        if least_cost >= bound:
+            return least_cost
+        low, high = (np.array([side[j] for j in active], dtype=np.int64) for side in (node.lower, node.upper))
+        rows = self.rows[first][:, active]
+        if (low == high).all():
+            return price + Fraction(self.errors(rows @ low, positive, negative), self.unit)
+        return price + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
+
+    def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
+        """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
+        plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
+        most = np.zeros((plus.size, minus.size), dtype=rows.dtype)
+        for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
+            apart = column[plus][:, None] - column[minus][None, :]
+            most += np.maximum(a * apart, b * apart)
+        a, b = np.nonzero(most < self.apart)
+        m, k = plus.size, minus.size
+        capacity = np.minimum(positive[plus][a], negative[minus][b])
+        ends = np.concatenate([np.zeros(m, np.int64), a + 1, np.arange(m + 1, m + k + 1)])
+        heads = np.concatenate([np.arange(1, m + 1), b + m + 1, np.full(k, m + k + 1)])
+        amounts = np.concatenate([positive[plus], capacity, negative[minus]]).astype(np.int32)
+        graph = sp.csr_array((amounts, (ends, heads)), shape=(m + k + 2, m + k + 2))
+        flow = sp.coo_array(maximum_flow(graph, 0, m + k + 1).flow)
+        inside = (flow.data > 0) & (flow.row >= 1) & (flow.row <= m) & (flow.col > m) & (flow.col <= m + k)
+        i, j, amount = flow.row[inside] - 1, flow.col[inside] - m - 1, flow.data[inside].astype(np.int64)
+        sent, received = np.bincount(i, amount, m), np.bincount(j, amount, k)
+        if (most[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
+            raise InvalidProofError("SciPy's flow is none")
+        return int(amount.sum())
+
+    def errors(self, scores: Whole, positive: IntArray, negative: IntArray) -> int:
+        """The fewest errors of one system over the intercepts that are allowed."""
+        low, high = self.problem.intercept
+        above = -((scores - self.threshold) // self.scale)
+        below = (-self.threshold - scores) // self.scale
+        tried = np.unique(np.clip(np.concatenate([above, below, np.array([low, high])]), low, high))
+        wrong = (above[:, None] > tried).T @ positive + (below[:, None] < tried).T @ negative
+        return int(wrong.min())
+
+
+def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
+    """Costs by cell, in whole numbers."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, cell, cost)
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedMultipliers:
+    """Whole multipliers of pairs of points, over a common denominator."""
+
+    denominator: Fraction
+    limit: int
+    plus: list[int]
+    minus: list[int]
+    cover: Whole
+    margin: Whole
+
+    @staticmethod
+    def read(record: dict[str, Any], data: LoggedScoringProblem) -> LoggedMultipliers:
+        """Read the log's pairs of points of the two classes, none of the multipliers below 0."""
+        denominator, limit, pairs = Fraction(record["denominator"]), int(record["limit"]), record["pairs"]
+        plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
+        y = data.problem.y
+        if not all(0 <= i < y.size and y[i] > 0 for i in plus) or not all(0 <= i < y.size and y[i] < 0 for i in minus):
+            raise InvalidProofError("a pair is none of opposite points")
+        if denominator <= 0 or min([limit, *cover, *margin]) < 0:
+            raise InvalidProofError("a multiplier is below 0")
+        return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
+
+    def least(self, data: LoggedScoringProblem, node: CheckedNode) -> Fraction:
+        """Return the bound that the multipliers prove of a tightened node, rounded up to a possible sum of costs and prices."""
+        p, used = data.problem, set(node.used())
+        low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))
+        v = data.rows[data.row_of[self.plus]].astype(object) - data.rows[data.row_of[self.minus]].astype(object)
+        most, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v)
+        free = np.zeros(low.size, dtype=bool)
+        free[node.undecided()] = True
+        valid = most[:, ~free].sum(axis=1) < data.apart
+        cover = self.cover * valid * data.scale
+        helps = [(cover[:, None] * (free & (s * v > 0))).sum(axis=0) for s in (1, -1)]
+        tilt = (self.margin[:, None] * v).sum(axis=0)
+        whole, nu = self.denominator * data.scale, self.limit * data.scale
+        total = cover.sum() + data.apart * self.margin.sum() - nu * p.most
+        for j in range(low.size):
+            a, b = node.lower[j], node.upper[j]
+            values = [Fraction(0)] if a <= 0 <= b and j not in used else []
+            for side, least, largest in ((1, max(a, 1), b), (-1, max(-b, 1), -a)):
+                for size in {least, largest} if least <= largest else set():
+                    price = whole * (p.price + p.size_price * size) + nu
+                    values.append(price - helps[side < 0][j] - side * size * tilt[j])
+            total += min(values)
+        lacks = cover + self.margin * np.maximum(data.apart - fewest.sum(axis=1), 0)
+        for costs, points in zip(data.sides, (self.plus, self.minus), strict=True):
+            spent: dict[int, int] = {}
+            for row, lack in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
+                spent[row] = spent.get(row, 0) + lack
+            total += sum(min(Fraction(0), whole * Fraction(int(costs[row]), data.unit) - s) for row, s in spent.items())
+        step = math.lcm(data.unit, p.price.denominator, p.size_price.denominator)
+        return Fraction(math.ceil(Fraction(total) / whole * step), step)
+
+
+FORMAT = "marginopt-scoring-proof"
+
+
+@dataclass(frozen=True, eq=False)
+class StatedScoringProblem:
+    """A scoring system's problem that a log or a model states."""
+
+    problem: ScoringProblem
+
+    @property
+    def digest(self) -> str:
+        """Return no digest: reports of scoring systems have none."""
+        return ""
+
+    def difference(self, other: StatedScoringProblem) -> str | None:
+        """Return the first field that differs; None if the problems are the same."""
+        own, stated = self.problem, other.problem
+        for name in ("X", "y", "weights", "lower", "upper"):
+            if not np.array_equal(getattr(own, name), getattr(stated, name)):
+                return f"{name} differs"
+        for name in ("intercept", "price", "size_price", "most", "threshold"):
+            if getattr(own, name) != getattr(stated, name):
+                return f"{name} differs"
+        return None
+
+    def __str__(self) -> str:
+        return f"n = {self.problem.y.size}, d = {self.problem.lower.size}"
+
+
+class ScoringChecker(ProofChecker[StatedScoringProblem]):
+    """Checker of the logs of scoring systems."""
+
+    format, versions = FORMAT, (1, 2)
+
+    def of_model(self, model: Model) -> StatedScoringProblem:
+        """Return the problem of a `ScoringSystem`, or of a composition that is one."""
+        problem = model.view(ScoringProblem)
+        if problem is None:
+            raise InputError(
+                f"a proof log of supports-bb proves a bound of a scoring system; this {type(model).__name__} is none"
+            )
+        return StatedScoringProblem(problem)
+
+    def of_log(self, header: dict[str, Any]) -> StatedScoringProblem:
+        """Return the problem that a log's header states."""
+        return StatedScoringProblem(stated_problem(header))
+
+    def claim(self, problem: StatedScoringProblem, log: SealedLog) -> Claim:
+        """Return the claimed bound and the incumbent's objective, both as fractions."""
+        stated, claim = problem.problem, log.claim
+        rho0, rho = int(claim["rho0"]), np.array(claim["rho"], dtype=np.float64)
+        if rho.shape != stated.lower.shape or not stated.allows(rho0, rho) or (rho != np.rint(rho)).any():
+            raise InvalidProofError("the incumbent is no system of the problem")
+        return Claim(Fraction(claim["bound"]), stated.value(rho0, rho))
+
+    def prove(
+        self, problem: StatedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
+    ) -> tuple[Fraction, int]:
+        """Verify every node that is not split."""
+        data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
+        splits = [split for record in records for split in record.get("splits", ())]
+        held = [multipliers for record in records for multipliers in record.get("multipliers", ())]
+        nodes = 0
+        for node, floor in _leaves(data, splits, {int(record["node"]): LoggedMultipliers.read(record, data) for record in held}):
+            nodes += 1
+            least = floor if floor >= exact else data.least(node, exact)
+            if least < exact:
+                raise InvalidProofError(
+                    f"a node is proved to cost {float(least):.12g} and no more; the claim is {below(exact):.12g}"
+                )
+        return exact, nodes
+
+
+def _leaves(
+    data: LoggedScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
+) -> Iterator[tuple[CheckedNode, Fraction]]:
+    """The nodes that are not split, after every split; each with what multipliers prove of it or of a node that holds it."""
+    problem = data.problem
+    lower, upper = (tuple(map(int, side)) for side in (problem.lower, problem.upper))
+    nodes: dict[int, tuple[CheckedNode | None, Fraction]] = {}
+    following = 0
+
+    def add(node: CheckedNode, floor: Fraction) -> None:
+        nonlocal following
+        tight = node.tightened(problem.most)
+        if tight is not None and following in multipliers:
+            floor = max(floor, multipliers[following].least(data, tight))
+        nodes[following] = tight, floor
+        following += 1
+
+    add(CheckedNode(lower, upper), Fraction(0))
+    for kind, number, j, half in splits:
+        node, floor = nodes.pop(number, (None, Fraction(0)))
+        if node is None:
+            raise InvalidProofError(f"node {number} is split, and there is no such node")
+        for child in node.split(kind, j, half):
+            add(child, floor)
+    yield from ((node, floor) for node, floor in nodes.values() if node is not None)
+
+
+def stated_problem(header: dict[str, Any]) -> ScoringProblem:
+    """The problem that a log states."""
+    X = np.array(header["X"], dtype=np.float64)
+    arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
+    n, d = X.shape
+    shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
+    if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
+        raise InvalidProofError("the stated problem's arrays do not fit")
+    whole = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
+    if not whole or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
+        raise InvalidProofError("the stated problem's bounds or costs are none")
+    price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
+    low, high = map(int, header["intercept"])
+    if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
+        raise InvalidProofError("the stated problem's prices or data are none")
+    most = int(header["most"])
+    return ScoringProblem(
+        X, **arrays, intercept=(low, high), price=price, size_price=size_price, most=most, threshold=threshold
+    )  # fmt: skip

@@ -1,0 +1,511 @@
+"""The cardinality form min ||w||² with at most k margins violated: a Lagrangian search over λ, then a tree search for the gap.
+
+The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower bound, and
+the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies on an edge
+of the hull. The distance between that edge and the best feasible point is the duality gap, which `budget_search` closes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.zero_one.budget import ZeroOneBudget
+from ...models.views import ZeroOneProblem
+from ..interface.algorithm import Algorithm, Measure, Outcome, clear
+from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
+from ..records.options import Options
+from .incumbent import Polish
+from .proof.conflicts import ConflictFinder, ConflictRecorder, copied, empty_book
+from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem
+
+if TYPE_CHECKING:
+    from .algorithm import ZeroOneBB, ZeroOneState
+
+__all__ = ["BudgetBB", "BudgetState"]
+
+# The state of a run on the budget form: its points, bound and limits.
+
+# Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/zero-one-bb.md``.
+#
+# A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a squared
+# norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint
+# conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a conflict
+# has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is
+# that of the proof pass, `kernels.conflicts.prove`.
+
+_FREE, _KEPT, _DELETED = -1, 0, 1
+#: Trial norms for the bounds of the first `_PROBED_NODES` nodes, as shares of the interval from a node's bound to the cutoff.
+_TRIALS = (0.97, 0.9, 0.75, 0.5)
+_PROBED_NODES = 200
+#: Number of nodes after which activities decay by a tenth.
+_DECAY_PERIOD = 256
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    bound: float
+    state: Any
+    extra: float  #: proved lower bound of the number of further deletions
+    start: Any  #: S-pair of the kept points
+
+
+class BudgetSearch:
+    """A tree search that stops and resumes.
+
+    Parameters
+    ----------
+    finder : ConflictFinder
+    counts : ndarray (n,)
+        Multiplicity of each reduced point.
+    budget : float
+        k less the number of points that every w violates.
+    order : ndarray (n,)
+        Branching priorities of the points.
+    offer : callable
+        Function that takes the mask of points to keep, tries to improve the incumbent, and returns the new cutoff.
+    cut : float
+        Cutoff of ||w||².
+    """
+
+    def __init__(
+        self,
+        finder: ConflictFinder,
+        counts: FloatArray,
+        budget: float,
+        order: FloatArray,
+        offer: Callable[[Any], float],
+        cut: float,
+    ) -> None:
+        self._finder, self._counts, self._budget, self._order, self._offer = finder, counts, budget, order, offer
+        self._activity, self._book = np.zeros(len(counts)), empty_book(*finder.rows.a.shape)
+        self.cut = cut
+        self.nodes = 0
+        self._unresolved_bound = math.inf
+        self._sequence = 0
+        self._heap: list[tuple[float, int, _Node]] = []
+        self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), 0.0, finder.start())
+
+    @property
+    def open_nodes(self) -> int:
+        """Number of open nodes."""
+        return len(self._heap) + (self._current is not None)
+
+    @property
+    def memory(self) -> float:
+        """Approximate bytes of the open nodes: a byte per point, and an S-pair that two children share."""
+        p = self._finder.rows.a.shape[1]
+        return float(self.open_nodes * (len(self._counts) + 4 * (p + 2) * (p + 4) + 500))
+
+    @property
+    def bound(self) -> float:
+        """Proved lower bound of ||w||² over all open nodes; the cutoff without open nodes."""
+        bound = min(self.cut, self._unresolved_bound)
+        if self._current is not None:
+            bound = min(bound, self._current.bound)
+        return min(bound, self._heap[0][0]) if self._heap else bound
+
+    @property
+    def finished(self) -> bool:
+        """True if there are no open nodes below the cutoff."""
+        return self._current is None and not self._heap
+
+    @property
+    def resolved(self) -> bool:
+        """True if rounding left no leaf below the cutoff unresolved."""
+        return self._unresolved_bound >= self.cut
+
+    def work(self, seconds: float, nodes: int | None = None) -> None:
+        """Search for about ``seconds``, at most until ``nodes`` nodes in all."""
+        end = time.perf_counter() + seconds
+        while not self.finished and time.perf_counter() < end and (nodes is None or self.nodes < nodes):
+            if self._current is None:
+                self._current = heapq.heappop(self._heap)[2]
+            node = self._current
+            children = [] if node.bound >= self.cut else self._process(node)
+            # dive into the first child; the others stay open
+            self._current = children[0] if children else None
+            for child in children[1:]:
+                self._sequence += 1
+                heapq.heappush(self._heap, (child.bound, self._sequence, child))
+            if self._heap and self._current is None and self._heap[0][0] >= self.cut:
+                self._heap.clear()
+
+    def _process(self, node: _Node) -> list[_Node]:
+        """Return the children of a node; no children if it holds no solution below the cutoff."""
+        from .loops.conflicts import PROVED
+
+        self.nodes += 1
+        if self.nodes % _DECAY_PERIOD == 0:
+            self._activity *= 0.9
+        state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
+        while True:
+            point = self._prove(state, extra, start, self.cut)
+            if point == PROVED:
+                return []
+            bound = max(bound, self._finder.norm_of(start))
+            if point >= 0 and self._book.now.packed > 0:
+                break
+            # without a conflict all remaining points can be kept
+            previous_cutoff = self.cut
+            self.cut = min(self.cut, self._offer(state != _DELETED))
+            if self.cut >= previous_cutoff:
+                return self._branch_anyway(state, float(extra[0]), bound, start)
+        if self.nodes <= _PROBED_NODES:
+            bound = self._probe_bound(state, float(extra[0]), bound, start)
+        return self._children(state, point, float(extra[0]), bound, start)
+
+    def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
+        from .loops.conflicts import prove
+
+        finder = self._finder
+        clear(self._book.now)
+        return int(
+            prove(
+                finder.rows, finder.exact, self._counts, self._order, self._activity, finder.room, state, extra, start,
+                self._book, cut, self._budget,
+            )
+        )  # fmt: skip
+
+    def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
+        """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
+        from .loops.conflicts import PROVED
+
+        if not math.isfinite(self.cut):
+            return bound
+        for share in _TRIALS:
+            T = bound + share * (self.cut - bound)
+            if bound < T and self._prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
+                return T
+        return bound
+
+    def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
+        """Return the two children: the point deleted, first, and kept."""
+        deleted, kept = state.copy(), state.copy()
+        deleted[point], kept[point] = _DELETED, _KEPT
+        remaining = max(extra - float(self._counts[point]), 0.0)
+        return [_Node(bound, deleted, remaining, start), _Node(bound, kept, extra, start)]
+
+    def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
+        """Branch on any free point where rounding hid the conflict; record a leaf without free points as unresolved."""
+        free = np.flatnonzero(state == _FREE)
+        if free.size == 0:
+            self._unresolved_bound = min(self._unresolved_bound, bound)
+            return []
+        return self._children(state, int(free[0]), extra, bound, start)
+
+
+@dataclass(eq=False)
+class Point:
+    """A point with its number of violations and its squared norm."""
+
+    w: FloatArray
+    violated: float
+    norm: float
+
+
+@dataclass(eq=False)
+class BudgetState:
+    """The state of a run: the hull's end points, the lower bound, and the searches in progress."""
+
+    view: ZeroOneBudget
+    reduced: ReducedZeroOneProblem
+    polish: Polish
+    options: Options
+    tol: float
+    rng: np.random.Generator
+    far: float
+    high: Point  #: the end of the hull with too many violations
+    best: Point | None = None
+    lower_bound: float = 0.0
+    lam: float = 0.0
+    problems: int = 0
+    hull_done: bool = False
+    inner: ZeroOneState | None = None
+    search: BudgetSearch | None = None
+    nodes: int = 0
+    checkpoint: bool = True  #: whether every repeated run passes through this state
+    ended: Outcome | None = None  #: outcome of the search, while its proof is written
+    recorder: ConflictRecorder | None = None
+
+
+def offer(state: BudgetState, w: FloatArray) -> Point:
+    """Polish w, keep it if it is feasible and better, and return the best resulting point."""
+    view = state.view
+    problem = state.reduced.problem
+    candidates = [evaluate(problem, w, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+    polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
+    if polished is not None:
+        candidates += [evaluate(problem, polished, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+    points = [Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
+    points = [point for point in points if math.isfinite(point.norm)]
+    feasible = [point for point in points if point.violated <= view.budget]
+    if feasible:
+        best = min(feasible, key=lambda point: point.norm)
+        if state.best is None or best.norm < state.best.norm:
+            state.best = best
+        return best
+    return min(points, key=lambda point: (point.violated, point.norm))
+
+
+def improve_bound(state: BudgetState, bound: float) -> None:
+    """Improve the lower bound, with a margin for the rounding of - λk and of the tree's bound."""
+    bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
+    state.lower_bound = max(state.lower_bound, bound if state.best is None else min(bound, state.best.norm))
+
+
+def closed(state: BudgetState) -> bool:
+    """Return True if the gap is within the tolerance."""
+    assert state.best is not None
+    return state.best.norm - state.lower_bound <= state.tol * state.best.norm
+
+
+def inner_tolerance(state: BudgetState) -> float:
+    """Return the tolerance of the λ problem, whose value contains λk, which is not part of the norm."""
+    if state.best is None:
+        return 1e-3
+    value = state.best.norm + state.lam * state.view.budget
+    return max(0.3 * state.tol * state.best.norm / value, 1e-10) if state.best.norm > 0 else 1e-6
+
+
+def nodes_left(state: BudgetState, nodes: int) -> int:
+    """Return the number of nodes within the node limit, at least one."""
+    limit = state.options.node_limit
+    return nodes if limit is None else max(min(nodes, limit - state.nodes), 1)
+
+
+def out_of_nodes(state: BudgetState) -> bool:
+    """Return True if the node limit is reached."""
+    limit = state.options.node_limit
+    nodes = state.nodes + (0 if state.search is None else state.search.nodes)
+    return limit is not None and nodes >= limit
+
+
+def budget_search(state: BudgetState) -> BudgetSearch:
+    """Return the tree search, in units of the reduced problem with weights of one."""
+    reduced = state.reduced
+    upper = (state.far if state.best is None else state.best.norm) / reduced.unit
+    counts = np.rint(reduced.weights * reduced.unit)
+    budget = state.view.budget - round(reduced.constant)
+
+    def current_cutoff() -> float:
+        return upper if state.best is None else state.best.norm * (1.0 - 0.9 * state.tol) / reduced.unit
+
+    def improve(keep: FloatArray) -> float:
+        w = state.polish.solve(np.asarray(keep, dtype=bool))
+        if w is not None:
+            offer(state, w)
+        return current_cutoff()
+
+    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order(state), improve, current_cutoff())
+
+
+def order(state: BudgetState) -> FloatArray:
+    """Return branching priorities: the violations of the best point."""
+    reduced = state.reduced
+    margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
+    return np.maximum(1.0 - margins, 0.0) + 1e-3
+
+
+#: Least and largest node limit of a λ problem, and the divisor of n³ for the limit between them. At the limit the tree search
+#: begins with the current bound. The tree search alone is faster on few points, the Lagrangian search on many.
+_LEAST_NODES, _MOST_NODES, _NODE_DIVISOR = 500, 100_000, 500
+#: Nodes of the tree search between two checks of the gap.
+_SLICE = 20
+#: Largest number of λ problems; the tree search takes over if the hull has more edges.
+_MAX_PROBLEMS = 60
+#: Largest squared norm of a point of interest, in units of 1/(median squared norm of the rows). Beyond it rounding dominates all
+#: margins.
+_FAR = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
+    """Exact minimisation of Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points.
+
+    Parameters
+    ----------
+    solver : ZeroOneBB
+        Solver of the λ problems.
+    """
+
+    solver: ZeroOneBB
+
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
+    compiling: ClassVar[float] = 8.0
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="zero-one-bb",
+        summary="exact branch and bound for the 0-1 loss with a budget of violations",
+        views=(ZeroOneBudget,),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-6,
+        reference="docs/zero-one-bb.md",
+    )
+
+    def load(self, view: ZeroOneBudget) -> None:
+        """Load the engines of the λ form."""
+        self.solver.load(view)
+
+    def init(self, view: ZeroOneBudget, options: Options, rng: np.random.Generator) -> BudgetState:
+        """Reduce the points and offer w = 0, b = ±1 and the start."""
+        n, p = view.A.shape
+        reduced = reduce_problem(ZeroOneProblem(view.A, np.ones(n), view.penalised))
+        length = np.linalg.norm(view.A[:, view.penalised], axis=1)
+        median_length = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
+        tol = options.tolerance(self.info.tolerance)
+        state = BudgetState(
+            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / median_length**2, Point(np.zeros(p), float(n), 0.0)
+        )
+        points = [np.zeros(p)]
+        if not view.penalised.all():
+            points += [np.where(view.penalised, 0.0, b) for b in (-1.0, 1.0)]
+        if options.start is not None and "w" in options.start:
+            w = np.asarray(options.start["w"], dtype=np.float64)
+            if w.shape != (p,) or not np.isfinite(w).all():
+                raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            points.append(w)
+        for w in points:
+            offer(state, w)
+        state.lam = 1.0 / median_length**2
+        return state
+
+    @property
+    def _inner_solver(self) -> ZeroOneBB:
+        """The solver of the λ problems, without a proof log, since the log covers the whole problem."""
+        return dataclasses.replace(self.solver, proof=None)
+
+    def advance(self, state: BudgetState, seconds: float) -> Outcome:
+        """Run a slice of the current λ problem, of the tree search, or of the pass that writes the proof."""
+        if state.ended is None:
+            outcome = self._search(state, seconds)
+            if self.solver.proof is None or outcome not in (Outcome.CONVERGED, Outcome.INFEASIBLE):
+                return outcome
+            state.ended = outcome
+            state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)
+            return Outcome.RUNNING
+        assert state.recorder is not None
+        state.recorder.work(seconds)
+        state.checkpoint = state.recorder.finished
+        if state.recorder.fault is not None:
+            return Outcome.UNWRITTEN
+        return state.ended if state.recorder.finished else Outcome.RUNNING
+
+    def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
+        return ConflictRecorder(path, state.reduced, bound, order(state), state.view.budget, self.solver.proof_gap)
+
+    def _search(self, state: BudgetState, seconds: float) -> Outcome:
+        if state.checkpoint and state.best is not None and closed(state):
+            return Outcome.CONVERGED
+        if not state.hull_done:
+            self._search_hull(state, seconds)
+            return Outcome.RUNNING
+        return self._search_tree(state, seconds)
+
+    def _search_hull(self, state: BudgetState, seconds: float) -> None:
+        if state.inner is None:
+            state.problems += 1
+            n = len(state.view.A)
+            problem = ZeroOneProblem(state.view.A, np.full(n, state.lam), state.view.penalised)
+            start = None if state.best is None else {"w": state.best.w}
+            options = dataclasses.replace(
+                state.options,
+                tol=inner_tolerance(state),
+                start=start,
+                callback=None,
+                native={},
+                node_limit=nodes_left(state, int(min(max(n**3 / _NODE_DIVISOR, _LEAST_NODES), _MOST_NODES))),
+            )
+            state.inner = self._inner_solver.init(problem, options, state.rng)
+        outcome = self._inner_solver.advance(state.inner, seconds)
+        state.checkpoint = state.inner.checkpoint
+        inner = state.inner.shared
+        improve_bound(state, inner.lower_bound - state.lam * state.view.budget)
+        if outcome is Outcome.RUNNING:
+            return
+        state.nodes += self.solver.measure(state.inner).iteration
+        state.inner = None
+        point = offer(state, inner.incumbent.w)
+        if outcome is not Outcome.CONVERGED or state.problems >= _MAX_PROBLEMS or out_of_nodes(state):
+            state.hull_done = True
+        elif point.violated > state.view.budget and state.best is None:
+            # violations are too cheap: raise λ until they cost more than any norm of interest
+            state.hull_done = state.lam > state.far
+            state.high = point
+            state.lam *= 30.0
+        else:
+            self._set_next_slope(state, point)
+
+    def _set_next_slope(self, state: BudgetState, point: Point) -> None:
+        """Set λ to the slope between the points on either side of k; the hull is finished if that slope has been solved."""
+        assert state.best is not None
+        if point.violated > state.view.budget:
+            state.high = point
+        drop = state.high.violated - state.best.violated
+        slope = (state.best.norm - state.high.norm) / drop if drop > 0 else 0.0
+        state.hull_done = not slope > 0 or abs(slope - state.lam) <= 1e-9 * slope
+        state.lam = slope
+
+    def _search_tree(self, state: BudgetState, seconds: float) -> Outcome:
+        if state.search is None:
+            state.search = budget_search(state)
+        search = state.search
+        limit = None if state.options.node_limit is None else state.options.node_limit - state.nodes
+        # the end of a slice does not depend on the clock
+        slice_end = (search.nodes // _SLICE + 1) * _SLICE
+        slice_end = slice_end if limit is None else min(slice_end, limit)
+        search.work(seconds, slice_end)
+        state.checkpoint = search.finished or search.nodes >= slice_end
+        if state.checkpoint:
+            improve_bound(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
+        if state.checkpoint and state.best is not None and closed(state):
+            return Outcome.CONVERGED
+        if search.finished:
+            if not search.resolved:
+                return Outcome.STALLED
+            return Outcome.INFEASIBLE if state.best is None else Outcome.CONVERGED
+        memory = state.options.memory_limit
+        if state.checkpoint and memory is not None and search.memory > memory:
+            return Outcome.MEMORY_LIMIT
+        return Outcome.NODE_LIMIT if out_of_nodes(state) else Outcome.RUNNING
+
+    def measure(self, state: BudgetState) -> Measure:
+        """Return best feasible norm, proved bound and nodes."""
+        inner = 0 if state.inner is None else self.solver.measure(state.inner).iteration
+        search = state.search
+        return Measure(
+            iteration=state.nodes + inner + (0 if search is None else search.nodes),
+            objective=math.nan if state.best is None else state.best.norm,
+            bound=state.lower_bound,
+            active=0 if search is None else search.open_nodes,
+            step=f"lambda {state.lam:.3g}" if search is None else "budget",
+            checkpoint=state.checkpoint,
+        )
+
+    def answer(self, state: BudgetState) -> Answer:
+        """Return the best feasible point, without values if there is none."""
+        best = state.best
+        details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
+        values, write_error = None, None
+        if best is None:
+            details["beyond"] = f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {state.view.budget} margins"
+        else:
+            violated = state.view.A @ best.w < 1.0
+            values = {"w": best.w, "z": violated.astype(np.float64)}
+            details |= {"value": best.norm, "violations": int(violated.sum())}
+        if self.solver.proof is not None:
+            recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
+            claimed = recorder.finish(None if best is None else best.w)
+            details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
+            write_error = recorder.fault
+        nodes = self.measure(state).iteration
+        return Answer(values=values, bound=state.lower_bound, proved=True, nodes=nodes, write_error=write_error, details=details)

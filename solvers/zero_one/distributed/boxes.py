@@ -1,0 +1,372 @@
+"""The distributed box search: this process keeps the pool of open nodes and dispatches subproblems to workers.
+
+The search begins in this process while the workers load their code. When the first worker is ready, the open nodes become the
+pool. Every worker receives a few nodes with the least bounds, the incumbent and a time limit, and returns the nodes that remain
+open. These are divided anew, with better incumbents, so that idle workers soon take over work of busy ones; time limits are short
+where the pool is nearly empty. A killed worker loses one subproblem, which another worker repeats. The pool, the subproblems in
+progress and the incumbent are the whole state of the search, which a checkpoint saves.
+
+Subproblems of the box search: open nodes, searched for a limited time in any process, and the result.
+
+A subproblem is a value, and its result depends on nothing else. So the subproblem of a lost worker is given to another one, and
+only the first result counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import platform
+import time
+import zlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....models.arrays import FloatArray
+from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
+from ...exact.limits import Limits
+from ...interface.algorithm import Outcome
+from ...parallel.executor import AsynchronousExecutor
+from ...parallel.payload import TaskArrays
+from ..engines.boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
+from ..engines.engine import Engine, SharedState
+from ..engines.open_nodes import OpenNodes
+from ..incumbent import Incumbent, Polish, trivial_incumbent
+from ..proof.boxes import BoxRecords, ProofWriter
+from ..reduced import for_boxes, reduce_problem, smallest_problem
+
+__all__ = ["HEAD", "Subproblem", "SubproblemResult", "SubtreeEngine", "load", "search"]
+
+#: Tolerance of the problem that loads the compiled kernels.
+_LOAD_TOL = 1e-6
+#: Bytes of a worker's open nodes beyond which it searches nearly depth-first, since it sends them all back.
+_MEMORY_LIMIT = 1.5e8
+#: Seconds between two estimates of the node rate, so that a subproblem ends in time.
+_INTERVAL = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Subproblem:
+    """A subproblem for a worker.
+
+    Parameters
+    ----------
+    ground : Ground
+        Equal for all subproblems: its large arrays are sent once.
+    nodes : Own
+        The arrays of the open nodes.
+    w, value : ndarray, float
+        The incumbent and its value at the time of dispatch.
+    tol, seconds : float
+        Tolerance of the search; time limit of the subproblem.
+    number : int
+        Number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on.
+    logged : bool
+        Whether the worker writes a part of the proof log.
+    """
+
+    ground: SearchData
+    nodes: TaskArrays
+    w: FloatArray
+    value: float
+    tol: float
+    seconds: float
+    number: int
+    logged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SubproblemResult:
+    """The result of a subproblem.
+
+    Parameters
+    ----------
+    nodes : OpenNodes
+        Open nodes with bounds below the worker's final cutoff.
+    w : ndarray or None
+        A better incumbent, if there is one.
+    unresolved : float
+        Least lower bound of the leaves that rounding left unresolved.
+    counts : dict
+        Numbers of nodes, relaxations, Newton steps and points.
+    effort, seconds, busy : float
+        Counted work; wall time and processor time of the worker.
+    log : bytes
+        Lines of the proof log, compressed.
+    who : str
+        Machine and process.
+    """
+
+    nodes: OpenNodes
+    w: FloatArray | None
+    unresolved: float
+    counts: dict[str, int]
+    effort: float
+    seconds: float
+    busy: float
+    log: bytes
+    who: str
+
+    def check(self, ground: SearchData) -> None:
+        """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
+        reduced = ground.reduced
+        self.nodes.check(*reduced.rows.shape)
+        check_numbers(self.unresolved)
+        check_point(self.w, reduced.problem.A.shape[1])
+        check_counts(self.counts, COUNTS)
+        check_work(self.seconds, self.busy, self.effort, self.who)
+        lines_of(self.log)
+
+
+def load(ground: SearchData, threads: int | None) -> None:
+    """Load the compiled kernels by a subproblem of the warm-up instance; receiving ``ground`` has fetched the data."""
+    reduced = for_boxes(reduce_problem(smallest_problem()))
+    incumbent = trivial_incumbent(reduced)
+    engine = BoxEngine(SharedState(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
+    search(
+        Subproblem(engine.ground, TaskArrays(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False),
+        threads,
+    )
+
+
+def search(task: Subproblem, threads: int | None) -> SubproblemResult:
+    """Solve a subproblem with one thread."""
+    start, processor_start = time.perf_counter(), time.thread_time()
+    ground = task.ground
+    incumbent = Incumbent(task.w, task.value)
+    shared = SharedState(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY_LIMIT))
+    log = BoxRecords() if task.logged else None
+    nodes = OpenNodes.of_arrays(task.nodes.arrays)
+    engine = BoxEngine(shared, 1, log, ResumedBoxes(ground, nodes, first_id=task.number * NODES))
+    engine.pause = NODES - 200_000  # one step of the engine may exceed it
+    end, outcome = start + task.seconds, Outcome.RUNNING
+    while outcome is Outcome.RUNNING and (remaining := end - time.perf_counter()) > 0.0:
+        outcome = engine.work(min(remaining, _INTERVAL))
+    lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
+    return SubproblemResult(
+        engine.open,
+        incumbent.w if incumbent.value < task.value else None,
+        engine.unresolved,
+        engine.counts(),
+        engine.effort,
+        time.perf_counter() - start,
+        time.thread_time() - processor_start,
+        lines,
+        f"{platform.node()}:{os.getpid()}",
+    )
+
+
+#: Nodes, or effort (about nanoseconds), of the local search after which nodes are dispatched even if no worker is ready. An easy
+#: problem finishes before, without waiting for workers that load compiled code.
+HEAD, EFFORT = 1500, 1e9
+#: Nodes, or effort, after which the workers begin to load their code; shorter searches need no workers.
+CALL, CALL_EFFORT = 50, 1e7
+#: Number of local nodes between two checks for ready workers.
+FEW = 8
+
+
+class SubtreeEngine(Engine):
+    """Branch and bound over boxes by a team of workers. The order of the nodes depends on timing, the proved bound does not.
+
+    Parameters
+    ----------
+    shared : Shared
+    first : BoxEngine
+        The local search, from the root or from a checkpoint.
+    team : AsynchronousTeam
+    writer : ProofWriter, optional
+        Writer of the proof log, which merges the parts of the workers.
+    """
+
+    name: ClassVar[str] = "boxes"
+
+    def __init__(self, shared: SharedState, first: BoxEngine, team: AsynchronousExecutor, writer: ProofWriter | None) -> None:
+        super().__init__(shared)
+        self._first, self._writer = first, writer
+        self.ground = first.ground
+        self._dispatcher = Dispatcher(team, self, search)
+        self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap of (least bound, sequence number, nodes, bytes)
+        self._sequence = itertools.count()
+        self._distributed = False
+        self._counts: dict[str, int] = {}
+        self._effort = 0.0
+        self._unresolved_bound = float("inf")
+        self._no_nodes = first.open.chosen(slice(0, 0))
+
+    # -- state --------------------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of this process and of finished subproblems."""
+        return self._first.nodes + self._counts.get("nodes", 0)
+
+    @property
+    def effort(self) -> float:
+        """Counted work of this process and of finished subproblems."""
+        return self._first.effort + self._effort
+
+    @property
+    def open_nodes(self) -> int:
+        """Number of nodes in the pool and in subproblems."""
+        if not self._distributed:
+            return self._first.open_nodes
+        return self.waiting + sum(len(part) for part in self._dispatcher.flying.values())
+
+    @property
+    def waiting(self) -> int:
+        """Number of nodes in the pool."""
+        return sum(len(part) for _, _, part, _ in self._parts)
+
+    @property
+    def open(self) -> OpenNodes:
+        """All open nodes, including those of subproblems in progress as dispatched."""
+        if not self._distributed:
+            return self._first.open
+        parts = [*(part for _, _, part, _ in self._parts), *self._dispatcher.flying.values()]
+        return OpenNodes.joined([self._no_nodes, *parts]).below(self._shared.cut)
+
+    @property
+    def begun(self) -> ResumedBoxes:
+        """The state from which another process continues. Its node numbers follow those of all subproblems."""
+        first_id = (self._dispatcher.number + 1) * NODES if self._distributed else self._first.next_id
+        return ResumedBoxes(self.ground, self.open, self.unresolved, first_id)
+
+    @property
+    def unresolved(self) -> float:
+        """Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves."""
+        return min(self._unresolved_bound, self._first.unresolved)
+
+    @property
+    def own_bound(self) -> float:
+        """The lower bound of this tree alone, in original units."""
+        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
+    def _bound(self) -> float:
+        if not self._distributed:
+            return self._first.bound
+        bounds = [*(key for key, *_ in self._parts), *(part.least for part in self._dispatcher.flying.values())]
+        return min([self.unresolved, self._shared.cut, *bounds])
+
+    def figures(self) -> dict[str, float]:
+        """Return the counts of all searches and of the dispatcher."""
+        counts = {name: value + self._counts.get(name, 0) for name, value in self._first.counts().items()}
+        points = counts.pop("points") / max(counts.pop("nodes"), 1)
+        return {**counts, "points_per_node": points, **self._dispatcher.figures()}
+
+    # -- control ------------------------------------------------------------------------------------------------
+
+    @property
+    def at_checkpoint(self) -> bool:
+        """True if no local slice is in progress. Once distributed, the search has no slices: its order depends on the cluster."""
+        return self._distributed or self._first.at_checkpoint
+
+    def begin_stretch(self) -> None:
+        """Start a slice of the local search."""
+        if not self._distributed:
+            self._first.begin_stretch()
+            self._first.pause = min(self._first.pause, self._first.nodes + FEW)
+
+    def work(self, seconds: float) -> Outcome:
+        """Search locally; once distributed, exchange subproblems and results for about ``seconds``."""
+        if not self._distributed:
+            outcome = self._first.work(seconds)
+            if outcome is Outcome.RUNNING and self._first.at_checkpoint and self._ready_to_distribute():
+                self._distribute()
+            return outcome
+        self.tend(seconds)
+        return self._conclude(self._bound(), self._outcome())
+
+    def _outcome(self) -> Outcome:
+        shared, limits = self._shared, self._shared.limits
+        if self._writer is not None and self._writer.fault is not None:
+            return Outcome.UNWRITTEN
+        if not self._parts and not self._dispatcher.flying:
+            return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return Outcome.NODE_LIMIT
+        return Outcome.MEMORY_LIMIT if self._bytes() > self._memory_limit else Outcome.RUNNING
+
+    @property
+    def _memory_limit(self) -> float:
+        return self._shared.limits.memory_or(MEMORY)
+
+    def _bytes(self) -> int:
+        return sum(memory for *_, memory in self._parts)
+
+    def _ready_to_distribute(self) -> bool:
+        """Call the workers if it is time, and return True once nodes should be dispatched."""
+        nodes, effort = self._first.nodes, self._first.effort
+        if nodes >= CALL or effort >= CALL_EFFORT:
+            self._dispatcher.rouse(load, self.ground)
+            self._dispatcher.tend(0.0)
+        return self._dispatcher.awake or nodes >= HEAD or effort >= EFFORT
+
+    def _distribute(self) -> None:
+        self._distributed = True
+        self._dispatcher.number = self._first.next_id // NODES
+        self._push(self._first.open)
+
+    def _push(self, nodes: OpenNodes, memory: int = 0) -> None:
+        """Add nodes to the pool: views into ``memory`` bytes, copied if that is more than twice their own size."""
+        if not len(nodes):
+            return
+        if memory > 2 * nodes.nbytes:
+            nodes, memory = nodes.apart(), 0
+        heapq.heappush(self._parts, (nodes.least, next(self._sequence), nodes, max(memory, nodes.nbytes)))
+
+    def tend(self, seconds: float = 0.0) -> None:
+        """Exchange subproblems and results."""
+        if self._distributed:
+            self._dispatcher.tend(seconds)
+
+    def release(self) -> None:
+        """Release the cluster; subproblems in progress count as open nodes."""
+        self._dispatcher.release()
+
+    # -- the dispatcher's pool ----------------------------------------------------------------------------------
+
+    def task(self, number: int, nodes: OpenNodes, seconds: float) -> Subproblem:
+        """Return the subproblem of these nodes, with the current incumbent."""
+        shared, logged = self._shared, self._writer is not None
+        incumbent = shared.incumbent
+        return Subproblem(
+            self.ground, TaskArrays(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
+        )
+
+    def drawn(self, most: int) -> OpenNodes:
+        """Remove ``most`` nodes with the least bounds from the pool and return them.
+
+        Where memory is short the nodes with the greatest bounds are taken, which is nearly depth-first.
+        """
+        parts: list[OpenNodes] = []
+        if self._parts and self._bytes() > 0.5 * self._memory_limit:
+            self._parts.sort()
+            *_, part, memory = self._parts.pop()
+            heapq.heapify(self._parts)
+            self._push(part.chosen(slice(0, max(len(part) - most, 0))), memory)
+            return part.chosen(slice(max(len(part) - most, 0), None))
+        while self._parts and most > 0:
+            *_, part, memory = heapq.heappop(self._parts)
+            part = part.below(self._shared.cut)
+            parts.append(part.chosen(slice(0, most)))
+            self._push(part.chosen(slice(most, None)), memory)
+            most -= len(parts[-1])
+        return OpenNodes.joined(parts) if parts else self._no_nodes
+
+    def check(self, found: SubproblemResult) -> None:
+        """Raise an error of malformed data unless ``found`` is a valid result."""
+        found.check(self.ground)
+
+    def take_in(self, number: int, found: SubproblemResult) -> None:
+        """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
+        shared = self._shared
+        if found.w is not None:
+            shared.incumbent.offer(shared.reduced, found.w)
+        self._unresolved_bound = min(self._unresolved_bound, found.unresolved)
+        self._push(found.nodes.below(shared.cut), found.nodes.nbytes)
+        for name, count in found.counts.items():
+            self._counts[name] = self._counts.get(name, 0) + count
+        self._effort += found.effort
+        if self._writer is not None:
+            self._writer.merge(lines_of(found.log))

@@ -1,0 +1,168 @@
+"""The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
+
+One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
+pairs, prices], with θ where losses weigh more, and its split; then the claimed bound and the incumbent; last the seal
+(`log_file`). Floats read back exactly as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....models.arrays import FloatArray
+from ...exact.log_file import LogFile, LogWriter, Mark
+from ..reduced import ReducedZeroOneProblem
+
+__all__ = ["BoxRecords", "ProofWriter"]
+
+#: Share of the claimed bound that is left to the checker's own rounding.
+SLACK = 1e-9
+_NO_PAIRS: FloatArray = np.zeros((0, 3))
+
+
+class BoxRecords:
+    """The nodes of a search as records, from the events of the kernels: of a whole search, or of another process's part."""
+
+    def __init__(self) -> None:
+        self._node: dict[str, Any] | None = None
+        self._pairs = _NO_PAIRS
+        self._theta = 1.0
+        self._done: list[dict[str, Any]] = []
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,
+        (point, point, price)...; 4 node, θ
+
+        The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or stand alone where two
+        kept points exclude each other.
+        """
+        at = 0
+        while at < len(log):
+            kind = int(log[at])
+            if kind == 0:
+                self._end()
+                self._node = {"id": int(log[at + 1]), "parent": int(log[at + 2]), "side": int(log[at + 3]), "rounds": []}
+                at += 4
+            elif kind == 1:
+                count = int(log[at + 2])
+                entries = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                self._round(entries[:, 0], entries[:, 1], entries[:, 2])
+                at += 3 + 3 * count
+            elif kind == 3:
+                count = int(log[at + 2])
+                self._pairs = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                at += 3 + 3 * count
+            elif kind == 4:
+                self._theta = float(log[at + 2])
+                at += 3
+            else:
+                assert self._node is not None
+                self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
+                at += 4
+
+    def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
+        assert self._node is not None
+        pairs, self._pairs = self._pairs, _NO_PAIRS
+        theta, self._theta = self._theta, 1.0
+        entry = [points.astype(int).tolist(), states.astype(int).tolist(), alpha.tolist()]
+        levels = [] if theta == 1.0 else [theta]
+        self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist(), *levels])
+
+    def _end(self) -> None:
+        """The node is complete; pairs without multipliers after them emptied it."""
+        if self._node is None:
+            return
+        if len(self._pairs):
+            self._round(np.zeros(0), np.zeros(0), np.zeros(0))
+        self._done.append(self._node)
+        self._node = None
+
+    def taken(self, last: bool = False) -> list[dict[str, Any]]:
+        """The records that are complete, each once; with ``last`` the one in hand too."""
+        if last:
+            self._end()
+        done, self._done = self._done, []
+        return done
+
+    def text(self) -> str:
+        """Return the rest as lines of a log."""
+        return "".join(json.dumps(record) + "\n" for record in self.taken(last=True))
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
+
+        α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
+        """
+        q = int(active.count[0])
+        u, g = active.u[:q], active.g[:q]
+        v = u @ g
+        total, norm = float(u.sum()), float(v @ v)
+        enough = 2.0 * target / total
+        t = total / norm if norm * enough > total else enough
+        alpha: dict[int, float] = {}
+        for k in range(q):
+            i, j = int(active.pair[k, 0]), int(active.pair[k, 1])
+            scale = float(tau[i] if j < 0 else tau[i] + tau[j])
+            for point in (i, j) if j >= 0 else (i,):
+                alpha[point] = alpha.get(point, 0.0) + 2.0 * t * float(u[k]) / scale
+        points = np.array(sorted(alpha), dtype=np.float64)
+        self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
+
+
+class ProofWriter(LogWriter):
+    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order.
+
+    Parameters
+    ----------
+    path : str
+    reduced : Reduced
+    part : Path, optional
+        Where the log is meanwhile, if a checkpoint shall refer to it; see `LogFile`.
+    mark : Mark, optional
+        Of an earlier run, that this one goes on from.
+    """
+
+    def __init__(self, path: str, reduced: ReducedZeroOneProblem, part: Path | None = None, mark: Mark | None = None) -> None:
+        problem = reduced.problem
+        header = {
+            "format": "marginopt-zero-one-proof",
+            "version": 4,
+            "kind": "boxes",
+            "A": problem.A.tolist(),
+            "weights": problem.weights.tolist(),
+            "penalised": problem.penalised.tolist(),
+            "T": reduced.T.tolist(),
+            "member": reduced.member.tolist(),
+            "step": reduced.step * reduced.unit,
+        }
+        super().__init__(LogFile(path, part, mark), header if mark is None else None)
+        self._records = BoxRecords()
+
+    def mark(self) -> Mark | None:
+        """Return the position of all complete nodes, once they are on the disk; None without a part file, or if it fails."""
+        self._file.write(self._records.taken(last=True))
+        return super().mark()
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels; see `BoxRecords.block`."""
+        self._records.block(log)
+        self._file.write(self._records.taken())
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of the last node; see `BoxRecords.leaf`."""
+        self._records.leaf(active, tau, target)
+
+    def merge(self, text: str) -> None:
+        """Lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
+        self._file.write_text(text)
+
+    def finish(self, bound: float, w: FloatArray) -> None:
+        """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
+        claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
+        self._file.write(self._records.taken(last=True))
+        self._seal({"bound": claimed, "w": w.tolist()})
