@@ -24,6 +24,7 @@ from .records.options import Options
 from .records.status import Status
 from .records.trace import Trace, TraceRow, relative_gap
 from .registry import SolverTable, all_solvers, get_solver, solvers
+from .solve_raw import solve_raw
 from .solver_spec import SolverLike
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "save_result",
     "separability",
     "solve",
+    "solve_raw",
     "solvers",
 ]
 

@@ -22,10 +22,10 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
-from marginopt.papers.record import Experiment, Run
-from marginopt.papers.task import measure_all
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
+from marginopt.reproduction.record import Experiment, Run
+from marginopt.reproduction.task import measure_all
 from marginopt.selection import select
 from marginopt.solvers.parallel import choose_executor
 from marginopt.solvers.parallel.executor import AsynchronousExecutor
