@@ -9,7 +9,8 @@ recomputed outside the solver::
     model = mo.ZeroOneSVM(data.X, data.y, lam=1.0)
     result = mo.solve(model, "scip", time_limit=60)
 
-Everything public is here; the subpackages ``models``, ``solvers``, ``relaxations`` and ``instances`` hold the rest.
+Here is what first programs need; the groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
+``relaxations``, ``instances``, ``selection`` and ``errors`` hold the rest, and asking here for one of their names says which.
 ``marginopt.formulations()`` and ``marginopt.solvers()`` are the tables of formulations and solvers. Every name is
 imported when it is first asked for, with the packages that it needs, so that ``import marginopt`` itself costs next to nothing.
 """
@@ -23,43 +24,12 @@ from typing import TYPE_CHECKING, Any
 from .late_method import LateMethod
 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
-    from collections.abc import Mapping
-
-    from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
-    from .auditing import Audit, audit
+    from . import deep as deep, errors, estimators, instances, io, margin, models, proofs, relaxations, selection, solvers
+    from .auditing import audit
     from .compilation import warm_up
-    from .deep import DeepNPSVC as DeepNPSVC
-    from .errors import (
-        DataError,
-        InputError,
-        LicenceError,
-        MarginoptError,
-        MarginoptWarning,
-        MissingPackageError,
-        TooLargeError,
-        UnsupportedModelError,
-    )
-    from .estimators import (
-        L2SVC as L2SVC,
-        NCHSVC as NCHSVC,
-        ConicSVC as ConicSVC,
-        ConicSVCCV as ConicSVCCV,
-        HingeSVC as HingeSVC,
-        HingeSVCCV as HingeSVCCV,
-        KernelNPSVC as KernelNPSVC,
-        MarginClassifier as MarginClassifier,
-        MaxMinSVC as MaxMinSVC,
-        MEBOneClass as MEBOneClass,
-        MulticlassSVC as MulticlassSVC,
-        NonparallelSVC as NonparallelSVC,
-        RampSVC as RampSVC,
-        ScoringSystemClassifier as ScoringSystemClassifier,
-        ZeroOneSVC as ZeroOneSVC,
-    )
-    from .estimators.record import EstimatorInfo
+    from .errors import MarginoptError
     from .extensions import register
-    from .instances import Instance, load, open_rows
-    from .instances.catalogue import catalogue
+    from .instances import load
     from .margin import at_most, error_budget, fixed, keep, parity
     from .models import (
         RBF,
@@ -99,27 +69,21 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     )
     from .performance import performance_profile
     from .reading import read
-    from .relaxations import GapReport, gap_report
-    from .selection import Selection, select
-    from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
+    from .relaxations import gap_report, relax
+    from .selection import select
+    from .solvers import Result, Status, certify
     from .solvers.api import compare, solve
-    from .solvers.checks.feasibility import PointCheck, check_point
-    from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
+    from .solvers.depth.depth import halfspace_depth
     from .solvers.path import path
     from .solvers.proofs import check_proof
-    from .solvers.read_solution import read_solution
-    from .solvers.vipr.certificate import ViprCertificate, write_vipr
-    from .unpickling import load_estimator
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
-    ".auditing": ("Audit", "audit"),
-    ".errors": (
-        "DataError", "InputError", "LicenceError", "MarginoptError", "MarginoptWarning", "MissingPackageError", "TooLargeError",
-        "UnsupportedModelError",
-    ),
+    ".auditing": ("audit",),
+    ".compilation": ("warm_up",),
+    ".errors": ("MarginoptError",),
     ".extensions": ("register",),
-    ".instances": ("Instance", "catalogue", "load", "open_rows"),
+    ".instances": ("load",),
     ".margin": ("at_most", "error_budget", "fixed", "keep", "parity"),
     ".models": (
         "RBF", "Laplacian", "Linear", "Mixture", "Model", "Polynomial", "Precomputed", "RationalQuadratic", "StandardForm",
@@ -127,20 +91,14 @@ _HOMES = {
     ),
     ".performance": ("performance_profile",),
     ".reading": ("read",),
-    ".relaxations": ("GapReport", "gap_report"),
-    ".selection": ("Selection", "select"),
-    ".unpickling": ("load_estimator",),
-    ".compilation": ("warm_up",),
-    ".solvers": (
-        "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
-        "read_solution", "solve",
-    ),
-    ".solvers.checks.feasibility": ("PointCheck", "check_point"),
-    ".solvers.depth.depth": ("HalfspaceDepth", "halfspace_depth"),
+    ".relaxations": ("gap_report", "relax"),
+    ".selection": ("select",),
+    ".solvers": ("Result", "Status", "certify", "compare", "path", "solve"),
+    ".solvers.depth.depth": ("halfspace_depth",),
     ".solvers.proofs": ("check_proof",),
-    ".solvers.vipr.certificate": ("ViprCertificate", "write_vipr"),
-    ".deep": ("DeepNPSVC",),
 }  # fmt: skip
+#: Packages and modules that hold all other public names.
+_GROUPS = ("errors", "estimators", "instances", "io", "margin", "models", "proofs", "relaxations", "selection", "solvers")
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 #: Who does what a formulation or a form offers and their room cannot do.
@@ -148,43 +106,23 @@ LateMethod.homes |= {"conflict": "marginopt.solvers.checks.conflict"}
 
 __all__ = [
     "RBF",
-    "Audit",
-    "Certificate",
-    "Comparison",
-    "DataError",
-    "GapReport",
-    "HalfspaceDepth",
-    "InputError",
-    "Instance",
     "Laplacian",
-    "LicenceError",
     "Linear",
     "MarginoptError",
-    "MarginoptWarning",
-    "MissingPackageError",
     "Mixture",
     "Model",
-    "Options",
-    "PointCheck",
     "Polynomial",
     "Precomputed",
     "RationalQuadratic",
     "Result",
-    "Selection",
     "StandardForm",
     "Status",
-    "TooLargeError",
-    "UnsupportedModelError",
-    "ViprCertificate",
     "__version__",
     "at_most",
     "audit",
-    "catalogue",
     "certify",
-    "check_point",
     "check_proof",
     "compare",
-    "conflict",
     "error_budget",
     "errors",
     "estimators",
@@ -199,35 +137,33 @@ __all__ = [
     "gap_report",
     "halfspace_depth",
     "instances",
+    "io",
     "keep",
     "load",
-    "load_estimator",
-    "load_result",
     "margin",
     "models",
-    "open_rows",
     "parity",
     "path",
     "performance_profile",
+    "proofs",
     "read",
-    "read_solution",
     "register",
+    "relax",
     "relaxations",
     "select",
     "selection",
     "solve",
     "solvers",
     "warm_up",
-    "write_vipr",
 ]
 
-#: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.
+#: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
 _OWN = tuple(__all__)
 del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Names by their homes, subpackages, and formulations and estimators by their records; all imported on first use."""
+    """Names by their homes, groups, and formulations by their records; all imported on first use."""
     if name in _HOME:
         globals()[name] = value = getattr(import_module(_HOME[name], __name__), name)
         return value
@@ -236,7 +172,7 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f".{name}", __name__)
     if name == "__all__":
-        return sorted([*_OWN, *(info.key for info in _formulations().public_formulations()), *_estimators()])
+        return sorted([*_OWN, *(info.key for info in _formulations().public_formulations())])
     if not name.startswith("_"):
         stated = _formulations().find_formulation(name)
         if stated is not None:
@@ -244,9 +180,10 @@ def __getattr__(name: str) -> Any:
             if stated in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
                 globals()[name] = value
             return value
-        if name in _estimators():
-            return _estimators()[name].estimator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        group = next((group for group in _GROUPS if name in import_module(f".{group}", __name__).__all__), None)
+        hint = "" if group is None else f"; it is mo.{group}.{name} (import marginopt as mo)"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 def _formulations() -> Any:
@@ -254,11 +191,6 @@ def _formulations() -> Any:
     return import_module(".models.formulations", __name__)
 
 
-def _estimators() -> Mapping[str, EstimatorInfo]:
-    """Their records; scikit-learn is imported."""
-    return import_module(".estimators", __name__).all_estimators()
-
-
 def __dir__() -> list[str]:
     """Return the names for users, with those that need PyTorch; completion shows no import of this file."""
-    return sorted({*__getattr__("__all__"), "DeepNPSVC", "deep", "__name__", "__doc__", "__file__", "__path__", "__version__"})
+    return sorted({*__getattr__("__all__"), "deep", "__name__", "__doc__", "__file__", "__path__", "__version__"})

@@ -93,12 +93,12 @@ def _select(**where: Any) -> list[Any]:
 
 def _folds(**where: Any) -> list[Any]:
     with _within(where):
-        return [mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, TWO).cv_scores_]
+        return [mo.estimators.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, TWO).cv_scores_]
 
 
 def _classes(**where: Any) -> list[Any]:
     with _within(where):
-        return [mo.L2SVC().fit(Z, np.where(Z[:, 0] > 0.7, "c", TWO)).decision_function(Z)]
+        return [mo.estimators.L2SVC().fit(Z, np.where(Z[:, 0] > 0.7, "c", TWO)).decision_function(Z)]
 
 
 def _within(where: Mapping[str, Any]) -> AbstractContextManager[Any]:

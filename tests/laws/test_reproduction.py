@@ -68,7 +68,8 @@ def test_without_a_clone_the_command_says_what_it_needs(tmp_path: Path) -> None:
     for package, folder in PARTS.items():
         target = home.joinpath(*package.split(".")[1:])
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    code = f"import sys; sys.path.insert(0, {str(home.parent)!r}); sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in repr(f)]"
+    code = f"import sys; sys.path.insert(0, {str(home.parent)!r})"
+    code += "; sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in repr(f)]"
     code += "; from marginopt.cli.main import main; sys.exit(main(sys.argv[1:]))"
     for words, status in ((["reproduce", "--help"], 0), (["reproduce"], 2)):
         done = subprocess.run(

@@ -54,7 +54,7 @@ def test_the_small_example_is_stated_and_compiles_or_refuses(info: FormulationIn
     assert model.latex()
     try:
         assert model.form.n > 0
-    except mo.UnsupportedModelError as error:
+    except mo.errors.UnsupportedModelError as error:
         assert "solver" in str(error) or "P" in str(error)
 
 

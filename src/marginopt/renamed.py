@@ -1,0 +1,73 @@
+"""Deprecation of public names: the old name works, and its first use warns with the new name and the version that drops it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from .errors import InputError, MarginoptWarning
+
+__all__ = ["MarginoptDeprecationWarning", "renamed", "renamed_parameter"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_warned: set[tuple[str, str]] = set()
+
+
+class MarginoptDeprecationWarning(MarginoptWarning, FutureWarning):
+    """An old public name was used; says the new name and the version in which the old one goes."""
+
+
+def _warn(old: str, new: str, since: str, until: str, level: int) -> None:
+    """Warn once in a process for each pair of names."""
+    if (old, new) not in _warned:
+        _warned.add((old, new))
+        text = f"{old} is called {new} since version {since}; the old name goes in version {until}"
+        warnings.warn(text, MarginoptDeprecationWarning, stacklevel=level)
+
+
+def renamed(old: str, new: Callable[P, R], *, since: str, until: str) -> Callable[P, R]:
+    """Return a function of the old name that warns at its first call and calls the new one.
+
+    Parameters
+    ----------
+    old : str
+    new : callable
+        A function or class.
+    since, until : str
+        Versions: of the new name, and without the old one.
+    """
+
+    @functools.wraps(new)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        _warn(old, new.__qualname__, since, until, 3)
+        return new(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = old
+    return call
+
+
+def renamed_parameter(old: str, new: str, *, since: str, until: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator under which a function's parameter may be given by its old name, with a warning.
+
+    Raises
+    ------
+    InputError
+        At the call, where both names are given.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> R:
+            if old in kwargs:
+                if new in kwargs:
+                    raise InputError(f"{old} is the old name of {new}; give {new} alone")
+                _warn(f"{function.__qualname__}({old}=)", f"{new}=", since, until, 3)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
