@@ -63,7 +63,7 @@ def reference() -> dict[str, str]:
             kinds["Functions"].append(name)
     pages = {}
     for kind, names in kinds.items():
-        sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
+        sections = [f"## {name}\n\n{documented(public[name], name)}" for name in names]
         pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
     pages["reference/extending.md"] = _extending()
     listed = "\n".join(

@@ -20,7 +20,7 @@ from marginopt.solvers import solve
 
 @pytest.mark.parametrize("name", ["L2SVC", "NCHSVC"])
 def test_the_duals_decide_as_their_model_does(name: str) -> None:
-    estimator = getattr(mo, name)(C=3.0, gamma=0.3, tol=1e-10).fit(X2, Y2)
+    estimator = getattr(mo.estimators, name)(C=3.0, gamma=0.3, tol=1e-10).fit(X2, Y2)
     build = mo.L2SVMDual if name == "L2SVC" else mo.ConvexHullsDual
     model = build(scaled(X2), SIGNS, C=3.0, kernel=RBF(0.3))
     result = solve(model, tol=1e-10)
@@ -190,7 +190,7 @@ def test_sparse_data_give_what_dense_data_give(estimator: Any) -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_precomputed_kernel_is_the_kernel(name: str, classes: int) -> None:
     X, y = (X2[:45], Y2[:45]) if classes == 2 else (X3[:45], Y3[:45])
-    build = getattr(mo, name)
+    build = getattr(mo.estimators, name)
     tol = 1e-9 if name != "ConicSVC" else 1e-7
     own = build(kernel=RBF(0.2), standardise=False, tol=tol).fit(X, y)
     given = build(kernel="precomputed", tol=tol).fit(RBF(0.2).matrix(X, X), y)
