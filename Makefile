@@ -101,7 +101,7 @@ versions: $(VENV)/.lint
 typing:
 	@rm -rf .typing && mkdir -p .typing/marginopt
 	@for f in src/marginopt/* ; do ln -sfn ../../$$f .typing/marginopt/$${f##*/}; done
-	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
+	@for d in $(FOLDERS) reproduction; do ln -sfn ../../$$d .typing/marginopt/$$d; done
 
 clean:
 	rm -rf $(VENV) .typing out build dist docs/_build docs/generated docs/gallery *.egg-info .mypy_cache .pytest_cache .ruff_cache

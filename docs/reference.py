@@ -48,8 +48,9 @@ def reference() -> dict[str, str]:
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Estimators": [], "Formulations": []}
     formulations = {info.key for info in all_formulations().values()}
     estimators = set(mo.estimators())
-    for name in sorted(dir(mo)):
-        thing = getattr(mo, name, None)
+    groups = (mo, mo.estimators, mo.proofs, mo.io, mo.errors)
+    public = {name: getattr(group, name, None) for group in groups for name in dir(group) if name in {*group.__all__, *dir(mo)}}
+    for name, thing in sorted(public.items()):
         if name.startswith("_") or thing is None or inspect.ismodule(thing):
             continue
         if name in estimators:
@@ -62,7 +63,7 @@ def reference() -> dict[str, str]:
             kinds["Functions"].append(name)
     pages = {}
     for kind, names in kinds.items():
-        sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
+        sections = [f"## {name}\n\n{documented(public[name], name)}" for name in names]
         pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
     pages["reference/extending.md"] = _extending()
     listed = "\n".join(

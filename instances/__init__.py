@@ -25,20 +25,24 @@ from .instance import Instance, Population
 from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
 from .rows.opening import OpenedRows, open_rows
+from .sources import DATA_VARIABLE, Part, data_file
 
 __all__ = [
+    "DATA_VARIABLE",
     "CatalogueEntry",
     "DataSet",
     "FlippedLabels",
     "GaussianClusters",
     "Instance",
     "OpenedRows",
+    "Part",
     "Population",
     "ReferenceOptimum",
     "StoredProgram",
     "brooks",
     "catalogue",
     "clean_test_set",
+    "data_file",
     "flipped_labels",
     "gaussian_clusters",
     "linprog_arguments",

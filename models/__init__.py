@@ -6,12 +6,15 @@ The formulations' own names (``HingeSVM``, ...) come from their records (`models
 from typing import TYPE_CHECKING, Any
 
 from . import formulations
+from .arrays import FloatArray, to_dense
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.qp import from_qp
 from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
+from .kernels.functions.distances import squared_distances
+from .kernels.functions.gamma import gamma_by_rule
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .memory import materialise_limit
 from .model import Bound, Model
@@ -61,6 +64,7 @@ __all__ = [
     "Exponential",
     "Feature",
     "FeatureMap",
+    "FloatArray",
     "FormDelta",
     "FormulationInfo",
     "Indicator",
@@ -92,8 +96,11 @@ __all__ = [
     "from_pyomo",
     "from_qp",
     "from_scipy",
+    "gamma_by_rule",
     "materialise_limit",
     "neighbour_laplacian",
+    "squared_distances",
+    "to_dense",
 ]
 #: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
 _OWN = tuple(__all__)

@@ -24,10 +24,12 @@ from .report.cells.relaxation import RelaxationCell
 from .report.data import ReportRow
 from .report.gaps import Interval
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
+from .report.progress import Progress
 from .report.report import GapReport
 from .report.run import gap_report
+from .report.runner import Runner
 from .report.samples import default_report_instances, strongest_features
-from .report.store import CellStore
+from .report.store import CellStore, digest
 from .strengthening.fixing import Fixing, Fixings, fix_variables
 from .strengthening.incumbent import heuristic, tighten
 from .strengthening.strengthen import strengthen
@@ -61,12 +63,14 @@ __all__ = [
     "Perspective",
     "PerspectiveRelaxation",
     "Products",
+    "Progress",
     "Reduction",
     "Relaxation",
     "RelaxationCell",
     "RelaxationTable",
     "Relaxed",
     "ReportRow",
+    "Runner",
     "SinglePoint",
     "SinglePointRelaxation",
     "Thresholds",
@@ -74,6 +78,7 @@ __all__ = [
     "conic_loss",
     "default_relaxations",
     "default_report_instances",
+    "digest",
     "fix_variables",
     "fraction_within",
     "gap_report",

@@ -20,7 +20,7 @@ from .records.answer import Answer, Status, Trace, TraceRow, relative_gap
 from .records.options import Options
 from .registry import SolverLike, SolverTable, all_solvers, get_solver, solvers
 from .result_file import load_result, save_result
-from .solve import solve
+from .solve import solve, solve_raw
 
 __all__ = [
     "Algorithm",
@@ -59,6 +59,7 @@ __all__ = [
     "save_result",
     "separability",
     "solve",
+    "solve_raw",
     "solvers",
 ]
 

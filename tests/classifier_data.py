@@ -14,8 +14,14 @@ X2, Y2 = X3[TWO], np.where(Y3[TWO] == 1, "yes", "no")
 NEW = RNG.normal(size=(30, 4)) + 3.0
 SIGNS = np.where(Y2 == "yes", 1.0, -1.0)
 S = RNG.integers(0, 4, size=X2.shape[0])
-WEIGHTED = [mo.L2SVC(C=2.0), mo.NCHSVC(), mo.HingeSVC(), mo.ZeroOneSVC(), mo.RampSVC(node_limit=50)]
-EVERY = [*WEIGHTED, mo.MaxMinSVC(), mo.ConicSVC()]
+WEIGHTED = [
+    mo.estimators.L2SVC(C=2.0),
+    mo.estimators.NCHSVC(),
+    mo.estimators.HingeSVC(),
+    mo.estimators.ZeroOneSVC(),
+    mo.estimators.RampSVC(node_limit=50),
+]
+EVERY = [*WEIGHTED, mo.estimators.MaxMinSVC(), mo.estimators.ConicSVC()]
 
 
 def scaled(X: np.ndarray, to: np.ndarray = X2) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PARTS", "ROOT", "Imported", "imports_of", "module_files"]
+__all__ = ["PARTS", "REPRODUCTION", "ROOT", "Imported", "imports_of", "module_files", "reproduction_files"]
 
 ROOT = Path(__file__).parents[1]
 #: Folders of the repository by the package that they are installed as. ``src`` keeps the face out of the way of a Python that is
@@ -19,6 +19,8 @@ PARTS = {
     "marginopt.relaxations": ROOT / "relaxations",
     "marginopt.instances": ROOT / "instances",
 }
+#: The papers' protocols, which a clone has and no wheel: laws of the code hold there too.
+REPRODUCTION = ROOT / "reproduction"
 
 
 @cache
@@ -30,6 +32,14 @@ def module_files() -> dict[str, Path]:
             inside = path.relative_to(folder).with_suffix("").parts
             files[".".join((package, *(part for part in inside if part != "__init__")))] = path
     return files
+
+
+@cache
+def reproduction_files() -> dict[str, Path]:
+    """Return the file of every module of the papers' protocols by the name that it has in a clone."""
+    names = {path: path.relative_to(REPRODUCTION).with_suffix("").parts for path in sorted(REPRODUCTION.rglob("*.py"))}
+    home = "marginopt.reproduction"
+    return {".".join((home, *(part for part in inside if part != "__init__"))): path for path, inside in names.items()}
 
 
 @dataclass(frozen=True)

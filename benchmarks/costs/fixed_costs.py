@@ -64,7 +64,7 @@ def pairs(repeat: int) -> list[tuple[float, float, str, str]]:
                 continue
             try:
                 mo.solve(model, name, threads=1)
-            except mo.LicenceError:
+            except mo.errors.LicenceError:
                 continue
             seconds, inside = timed(model, name, repeat)
             found.append((seconds, inside, formulation, name))
@@ -95,7 +95,7 @@ def main() -> None:
     values = np.geomspace(0.1, 10.0, 100).tolist()
     seconds = least(lambda: mo.path(mo.HingeSVM(X, y), "lam", values, solver="clarabel"), 2)
     print(f"{seconds * 1e3 / len(values):8.1f} ms a value, a path of 100 by clarabel")
-    instance = mo.Instance(X, y, name="small")
+    instance = mo.instances.Instance(X, y, name="small")
 
     def report() -> object:
         return mo.gap_report([instance], progress=False, threads=1, jobs=1)

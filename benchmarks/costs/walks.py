@@ -78,7 +78,7 @@ def calls() -> dict[str, Callable[[], object]]:
         "solve(L2SVMDual, clarabel)": lambda: mo.solve(mo.L2SVMDual(X, y, C=1.0, kernel=mo.RBF(0.1)), "clarabel"),
         "solve(ZeroOneSVM, scip)": lambda: mo.solve(mo.ZeroOneSVM(X, y, lam=1.0), "scip"),
         "solve(ZeroOneSVM, zero-one-bb)": lambda: mo.solve(mo.ZeroOneSVM(X, y, lam=1.0), "zero-one-bb"),
-        "HingeSVC().fit": lambda: mo.HingeSVC().fit(X, y),
+        "HingeSVC().fit": lambda: mo.estimators.HingeSVC().fit(X, y),
         "gap_report, one instance": lambda: mo.gap_report([clusters], lam=1.0, exact="scip", time_limit=20, progress=False),
     }
 

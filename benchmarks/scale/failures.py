@@ -26,9 +26,9 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.instances import gaussian_clusters
-from marginopt.papers.reproduce import reproduce
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
+from marginopt.reproduction.reproduce import reproduce
 from marginopt.selection import select
 from marginopt.solvers.parallel.executor import AsynchronousExecutor
 
@@ -113,8 +113,8 @@ def estimators(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Fig
     X, y = clouds(400, 5)
     four = 2 * (X[:, 0] > 0.0) + (X[:, 1] > 0.0)
     with within(where):
-        folds = mo.HingeSVCCV(np.geomspace(0.01, 10.0, 8).tolist(), cv=10).fit(X, y)
-        binary = mo.L2SVC().fit(X, four)
+        folds = mo.estimators.HingeSVCCV(np.geomspace(0.01, 10.0, 8).tolist(), cv=10).fit(X, y)
+        binary = mo.estimators.L2SVC().fit(X, four)
     return flat("score", folds.cv_scores_.tolist()) | flat("decision", binary.decision_function(X[:50]).tolist())
 
 

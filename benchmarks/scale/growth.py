@@ -77,7 +77,7 @@ def npsvcpp(n: int, **given: object) -> Gap:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, n)
     X = rng.standard_normal((n, 20)) + 0.7 * rng.standard_normal((4, 20))[y]
-    svc = mo.KernelNPSVC(orientation="rest", random_state=0, **given).fit(X, y)
+    svc = mo.estimators.KernelNPSVC(orientation="rest", random_state=0, **given).fit(X, y)
     return lambda: svc.certificate_.gap
 
 

@@ -1,8 +1,8 @@
 """Linear classifiers: rows on disk (ours) against matrices in memory (peers).
 
-min ½||w||² + C Σ (1 - y_i x_i'w)_+^q, the intercept a column of ones. Ours opens the file (`mo.open_rows`) and stops at a
-certified gap of 1e-3. A peer is given the matrix in memory and one tolerance after the other, until its objective is within 1e-3
-of our bound; what it took at that tolerance is its row (that one has to find it is not counted). All its tolerances together
+min ½||w||² + C Σ (1 - y_i x_i'w)_+^q, the intercept a column of ones. Ours opens the file (`mo.instances.open_rows`) and stops
+at a certified gap of 1e-3. A peer is given the matrix in memory and one tolerance after the other, until its objective is within
+1e-3 of our bound; what it took at that tolerance is its row (that one has to find it is not counted). All its tolerances together
 may take ``--limit`` processor seconds, then it is killed, in the midst of one too.
 """
 
@@ -165,10 +165,10 @@ def ours(case: dict[str, Any]) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("dense", "sparse"):  # compiled code is loaded
-            small = mo.open_rows(made(kind, 500, Path(folder)))
+            small = mo.instances.open_rows(made(kind, 500, Path(folder)))
             mo.solve(mo.Margin(small.X, small.y, LOSSES[case["power"]], "half-l2"), "linear-newton")
     begin, cpu = time.perf_counter(), time.process_time()
-    data = mo.open_rows(case["path"])
+    data = mo.instances.open_rows(case["path"])
     opened = time.process_time() - cpu
     model = mo.Margin(data.X, data.y, LOSSES[case["power"]], "half-l2", weights=case["C"])
     result = mo.solve(model, "linear-newton", tol=GAP, threads=1, memory_limit=case.get("memory"))

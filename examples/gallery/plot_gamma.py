@@ -14,7 +14,7 @@ rng = np.random.default_rng(0)
 angle, y = rng.uniform(0.0, 2.0 * np.pi, 80), np.repeat([-1.0, 1.0], 40)
 radius = np.where(y > 0.0, 1.0, 2.2) + 0.25 * rng.normal(size=80)
 X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-classifier = mo.MaxMinSVC(C=10.0).fit(X, y)
+classifier = mo.estimators.MaxMinSVC(C=10.0).fit(X, y)
 print(classifier, f"gamma = {classifier.gamma_:.3g}")
 
 # %%

@@ -48,9 +48,9 @@ def main(folder: Path) -> dict[str, float]:
     print(conflict)
 
     (folder / "colleague.sol").write_text("X1 3\nX2 4\n")
-    wrong = mo.check_point(plan, mo.read_solution(plan, folder / "colleague.sol").values)
+    wrong = mo.proofs.check_point(plan, mo.io.read_solution(plan, folder / "colleague.sol").values)
     print(wrong)
-    right = mo.check_point(plan, {"X1": 3.0, "X2": 1.0})
+    right = mo.proofs.check_point(plan, {"X1": 3.0, "X2": 1.0})
     print(right)
     return {
         "objective": result.objective, "dual": abs(dual.objective), "wrong": float(wrong.feasible),

@@ -192,7 +192,7 @@ def open_rows(
 
     Examples
     --------
-    >>> data = mo.open_rows("kdd.libsvm.bz2")  # doctest: +SKIP
+    >>> data = mo.instances.open_rows("kdd.libsvm.bz2")  # doctest: +SKIP
     >>> result = mo.solve(mo.HingeSVM(data.X, data.y, lam=2.0), tol=1e-3)  # doctest: +SKIP
     """
     file = as_path(path)

@@ -51,8 +51,8 @@ class HingeSVM(Model):
     Parameters
     ----------
     X : array_like (n, p) or Rows
-        Rows are samples; dense or CSR, or rows that come in blocks (`marginopt.open_rows`). Taken literally: no scaling, no
-        intercept is added.
+        Rows are samples; dense or CSR, or rows that come in blocks (`marginopt.instances.open_rows`). Taken literally:
+        no scaling, no intercept is added.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)

@@ -518,7 +518,7 @@ class Result(Displayed):
         return model_or_form
 
     def save(self, path: str | Path) -> Path:
-        """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""
+        """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.io.load_result` reads it back."""
         return SAVE(self, path)
 
     def into(self, problem: Any) -> object:

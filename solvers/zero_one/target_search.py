@@ -25,8 +25,8 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
+from ..exact.limits import Limits
 from .engines.boxes import SearchData
-from .engines.engine import Limits
 from .engines.open_nodes import empty_pool, grown, plant_root
 from .incumbent import Polish
 from .loops import boxes as k

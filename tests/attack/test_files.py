@@ -51,7 +51,7 @@ def test_archives_that_unpack_to_too_much_are_refused_by_their_headers(tmp_path:
             archive.writestr(name, bytes(40_000_000))
     assert bomb.stat().st_size < 10**6
     monkeypatch.setattr(files, "READ_LIMIT", 10**8)
-    for read in (read_data, mo.read, mo.load_result):
+    for read in (read_data, mo.read, mo.io.load_result):
         with pytest.raises(DataError, match=r"bomb.npz unpacks to 160,000,000 bytes"):
             read(bomb)
 
@@ -221,7 +221,7 @@ def test_what_is_no_name_of_a_file_is_refused_in_our_words(name: str, tmp_path: 
     for keep in (result.save, table.save, path.save, model.write, lambda p: mo.solve(exact, "zero-one-bb", checkpoint=p or ".")):
         with pytest.raises((WriteError, InputError)):
             keep(name)
-    for read in (mo.load_result, mo.read, lambda p: mo.read_solution(p, model)):
+    for read in (mo.io.load_result, mo.read, lambda p: mo.io.read_solution(p, model)):
         with pytest.raises(InputError):
             read(name)
     assert not list(tmp_path.iterdir())

@@ -237,7 +237,7 @@ def test_limits_of_c_end() -> None:
     result = mo.solve(mo.MaxMinSVM(X, y, C=1e8), "maxmin", time_limit=1.0)
     assert time.process_time() - begin < 1.0 * 1.1 + 0.5
     assert result.status in (Status.TIME_LIMIT, Status.STALLED, Status.STATIONARY)
-    with pytest.raises(mo.InputError, match="1/C"):
+    with pytest.raises(mo.errors.InputError, match="1/C"):
         mo.MaxMinSVM(X, y, C=1e-310)
 
 
@@ -268,7 +268,7 @@ def test_a_result_file_nested_too_deep_is_refused(tmp_path: Path) -> None:
     meta = np.frombuffer(("[" * 100_000).encode(), dtype=np.uint8)
     np.savez(tmp_path / "deep.npz", meta=meta)
     with pytest.raises(DataError):
-        mo.load_result(tmp_path / "deep.npz")
+        mo.io.load_result(tmp_path / "deep.npz")
 
 
 def test_targets_that_do_not_exist_are_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,8 +294,8 @@ def test_an_edited_result_does_not_load_as_proved(tmp_path: Path) -> None:
     meta["status"] = "OPTIMAL"
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     np.savez(tmp_path / "edited.npz", **arrays)
-    assert mo.load_result(tmp_path / "edited.npz").bound_kind in ("as stored, not verified", "none")
-    assert mo.load_result(tmp_path / "edited.npz", model).status is not Status.OPTIMAL
+    assert mo.io.load_result(tmp_path / "edited.npz").bound_kind in ("as stored, not verified", "none")
+    assert mo.io.load_result(tmp_path / "edited.npz", model).status is not Status.OPTIMAL
 
 
 def test_a_proof_is_of_the_user_s_data(tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ if kind in ("result", "comparison", "path"):
     name = "r.npz"
     if kind == "result":
         things = [mo.solve(m, "clarabel") for m in models]
-        read = lambda path: mo.load_result(path).objective
+        read = lambda path: mo.io.load_result(path).objective
     elif kind == "comparison":
         things = [mo.compare(m, ["clarabel", "osqp"]) for m in models]
-        read = lambda path: mo.Comparison.load(path).results["clarabel"].objective
+        read = lambda path: mo.solvers.Comparison.load(path).results["clarabel"].objective
     else:
         things = [mo.path(m, "lam", [m.lam, 3.0], solver="clarabel") for m in models]
         from marginopt.solvers.path import SolutionPath

@@ -46,7 +46,7 @@ from marginopt.relaxations import relaxations
 assert "marginopt_huber" not in sys.modules  # nothing is imported before it is asked for
 data = mo.load("two-moons").prepared()
 assert "marginopt_huber.data" in sys.modules and "marginopt_huber.solver" in sys.modules  # the package imports its modules
-assert "two-moons" in {entry.name for entry in mo.catalogue()}
+assert "two-moons" in {entry.name for entry in mo.instances.catalogue()}
 assert "box-fista" in {row["name"] for row in mo.solvers().rows}
 assert "huber" in formulations() and "SVM with the Huber loss" in str(formulations())
 assert "huber-bound" in relaxations()

@@ -93,5 +93,5 @@ def test_what_cannot_be_audited_is_refused(case: str) -> None:
         "no refit": lambda: mo.audit(GridSearchCV(SVC(), {"C": [1.0]}, refit=False).fit(X, y), X, y),
         "few labels": lambda: mo.audit(machine, X, y[:5]),
     }
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         calls[case]()

@@ -22,10 +22,10 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
-from marginopt.papers.record import Experiment, Run
-from marginopt.papers.task import measure_all
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
+from marginopt.reproduction.record import Experiment, Run
+from marginopt.reproduction.task import measure_all
 from marginopt.selection import select
 from marginopt.solvers.parallel import choose_executor
 from marginopt.solvers.parallel.executor import AsynchronousExecutor
@@ -93,12 +93,12 @@ def _select(**where: Any) -> list[Any]:
 
 def _folds(**where: Any) -> list[Any]:
     with _within(where):
-        return [mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, TWO).cv_scores_]
+        return [mo.estimators.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, TWO).cv_scores_]
 
 
 def _classes(**where: Any) -> list[Any]:
     with _within(where):
-        return [mo.L2SVC().fit(Z, np.where(Z[:, 0] > 0.7, "c", TWO)).decision_function(Z)]
+        return [mo.estimators.L2SVC().fit(Z, np.where(Z[:, 0] > 0.7, "c", TWO)).decision_function(Z)]
 
 
 def _within(where: Mapping[str, Any]) -> AbstractContextManager[Any]:

@@ -29,9 +29,9 @@ print(first, file=sys.stderr)
 
 
 def test_what_has_no_compiled_loops_is_refused() -> None:
-    with pytest.raises(mo.InputError, match="nothing is compiled for clarabel"):
+    with pytest.raises(mo.errors.InputError, match="nothing is compiled for clarabel"):
         mo.warm_up("clarabel")
-    with pytest.raises(mo.InputError, match="zero-one-bb"):
+    with pytest.raises(mo.errors.InputError, match="zero-one-bb"):
         mo.warm_up("zero-one-b")
 
 

@@ -100,16 +100,18 @@ def test_a_name_is_taken_once_a_session() -> None:
 
 def test_names_are_small_letters() -> None:
     with pytest.raises(InputError, match="small letters"):
-        mo.register(instances.DataSet("Mine", 2, 1, 2, "here", lambda: mo.Instance([[0.0], [1.0]], [-1, 1])))
+        mo.register(instances.DataSet("Mine", 2, 1, 2, "here", lambda: mo.instances.Instance([[0.0], [1.0]], [-1, 1])))
 
 
 def test_a_registered_data_set_is_loaded_by_name() -> None:
     X = np.arange(6.0)[:, None]
-    data = instances.DataSet("three-steps", 6, 1, 3, "here", lambda: mo.Instance(X, [0, 0, 1, 1, 2, 2]), note="a test's")
+    data = instances.DataSet(
+        "three-steps", 6, 1, 3, "here", lambda: mo.instances.Instance(X, [0, 0, 1, 1, 2, 2]), note="a test's"
+    )
     mo.register(data)
     assert mo.load("three-steps").name == "three-steps"
     assert mo.load("three-steps-0-2").n == 4
-    assert mo.catalogue()[-1].note == "a test's"
+    assert mo.instances.catalogue()[-1].note == "a test's"
     with pytest.raises(InputError, match="no published parts"):
         mo.load("three-steps", part="train")
     with pytest.raises(DataError, match="three-steps"):
@@ -185,9 +187,9 @@ def test_two_packages_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_data_set_that_fails_stands_in_the_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(tmp_path, monkeypatch, "no_data", "[marginopt.instances]\nnothing = no_data:SET\n", "SET = None\n")
-    entry = mo.catalogue()[-1]
+    entry = mo.instances.catalogue()[-1]
     assert (entry.name, entry.available) == ("nothing", False) and "no_data 1.0" in entry.note
-    assert not next(e for e in mo.catalogue() if e.name == "nothing").available
+    assert not next(e for e in mo.instances.catalogue() if e.name == "nothing").available
     assert DATA_SETS.failures().keys() == {"nothing"}
     with pytest.raises(ExtensionError, match="nothing from the package no_data"):
         mo.load("nothing")

@@ -68,7 +68,7 @@ def test_names_are_escaped() -> None:
     evil = "<script>alert(1)</script>&\"'"
     page = Display(evil, ((evil, evil),), (evil, evil), ((evil,), (evil, evil)), evil, evil).html()
     assert "<script" not in page and page.count("&lt;script&gt;") == 10
-    instance = mo.Instance(X[:, 1:], Y, name=evil, source=evil)
+    instance = mo.instances.Instance(X[:, 1:], Y, name=evil, source=evil)
     assert "<script" not in instance._repr_html_()
 
 
@@ -89,7 +89,7 @@ def test_tables_become_frames(shown: dict[str, Any]) -> None:
 
 def test_a_report_s_tables_become_frames() -> None:
     pytest.importorskip("pandas")
-    small = mo.Instance(X, Y, name="points", intercept=True)
+    small = mo.instances.Instance(X, Y, name="points", intercept=True)
     report = mo.relaxations.gap_report([small], exact=None, progress=False)
     table = report.to_frame()
     assert len(table) == len(report.rows) and {"bound", "gap_low", "gap_high", "kind"} <= set(table.columns)
@@ -100,12 +100,12 @@ def test_a_report_s_tables_become_frames() -> None:
 
 def test_comparisons_and_paths_are_saved_and_read_back(shown: dict[str, Any], tmp_path: Path) -> None:
     comparison, path = shown["comparison"], shown["path"]
-    again = mo.Comparison.load(comparison.save(tmp_path / "comparison"), HINGE)
-    assert len(mo.Comparison.load(tmp_path / "comparison", HINGE).rows) == len(again.rows)  # the name as it was given
+    again = mo.solvers.Comparison.load(comparison.save(tmp_path / "comparison"), HINGE)
+    assert len(mo.solvers.Comparison.load(tmp_path / "comparison", HINGE).rows) == len(again.rows)  # the name as it was given
     assert [row.reason for row in again.rows] == [row.reason for row in comparison.rows]
     assert str(again["clarabel"].status) == "optimal" and not again["clarabel"].unverified
     assert again["clarabel"].objective == comparison["clarabel"].objective
-    assert mo.Comparison.load(tmp_path / "comparison.npz")["clarabel"].unverified
+    assert mo.solvers.Comparison.load(tmp_path / "comparison.npz")["clarabel"].unverified
     back = SolutionPath.load(path.save(tmp_path / "path.npz"), HINGE)
     assert back.values == path.values and not any(r.unverified for r in back)
     np.testing.assert_array_equal(back.objectives, path.objectives)
@@ -122,8 +122,8 @@ NOTEBOOK = [
     "result = mo.solve(model, 'clarabel', progress=True)\nresult",
     "mo.compare(model, ['clarabel', 'piqp'])",
     "mo.path(model, 'lam', [0.5, 1.0], solver='clarabel')",
-    "mo.Instance(X[:, 1:], y, name='four <points>')",
-    "mo.gap_report([mo.Instance(X[:, 1:], y, name='four')], exact='scip')",
+    "mo.instances.Instance(X[:, 1:], y, name='four <points>')",
+    "mo.gap_report([mo.instances.Instance(X[:, 1:], y, name='four')], exact='scip')",
 ]
 
 

@@ -28,15 +28,15 @@ def test_data_reads_as_instances(tmp_path: Path) -> None:
     table = tmp_path / "data.csv"
     table.write_text("a,b,label\n1,2,x\n3,4,y\n5,7,x\n", encoding="utf-8")
     instance = mo.read(table, label="label", name="mine")
-    assert isinstance(instance, mo.Instance)
+    assert isinstance(instance, mo.instances.Instance)
     assert instance.name == "mine"
     np.savez(tmp_path / "data.npz", X=np.eye(3), y=np.array([1, -1, 1]))
-    assert isinstance(mo.read(tmp_path / "data.npz"), mo.Instance)
+    assert isinstance(mo.read(tmp_path / "data.npz"), mo.instances.Instance)
 
 
 def test_programs_have_no_label_column(tmp_path: Path) -> None:
     path = _model().write(tmp_path / "model.npz")
-    with pytest.raises(mo.InputError, match="no label column"):
+    with pytest.raises(mo.errors.InputError, match="no label column"):
         mo.read(path, label="y")
 
 
@@ -44,5 +44,5 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK nothing")
     for path in (broken, tmp_path / "missing.npz", tmp_path / "missing.cbf", tmp_path / "what.xyz"):
-        with pytest.raises(mo.DataError, match=path.name):
+        with pytest.raises(mo.errors.DataError, match=path.name):
             mo.read(path)

@@ -36,7 +36,7 @@ def _text(module: str, name: str, argument: str) -> bytes:
 
 CALLS = """os.system posix.system subprocess.Popen builtins.eval builtins.exec builtins.open builtins.__import__ builtins.getattr
 numpy.load numpy.fromfile numpy.memmap numpy.save numpy.lib.npyio.load numpy.ctypeslib.load_library numpy.testing.rundocs
-sklearn.datasets.load_svmlight_file sklearn.utils._joblib.Parallel joblib.load marginopt.load_result marginopt.files.write_text
+sklearn.datasets.load_svmlight_file sklearn.utils._joblib.Parallel joblib.load marginopt.io.load_result marginopt.files.write_text
 marginopt.relaxations.CellStore marginopt.solvers.exact.log_file.LogFile functools.partial operator.attrgetter
 importlib.import_module pathlib.Path types.FunctionType"""
 
@@ -49,26 +49,27 @@ def test_what_no_estimator_needs_is_refused_before_it_is_called(named: str, tmp_
     for argument in (str(target), f"touch {target}", f"open({str(target)!r}, 'w')".replace("'", '"')):
         file.write_bytes(_text(module, name, argument))
         with pytest.raises(DataError):
-            mo.load_estimator(file)
+            mo.io.load_estimator(file)
     assert not target.exists()
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        _Call(os.system, "true"), _Call(eval, "1"), _Call(getattr, Status, "__init__"), _Call(getattr, mo.HingeSVC, "fit"),
+        _Call(os.system, "true"), _Call(eval, "1"), _Call(getattr, Status, "__init__"),
+        _Call(getattr, mo.estimators.HingeSVC, "fit"),
         _Call(getattr, Status, "mro"), _Call(np.load, "x"), _Call(CellStore, "store.db"), _Call(mo.solve, 1),
     ],
 )  # fmt: skip
 def test_calls_inside_an_estimator_are_refused(call: _Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    estimator = mo.HingeSVC()
+    estimator = mo.estimators.HingeSVC()
     estimator.extra_ = [call]
     file = tmp_path / "evil.pkl"
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         file.write_bytes(pickle.dumps(estimator, protocol))
         with pytest.raises(DataError, match="cannot be read as an estimator"):
-            mo.load_estimator(file)
+            mo.io.load_estimator(file)
     assert not (tmp_path / "store.db").exists()
 
 
@@ -78,7 +79,7 @@ def test_fitted_estimators_come_back(protocol: int, tmp_path: Path) -> None:
     X = rng.normal(size=(24, 2))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=24) > 0, "a", "b")
     estimators = (
-        mo.ConicSVC(lam=0.5), make_pipeline(StandardScaler(), mo.HingeSVC()),
+        mo.estimators.ConicSVC(lam=0.5), make_pipeline(StandardScaler(), mo.estimators.HingeSVC()),
     )  # fmt: skip
     file = tmp_path / "fitted.pkl"
     for estimator in estimators:
@@ -86,6 +87,6 @@ def test_fitted_estimators_come_back(protocol: int, tmp_path: Path) -> None:
             warnings.simplefilter("ignore")
             estimator.fit(X, y)
         file.write_bytes(pickle.dumps(estimator, protocol))
-        again = mo.load_estimator(file)
+        again = mo.io.load_estimator(file)
         assert type(again) is type(estimator)
         assert again.predict(X).tolist() == estimator.predict(X).tolist()

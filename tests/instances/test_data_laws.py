@@ -193,7 +193,7 @@ def test_the_index_of_a_frame_is_no_feature(tmp_path):
         frame.set_index(index).to_parquet(tmp_path / "a.parquet")
         instance = read(tmp_path / "a.parquet")
         assert instance.feature_names == ("a", "b") and instance.labels == ("u", "v")
-        opened = mo.open_rows(tmp_path / "a.parquet", intercept=False)
+        opened = mo.instances.open_rows(tmp_path / "a.parquet", intercept=False)
         assert opened.X.shape == (3, 2) and opened.feature_names == ("a", "b")
 
 

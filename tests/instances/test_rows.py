@@ -47,7 +47,7 @@ def test_every_way_of_storing_is_the_same_matrix(tmp_path: Path, values: str, pl
     S = matrix()
     for data, indices, indptr in ((S.data, S.indices, S.indptr), shuffled(S)):
         path = saved(tmp_path, data.astype(values), indices.astype(places), indptr.astype(ends), S.shape)
-        rows = mo.open_rows(path, intercept=intercept).X
+        rows = mo.instances.open_rows(path, intercept=intercept).X
         dense = np.column_stack([np.ones(S.shape[0]), S.toarray()]) if intercept else S.toarray()
         _same(rows, dense)
 
@@ -76,7 +76,7 @@ def test_the_digest_is_of_the_matrix_and_not_of_its_file(tmp_path: Path, interce
     told = {MemoryRows(whole).columns.digest}
     for values, places in (("f4", "i4"), ("f8", "i8"), (">f8", "u2")):
         path = saved(tmp_path, S.data.astype(values), S.indices.astype(places), S.indptr, S.shape)
-        told.add(mo.open_rows(path, intercept=intercept).X.columns.digest)
+        told.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
     assert len(told) == 1
     for change in ("value", "place"):
         other = S.copy()
@@ -86,7 +86,7 @@ def test_the_digest_is_of_the_matrix_and_not_of_its_file(tmp_path: Path, interce
             row = int(np.flatnonzero((np.diff(S.indptr) > 0) & (S[:, [6]].toarray().ravel() == 0))[0])
             other.indices[other.indptr[row + 1] - 1] = 6
         path = saved(tmp_path, other.data, other.indices, other.indptr, S.shape)
-        told.add(mo.open_rows(path, intercept=intercept).X.columns.digest)
+        told.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
     assert len(told) == 3
 
 
@@ -95,7 +95,7 @@ def test_dense_rows_have_one_digest_in_float32_and_float64(tmp_path: Path) -> No
     told = {MemoryRows(X).columns.digest}
     for kind in ("f4", "f8", ">f4"):
         np.save(tmp_path / "X.npy", X.astype(kind))
-        told.add(mo.open_rows(tmp_path / "X.npy", intercept=False).X.columns.digest)
+        told.add(mo.instances.open_rows(tmp_path / "X.npy", intercept=False).X.columns.digest)
     assert len(told) == 1
     assert MemoryRows(X + 2.0**-40).columns.digest not in told
 
@@ -124,15 +124,15 @@ def _broken(S: sp.csr_array, how: str) -> tuple[np.ndarray, np.ndarray, np.ndarr
 )
 def test_what_is_no_matrix_is_refused_when_it_is_opened(tmp_path: Path, how: str) -> None:
     *arrays, said = _broken(matrix(), how)
-    with pytest.raises(mo.DataError, match=said):
-        mo.open_rows(saved(tmp_path, *arrays, (60, 7)), intercept=False)
+    with pytest.raises(mo.errors.DataError, match=said):
+        mo.instances.open_rows(saved(tmp_path, *arrays, (60, 7)), intercept=False)
 
 
 def test_a_file_that_changes_later_is_never_used_as_an_index(tmp_path: Path) -> None:
     S = matrix()
-    rows = mo.open_rows(saved(tmp_path, S.data, S.indices, S.indptr, S.shape)).X
+    rows = mo.instances.open_rows(saved(tmp_path, S.data, S.indices, S.indptr, S.shape)).X
     saved(tmp_path, S.data, np.where(S.indices == 3, 10**6, S.indices).astype(np.int32), S.indptr, S.shape)
-    with pytest.raises(mo.DataError, match="there are 7"):
+    with pytest.raises(mo.errors.DataError, match="there are 7"):
         rows @ np.ones(8)
 
 

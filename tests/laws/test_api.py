@@ -25,7 +25,19 @@ def test_everything_in_all_exists() -> None:
 
 def test_completion_shows_what_is_for_users_alone() -> None:
     shown = {name for name in dir(mo) if not name.startswith("__")}
-    assert shown == {name for name in mo.__all__ if not name.startswith("__")} | {"DeepNPSVC", "deep"}
+    assert shown == {name for name in mo.__all__ if not name.startswith("__")} | {"deep"}
+    assert len(mo.__all__) <= 75
+
+
+@pytest.mark.parametrize(
+    ("name", "group"), [("HingeSVC", "estimators"), ("write_vipr", "proofs"), ("InputError", "errors"), ("load_result", "io")]
+)
+def test_a_name_of_a_group_says_where_it_is(name: str, group: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(mo, name)
+    assert raised.value.name == name
+    assert f"mo.{group}.{name}" in str(raised.value)
+    assert getattr(getattr(mo, group), name) is not None
 
 
 def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
@@ -54,14 +66,14 @@ def test_compare_refuses_misspelt_names_before_any_work(model: mo.Model) -> None
 def test_a_stored_result_reads_back(model: mo.Model, tmp_path: Path) -> None:
     result = mo.solve(model, "mfw", tol=1e-4)
     path = result.save(tmp_path / "result")
-    back = mo.load_result(path)
+    back = mo.io.load_result(path)
     assert path.suffix == ".npz"
     assert (back.status, back.objective, back.bound, back.gap) == (result.status, result.objective, result.bound, result.gap)
     np.testing.assert_array_equal(back.values["a"], result.values["a"])
     np.testing.assert_array_equal(back.trace.column("gap"), result.trace.column("gap"))
     assert [row.step for row in back.trace] == [row.step for row in result.trace]
     assert "not verified" in str(back)  # the file's claims alone
-    certified = mo.load_result(path, model)
+    certified = mo.io.load_result(path, model)
     assert "not verified" not in str(certified)
     assert (certified.status, certified.bound_kind) == (result.status, result.bound_kind)
     assert certified.objective == pytest.approx(result.objective, rel=1e-12)
@@ -69,17 +81,17 @@ def test_a_stored_result_reads_back(model: mo.Model, tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file"):
-        mo.load_result(tmp_path / "missing.npz")
+        mo.io.load_result(tmp_path / "missing.npz")
     other = tmp_path / "other.npz"
     np.savez(other, x=np.zeros(2))
     with pytest.raises(DataError, match="not a stored"):
-        mo.load_result(other)
+        mo.io.load_result(other)
 
 
 def test_a_solver_that_cannot_read_a_model_names_those_that_can(model: mo.Model) -> None:
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     conic = mo.ConicSVM(X, np.array([1.0, -1, 1, -1, 1, 1]), lam=1.0)
-    with pytest.raises(mo.UnsupportedModelError, match=r"positive semidefinite.*clarabel"):
+    with pytest.raises(mo.errors.UnsupportedModelError, match=r"positive semidefinite.*clarabel"):
         mo.solve(conic, "piqp")
 
 

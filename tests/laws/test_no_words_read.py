@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sources import ROOT, module_files
+from sources import ROOT, module_files, reproduction_files
 
 from marginopt.models import formulations
 from marginopt.models.model import Model
 
 #: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
 READERS = (
-    "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "src/marginopt/papers/",
+    "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "reproduction/",
     "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py",
     "solvers/result_file.py",
 )  # fmt: skip
@@ -68,7 +68,7 @@ PATTERNS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "s
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
-    for name, path in module_files().items():
+    for name, path in (module_files() | reproduction_files()).items():
         if not name.startswith("marginopt.instances"):
             yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 

@@ -32,11 +32,11 @@ KINDS = {"instance": InstanceCell, "relaxation": RelaxationCell, "exact": ExactC
 
 @pytest.mark.parametrize("solver", ["auto-simplex", "maxmin", "clarabel", "scip"])
 def test_a_result_is_read_and_its_claims_hold_for_the_model(solver: str) -> None:
-    stored = mo.load_result(OLD / f"{solver}.npz")
+    stored = mo.io.load_result(OLD / f"{solver}.npz")
     assert stored.solver == solver
     assert stored.unverified.startswith("claims as stored")
     model = models()[solver]
-    result = mo.load_result(OLD / f"{solver}.npz", model)
+    result = mo.io.load_result(OLD / f"{solver}.npz", model)
     assert not result.unverified
     anew = mo.solve(model, solver)
     assert result.status is anew.status
@@ -50,20 +50,20 @@ def test_a_result_is_read_and_its_claims_hold_for_the_model(solver: str) -> None
 
 
 def test_what_stood_among_the_details_has_its_place() -> None:
-    result = mo.load_result(OLD / "maxmin.npz")
+    result = mo.io.load_result(OLD / "maxmin.npz")
     assert result.status is Status.STATIONARY
     assert set(result.optimised_parameters) == {"gamma"}
     assert result.stationarity is not None and result.stationarity <= 1e-3
     assert len(result.history) == result.details["models_trained"]
-    assert mo.load_result(OLD / "auto-simplex.npz").details["algorithm"] == "smo with Newton finisher"
-    later = mo.load_result(OLD / "path-highs.npz")
+    assert mo.io.load_result(OLD / "auto-simplex.npz").details["algorithm"] == "smo with Newton finisher"
+    later = mo.io.load_result(OLD / "path-highs.npz")
     assert later.update is not None and later.update.kind is UpdateKind.UPDATED
     assert later.objective == pytest.approx(mo.solve(HingeSVM(*points(), 2.0), "highs").objective, rel=1e-6)
 
 
 def test_an_old_result_is_written_and_read_as_a_new_one(tmp_path: Path) -> None:
-    old = mo.load_result(OLD / "auto-simplex.npz")
-    new = mo.load_result(old.save(tmp_path / "again.npz"))
+    old = mo.io.load_result(OLD / "auto-simplex.npz")
+    new = mo.io.load_result(old.save(tmp_path / "again.npz"))
     assert (new.status, new.objective, new.options, new.summary) == (old.status, old.objective, old.options, old.summary)
     assert {label: np.asarray(v).tolist() for label, v in new.values.items()} == {
         label: np.asarray(v).tolist() for label, v in old.values.items()
@@ -99,7 +99,7 @@ def test_a_log_of_a_composition_is_checked() -> None:
 
 def test_an_estimator_of_an_earlier_layout_is_refused() -> None:
     with pytest.raises(DataError, match="an earlier version"):
-        mo.load_estimator(OLD / "estimator.pickle")
+        mo.io.load_estimator(OLD / "estimator.pickle")
 
 
 def _pickled(what: object, path: Path) -> Path:
@@ -109,13 +109,13 @@ def _pickled(what: object, path: Path) -> Path:
 
 def test_what_is_no_pickled_estimator_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
-        mo.load_estimator(tmp_path / "none.pickle")
+        mo.io.load_estimator(tmp_path / "none.pickle")
     (tmp_path / "text").write_text("no pickle")
     with pytest.raises(DataError, match="cannot be read as an estimator"):
-        mo.load_estimator(tmp_path / "text")
+        mo.io.load_estimator(tmp_path / "text")
     with pytest.raises(DataError, match="holds a dict, and no estimator"):
-        mo.load_estimator(_pickled({}, tmp_path / "dict"))
+        mo.io.load_estimator(_pickled({}, tmp_path / "dict"))
     for module in ("marginopt.solvers.nowhere", "marginopt.nowhere", "nowhere"):
         (tmp_path / "strange").write_bytes(f"c{module}\nNoSuchThing\n.".encode())
         with pytest.raises(DataError, match="cannot be read as an estimator"):
-            mo.load_estimator(tmp_path / "strange")
+            mo.io.load_estimator(tmp_path / "strange")

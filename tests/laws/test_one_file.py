@@ -56,7 +56,7 @@ assert "margin" in str(model.form) and "s_i^2" in str(model) and "aligned" in mo
 with tempfile.TemporaryDirectory() as folder:
     for suffix in (".mps", ".lp", ".nl", ".qplib", ".mof.json"):
         assert mo.read(model.write(pathlib.Path(folder) / f"huber{suffix}")).diff(model.form).empty
-assert mo.solve(model, "clarabel").objective == mo.load_result(mo.solve(model, "clarabel").save(sys.argv[2])).objective
+assert mo.solve(model, "clarabel").objective == mo.io.load_result(mo.solve(model, "clarabel").save(sys.argv[2])).objective
 report = mo.gap_report([model], exact="clarabel", progress=False)
 (row,), (exact,) = report.instances, report.exacts
 assert row.instance == "HuberSVM" and exact.proven, (row, exact)

@@ -79,24 +79,24 @@ def by_formula(e: Any, name: str, Z: np.ndarray) -> np.ndarray:
         W = values["W"]
         return Z @ (W[1, 1:] - W[0, 1:]) + W[1, 0] - W[0, 0]
     if "w" in values and getattr(problem, "kernel", None) is None:
-        w = np.rint(values["w"]) if isinstance(e, mo.ScoringSystemClassifier) else values["w"]
+        w = np.rint(values["w"]) if isinstance(e, mo.estimators.ScoringSystemClassifier) else values["w"]
         return Z @ w[1:].astype(EXTENDED) + w[0]
     P = np.asarray(problem.X, dtype=EXTENDED)
     if "w" in values:
         return (kernel_values(problem.kernel, Z, P, name) + 1) @ (values["w"] * problem.y)
     a = values["a"].astype(EXTENDED)
-    if isinstance(e, mo.MaxMinSVC):
+    if isinstance(e, mo.estimators.MaxMinSVC):
         problem = problem.at(np.asarray(e.gamma_))
         name = "rbf"
-    if name == "linear" and not isinstance(e, mo.L2SVC):  # neither the hulls nor the ball see where the origin is
+    if name == "linear" and not isinstance(e, mo.estimators.L2SVC):  # neither the hulls nor the ball see where the origin is
         Z, P = Z - P[0], P - P[0]
     K, k = kernel_values(problem.kernel, P, P, name), kernel_values(problem.kernel, Z, P, name)
-    if isinstance(e, mo.MEBOneClass):
+    if isinstance(e, mo.estimators.MEBOneClass):
         own = np.array([kernel_values(problem.kernel, z[None], z[None], name)[0, 0] for z in Z])
         return 2 * k @ a - own - a @ K @ a - e.offset_
     y = problem.y
     ridge = a / (problem.C * (1.0 if problem.sample_weight is None else problem.sample_weight))
-    if isinstance(e, mo.L2SVC):
+    if isinstance(e, mo.estimators.L2SVC):
         return (k + 1) @ (a * y) / (a @ (y * ((K + 1) @ (a * y)) + ridge))
     scores = a * (K @ (a * y) + y * ridge)
     p, q = scores[y > 0].sum(), scores[y < 0].sum()
@@ -123,7 +123,7 @@ def test_estimators_score_as_model_and_formula(info: Any, kernel: str, standardi
 
 def _nonparallel(e: Any, Z: np.ndarray) -> np.ndarray:
     """By the models: distances to their hyperplanes."""
-    if isinstance(e, mo.KernelNPSVC):
+    if isinstance(e, mo.estimators.KernelNPSVC):
         scores = -e.model_.scores(e.values_, Z)
     else:
         features = e.problems_[0].features
@@ -137,12 +137,12 @@ def _nonparallel(e: Any, Z: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "estimator",
     [
-        mo.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-10),
-        mo.MEBOneClass(kernel="linear", standardise=False, contamination=0.0, tol=1e-10),
-        mo.NCHSVC(C=10.0, tol=1e-10, standardise=False),
-        mo.L2SVC(C=10.0, tol=1e-10, standardise=False),
-        mo.HingeSVC(lam=2.0, tol=1e-9),
-        mo.MulticlassSVC(lam=2.0),
+        mo.estimators.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-10),
+        mo.estimators.MEBOneClass(kernel="linear", standardise=False, contamination=0.0, tol=1e-10),
+        mo.estimators.NCHSVC(C=10.0, tol=1e-10, standardise=False),
+        mo.estimators.L2SVC(C=10.0, tol=1e-10, standardise=False),
+        mo.estimators.HingeSVC(lam=2.0, tol=1e-9),
+        mo.estimators.MulticlassSVC(lam=2.0),
     ],
     ids=lambda e: f"{type(e).__name__}-{getattr(e, 'kernel', 'linear')}",
 )
@@ -153,14 +153,14 @@ def test_answers_move_with_the_data(estimator: Any, offset: float, scale: float)
 
 
 def test_a_row_is_scored_alike_whatever_comes_with_it() -> None:
-    e = mo.L2SVC(gamma=0.25, standardise=False, C=10.0).fit(BASE + 1e8, Y)
+    e = mo.estimators.L2SVC(gamma=0.25, standardise=False, C=10.0).fit(BASE + 1e8, Y)
     rows = np.vstack([NEW + 1e8, np.zeros((1, 3))])
     np.testing.assert_allclose(e.decision_function(rows)[:-1], e.decision_function(NEW + 1e8), rtol=1e-9, atol=1e-12)
 
 
 def test_a_formula_of_the_shown_attributes_is_the_score() -> None:
     moved = BASE + 1024.0
-    e = mo.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-8).fit(moved, Y)
+    e = mo.estimators.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-8).fit(moved, Y)
     shown = e.dual_coef_[0] @ (moved[e.support_] @ (NEW + 1024.0).T) + e.intercept_[0]
     np.testing.assert_allclose(shown, e.decision_function(NEW + 1024.0), atol=1e-6)
 
@@ -184,7 +184,7 @@ def test_a_tiny_cost_classifies_or_says_so(info: Any, cost: float) -> None:
 
 @pytest.mark.parametrize("lam", [1e-8, 1e-12])
 def test_auto_passes_on_what_its_first_solver_leaves(lam: float) -> None:
-    e = mo.HingeSVC(lam=lam).fit(SEPARABLE, LABELS)
+    e = mo.estimators.HingeSVC(lam=lam).fit(SEPARABLE, LABELS)
     assert e.result_.solved
     assert e.score(SEPARABLE, LABELS) == 1.0
 
@@ -192,9 +192,9 @@ def test_auto_passes_on_what_its_first_solver_leaves(lam: float) -> None:
 def test_one_class_for_all_is_said() -> None:
     labels = np.r_[np.zeros(16, int), np.ones(8, int)]
     with pytest.warns(ConvergenceWarning, match="into class"):
-        mo.NCHSVC(C=1e-9).fit(BASE, labels)
+        mo.estimators.NCHSVC(C=1e-9).fit(BASE, labels)
     with pytest.warns(ConvergenceWarning, match="w = 0"):
-        mo.ConicSVC(lam=1e-6).fit(BASE, labels)
+        mo.estimators.ConicSVC(lam=1e-6).fit(BASE, labels)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_class_weight_of_no_class_is_an_error(info: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [1e8, 1e100, 1e160])
-@pytest.mark.parametrize("estimator", [mo.NCHSVC, mo.L2SVC])
+@pytest.mark.parametrize("estimator", [mo.estimators.NCHSVC, mo.estimators.L2SVC])
 @pytest.mark.parametrize("kernel", ["poly", "linear"])
 def test_huge_features_have_an_answer_or_our_error(estimator: Any, kernel: str, size: float) -> None:
     X, y = np.array([[1.0, size], [2.0, size]]), np.array([0, 1])

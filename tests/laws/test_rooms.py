@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
-from sources import ROOT, module_files
+from sources import ROOT, module_files, reproduction_files
 
 #: Lines of a function without its docstring; and its arguments without self. What a class is made from is not counted: there
 #: scikit-learn wants every parameter by its name.
@@ -22,7 +22,7 @@ LONG_FUNCTIONS = {
 }
 #: More arguments: what users give by name to one call, and compiled functions.
 MANY_ARGUMENTS = {
-    "src/marginopt/papers/reproduce.py": {"reproduce"},
+    "reproduction/reproduce.py": {"reproduce"},
     "src/marginopt/selection/api.py": {"select"},
     "relaxations/report/run.py": {"gap_report", "of"},
     "solvers/zero_one/loops/boxes/bound_tightening.py": {"beyond_levels", "tighten"},
@@ -32,7 +32,7 @@ MANY_ARGUMENTS = {
 
 def sources() -> Iterator[tuple[str, str]]:
     """Every module of ours with its text."""
-    for path in module_files().values():
+    for path in (module_files() | reproduction_files()).values():
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 

@@ -34,7 +34,7 @@ def frame(n: int = 24) -> tuple[Any, Any]:
 def test_a_frame_and_an_instance_state_the_problem_of_their_arrays(formulation: Any) -> None:
     table, y = frame()
     arrays = (table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0))
-    instance = mo.Instance.from_labels(*arrays[:1], y.to_numpy(), feature_names=tuple(table.columns))
+    instance = mo.instances.Instance.from_labels(*arrays[:1], y.to_numpy(), feature_names=tuple(table.columns))
     options = {"lam": 1.0} if formulation is mo.ConicSVM else {}
     plain, framed, loaded = formulation(*arrays, **options), formulation(table, y, **options), formulation(instance, **options)
     assert framed.compile().equals(plain.form) and loaded.compile().equals(plain.form)
@@ -112,23 +112,23 @@ def test_restrictions_by_names_are_those_by_numbers() -> None:
 )
 def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, words: str) -> None:
     table, y = frame()
-    with pytest.raises(mo.InputError, match=words):
+    with pytest.raises(mo.errors.InputError, match=words):
         mo.Margin(table, y, "zero-one", subject_to=restriction())
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.Margin(table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0), "zero-one", subject_to=restriction())
 
 
 def test_columns_without_numbers_are_named() -> None:
     table, y = frame()
-    with pytest.raises(mo.InputError, match="'town'"):
+    with pytest.raises(mo.errors.InputError, match="'town'"):
         mo.HingeSVM(table.assign(town="Ulm"), y)
     holes = table["fam_inc"].to_numpy().copy()
     holes[3] = np.nan
-    with pytest.raises(mo.InputError, match="'fam_inc' misses 1"):
+    with pytest.raises(mo.errors.InputError, match="'fam_inc' misses 1"):
         mo.HingeSVM(table.assign(fam_inc=holes), y)
-    with pytest.raises(mo.InputError, match="holds the labels already"):
+    with pytest.raises(mo.errors.InputError, match="holds the labels already"):
         mo.HingeSVM(mo.load("wdbc"), y)
-    with pytest.raises(mo.InputError, match="both classes"):
+    with pytest.raises(mo.errors.InputError, match="both classes"):
         mo.HingeSVM(table, np.full(24, "yes"))
 
 
@@ -163,7 +163,7 @@ def test_a_loss_of_residuals_predicts_values_and_several_classes_their_codes() -
     assert np.allclose(model.predict(result.values, X), X @ result.values["w"])
     classes = mo.MulticlassSVM(X, np.arange(24) % 3)
     assert set(classes.predict(mo.solve(classes).values, X)) <= {0, 1, 2}
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         mo.MEBDual(X).predict(mo.solve(mo.MEBDual(X)).values, X)
 
 
@@ -171,7 +171,7 @@ def test_a_target_of_two_values_stays_a_target() -> None:
     table, _ = frame()
     target = pd.Series(np.where(np.arange(24) % 2, 5.0, 0.0))
     assert mo.Margin(table, target, "epsilon-insensitive").y.tolist() == target.tolist()
-    with pytest.raises(mo.InputError, match="-1 and"):
+    with pytest.raises(mo.errors.InputError, match="-1 and"):
         mo.HingeSVM(table, pd.Series(np.arange(24) % 2))
     assert mo.HingeSVM(table, pd.Series(np.arange(24) % 2 == 1)).y[:2].tolist() == [-1.0, 1.0]
 
@@ -186,11 +186,11 @@ def test_frames_that_would_be_read_as_others_are_refused() -> None:
         table.assign(some=pd.array([1, None] * 12, dtype="Int64")),
         table.assign(text=["1"] * 24).astype({"text": "string"}),
     ):
-        with pytest.raises(mo.InputError):
+        with pytest.raises(mo.errors.InputError):
             mo.HingeSVM(wrong, y)
     model = mo.HingeSVM(table, y)
     values = mo.solve(model).values
-    with pytest.raises(mo.InputError, match="columns"):
+    with pytest.raises(mo.errors.InputError, match="columns"):
         model.predict(values, table[table.columns[::-1]])
 
 
@@ -198,5 +198,5 @@ def test_coordinates_of_a_kernel_have_no_names_of_columns() -> None:
     table, y = frame()
     model = mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1))
     assert model.feature_names == () and "w[one]" not in model.form.names()
-    with pytest.raises(mo.InputError, match="kernel"):
+    with pytest.raises(mo.errors.InputError, match="kernel"):
         mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1), subject_to=mo.fixed({"gender": 0.0}))

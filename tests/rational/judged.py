@@ -70,7 +70,7 @@ def closed_fault(result: mo.Result, optimum: Fraction | None) -> str:
     return "" if closed else f"gap from {result.bound!r} to {result.objective!r}, the truth is {float(optimum)!r}"
 
 
-def report_fault(report: mo.ProofReport, optimum: Fraction | None, *, must: bool) -> str:
+def report_fault(report: mo.proofs.ProofReport, optimum: Fraction | None, *, must: bool) -> str:
     """Of what the checker of a proof log says of it: more than the truth, or (``must``) that it is not valid."""
     if not report.valid:
         return f"the solver's own log is refused: {report.message}" if must else ""

@@ -80,7 +80,7 @@ def test_packages_come_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"packaged": package, **EXTENSIONS.session})
     assert mo.solve(hinge()).solver != "packaged"  # installing it changes no result
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {})
-    assert choose(hinge(), mo.Options())[0] == "packaged"
+    assert choose(hinge(), mo.solvers.Options())[0] == "packaged"
 
 
 def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch:
 def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Formless(*clouds(0, 20), 1.0)
     with pytest.raises(UnsupportedModelError, match="it is no conic program"):
-        choose(model, mo.Options())
+        choose(model, mo.solvers.Options())
 
     class Reader(SMO):
         info = SolverInfo("reader", "reads models without a form", rank={Purpose.STRUCTURE: 1})
@@ -103,5 +103,5 @@ def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.Mon
             return None if isinstance(model, Formless) else "it reads models without a form alone"
 
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"reader": Reader()})
-    assert choose(model, mo.Options())[0] == "reader"
+    assert choose(model, mo.solvers.Options())[0] == "reader"
     assert np.isfinite(mo.solve(hinge()).objective)

@@ -36,5 +36,5 @@ def test_what_does_not_suit_is_a_line_with_its_reason() -> None:
 
 @pytest.mark.parametrize("models", [[], {}, [3], {"a": "b"}])
 def test_what_are_no_models_is_refused(models: object) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.compare(models, ["clarabel"])  # type: ignore[call-overload]

@@ -121,7 +121,7 @@ def test_wrong_fixings_are_named() -> None:
         ({"w": np.full(3, np.inf)}, "outside its bounds"),
         (3.0, "given by block, .* got 3.0"),
     ):
-        with pytest.raises(mo.InputError, match=words):
+        with pytest.raises(mo.errors.InputError, match=words):
             mo.path(model, "fixed", [value], solver="clarabel")
 
 
@@ -155,13 +155,13 @@ def test_the_table() -> None:
 
 def test_wrong_use_is_named() -> None:
     model = mo.HingeSVM(_X, _Y)
-    with pytest.raises(mo.InputError, match="no parameter 'kapa'; it has lam"):
+    with pytest.raises(mo.errors.InputError, match="no parameter 'kapa'; it has lam"):
         mo.path(model, "kapa", [1.0])
-    with pytest.raises(mo.InputError, match="at least one value"):
+    with pytest.raises(mo.errors.InputError, match="at least one value"):
         mo.path(model, "lam", [])
-    with pytest.raises(mo.InputError, match="needs a formulation"):
+    with pytest.raises(mo.errors.InputError, match="needs a formulation"):
         mo.path(model.form, "lam", [1.0])  # a form has variables, and no parameters
-    with pytest.raises(mo.InputError, match=r"\blam\b"):
+    with pytest.raises(mo.errors.InputError, match=r"\blam\b"):
         mo.path(model, "lam", [1.0, -1.0], solver="clarabel")
 
 
@@ -273,5 +273,5 @@ def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values:
         x = np.full(anew.form.n, 0.01)
         z = {c.label: np.full(c.rows, 0.02) for c in anew.form.constraints}
         assert moved.bound(x, z).value == anew.bound(x, z).value
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         moved.with_parameter(parameter, -1.0)

@@ -33,7 +33,7 @@ def test_gurobi(model: mo.Model, tmp_path: Path) -> None:
         native.Params.MIPGap = 0.0
         native.optimize()
         native.write(str(tmp_path / "g.sol"))
-    result = mo.read_solution(model, tmp_path / "g.sol")
+    result = mo.io.read_solution(model, tmp_path / "g.sol")
     assert result.solver == "gurobi"
     # the file does not say how the solve ended, and what closes the gap is an optimum all the same
     assert result.status is (mo.Status.OPTIMAL if result.gap <= 1e-6 else mo.Status.INTERRUPTED)
@@ -50,7 +50,7 @@ def test_gurobi_from_the_names_of_an_lp_file(tmp_path: Path) -> None:
     with gurobi.Env(params={"OutputFlag": 0}) as env, gurobi.read(str(path), env) as native:
         native.optimize()
         native.write(str(tmp_path / "g.sol"))
-    result = mo.read_solution(model, tmp_path / "g.sol")
+    result = mo.io.read_solution(model, tmp_path / "g.sol")
     assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)
 
 
@@ -65,7 +65,7 @@ def test_scip(suffix: str, tmp_path: Path) -> None:
     native.writeBestSol(str(tmp_path / "s.sol"))
     text = (tmp_path / "s.sol").read_text()
     (tmp_path / "s.sol").write_text("solution status: optimal solution found\n" + text)  # as SCIP's shell writes it
-    result = mo.read_solution(model, tmp_path / "s.sol")
+    result = mo.io.read_solution(model, tmp_path / "s.sol")
     assert result.solver == "scip"
     assert result.claim.status is mo.Status.OPTIMAL
     assert result.details["variables_not_ours"] == 1  # SCIP's variable for the quadratic objective
@@ -82,7 +82,7 @@ def test_highs_with_multipliers_is_proved(tmp_path: Path) -> None:
     native.readModel(str(model.write(tmp_path / "m.mps")))
     native.run()
     native.writeSolution(str(tmp_path / "h.sol"), 0)
-    result = mo.read_solution(model, tmp_path / "h.sol")
+    result = mo.io.read_solution(model, tmp_path / "h.sol")
     assert result.solver == "highs"
     assert result.status is mo.Status.OPTIMAL
     assert result.bound_kind == "proved"
@@ -97,7 +97,7 @@ def test_mosek_with_multipliers_is_proved(model: mo.Model, tmp_path: Path) -> No
     mosek = pytest.importorskip("mosek", reason="mosek is not installed")
     solved = mo.solve(model, "clarabel", tol=1e-8)
     _write_mosek(mosek, model, solved, tmp_path / "m.sol")
-    result = mo.read_solution(model, tmp_path / "m.sol", tol=1e-6)
+    result = mo.io.read_solution(model, tmp_path / "m.sol", tol=1e-6)
     assert result.solver == "mosek"
     assert result.claim.native_status == "PRIMAL_AND_DUAL_FEASIBLE, OPTIMAL"
     assert result.status is mo.Status.OPTIMAL
@@ -173,14 +173,14 @@ def test_ampl(tmp_path: Path) -> None:
         *map(str, (y.size, y.size, form.n, form.n)),
     ]
     (tmp_path / "m.sol").write_text("\n".join([*head, *(f"{v:.17g}" for v in (*y, *x)), "objno 0 0", ""]))
-    result = mo.read_solution(model, tmp_path / "m.sol")
+    result = mo.io.read_solution(model, tmp_path / "m.sol")
     assert result.solver == "ipopt"
     assert result.status is mo.Status.OPTIMAL
     assert result.bound_kind == "proved"
     np.testing.assert_array_equal(result.values["w"], solved.values["w"])
     (tmp_path / "m.nl.names.json").unlink()
-    with pytest.raises(mo.DataError, match=r"m\.nl, whose \.names\.json is not beside it"):
-        mo.read_solution(model, tmp_path / "m.sol")
+    with pytest.raises(mo.errors.DataError, match=r"m\.nl, whose \.names\.json is not beside it"):
+        mo.io.read_solution(model, tmp_path / "m.sol")
 
 
 def test_a_wrong_claim_is_shown(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_wrong_claim_is_shown(tmp_path: Path) -> None:
         *(f"{a} {b}" for a, b in zip(names, x, strict=True)),
     ]
     (tmp_path / "s.sol").write_text("\n".join(lines) + "\n")
-    result = mo.read_solution(model, tmp_path / "s.sol")
+    result = mo.io.read_solution(model, tmp_path / "s.sol")
     assert result.status is mo.Status.INACCURATE
     assert result.claim.objective == 1.0
     assert result.objective == pytest.approx(solved.objective, rel=1e-6)  # of the better point that refutes the claim
@@ -205,11 +205,11 @@ def test_infeasible_by_scip(tmp_path: Path) -> None:
     apart = StandardForm(
         "apart", (Block("x", (1,)),), np.zeros(1), (rows,), np.array([-np.inf]), np.array([np.inf]), np.zeros(1, dtype=bool),
     )  # fmt: skip
-    result = mo.read_solution(apart, tmp_path / "s.sol")
+    result = mo.io.read_solution(apart, tmp_path / "s.sol")
     assert result.status is mo.Status.INFEASIBLE and result.evidence.startswith("proved: Farkas multipliers")
     assert not result.values
     # a hinge has points, whatever the file says
-    result = mo.read_solution(_hinge(), tmp_path / "s.sol")
+    result = mo.io.read_solution(_hinge(), tmp_path / "s.sol")
     assert result.status is mo.Status.INACCURATE and result.claim.status is mo.Status.INFEASIBLE
     assert "a point violates no constraint by more than" in result.evidence
 
@@ -229,11 +229,11 @@ def test_files_that_do_not_fit_are_named(what: str, tmp_path: Path) -> None:
     text, message = _BAD[what]
     path = tmp_path / "bad.sol"
     path.write_text(text)
-    with pytest.raises(mo.DataError, match=message) as caught:
-        mo.read_solution(_hinge(), path)
+    with pytest.raises(mo.errors.DataError, match=message) as caught:
+        mo.io.read_solution(_hinge(), path)
     assert "bad.sol" in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(mo.DataError, match="there is no file"):
-        mo.read_solution(_hinge(), tmp_path / "none.sol")
+    with pytest.raises(mo.errors.DataError, match="there is no file"):
+        mo.io.read_solution(_hinge(), tmp_path / "none.sol")

@@ -90,7 +90,7 @@ def test_costs_that_differ_are_multiplied() -> None:
     for lam in (0.2, 1.0, 7.0):
         result = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam * costs, intercept="free"), "zero-one-bb", tol=1e-8)
         assert whole.at(lam).objective == pytest.approx(result.objective, rel=1e-6)
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         whole.between()
 
 
@@ -137,21 +137,21 @@ def test_one_corner_where_no_classifier_beats_the_trivial_one() -> None:
     "options", [{"lam_max": -1.0}, {"lam_max": math.nan}, {"tol": 0.0}, {"tol": 0.5}, {"time_limit": -3.0}, {"solver": "scip"}]
 )
 def test_bad_options(options: dict[str, object]) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.path(instance(0), "lam", "all", **options)
 
 
 def test_bad_requests() -> None:
     model = instance(0)
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.path(model, "lam", "every")  # type: ignore[call-overload]
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.path(model, "kappa", "all")
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         mo.path(mo.HingeSVM(model.X, model.y, 1.0), "lam", "all")
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         mo.path(mo.ZeroOneSVM(model.X, model.y, kappa=0.2), "lam", "all")
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.path(model, "lam", "all").at(-1.0)
 
 

@@ -20,7 +20,7 @@ C = TypeVar("C", bound="Record")
 
 @runtime_checkable
 class InstanceData(Protocol):
-    """The part of an instance that a report reads (`marginopt.Instance` has it)."""
+    """The part of an instance that a report reads (`marginopt.instances.Instance` has it)."""
 
     @property
     def X(self) -> Points:
@@ -41,7 +41,7 @@ class InstanceData(Protocol):
 
 @runtime_checkable
 class Drawn(InstanceData, Protocol):
-    """Data that say of what family they are and with which parameters they were drawn (`marginopt.Instance` does)."""
+    """Data that say of what family they are and with which parameters they were drawn (`marginopt.instances.Instance` does)."""
 
     @property
     def family(self) -> str:

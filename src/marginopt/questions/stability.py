@@ -31,9 +31,9 @@ from ..models.arrays import BoolArray, FloatArray, as_points, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
+from ..solvers.exact.limits import Limits
 from ..solvers.records.options import Options
 from ..solvers.solve import solve
-from ..solvers.zero_one.engines.engine import Limits
 from ..solvers.zero_one.target_search import TargetSearch
 
 __all__ = ["ConformalSets", "PredictionStability", "conformal_sets", "prediction_stability"]

@@ -7,6 +7,7 @@ from .cross_validation import CrossValidation
 from .fisher import Fisher
 from .likelihood_density import LikelihoodDensity
 from .max_min import MaxMinSelector
+from .trainer import Split, Trainer
 
 __all__ = [
     "C_GRID",
@@ -20,5 +21,7 @@ __all__ = [
     "Sample",
     "Selection",
     "Selector",
+    "Split",
+    "Trainer",
     "select",
 ]

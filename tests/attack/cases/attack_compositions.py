@@ -109,7 +109,7 @@ def _proved(problem: Drawn, optimum: Fraction | None, rng: Random) -> str:
     return fault
 
 
-def _apart(result: mo.Result, report: mo.ProofReport) -> str:
+def _apart(result: mo.Result, report: mo.proofs.ProofReport) -> str:
     """The log of a solver that ended proves what the solver says, to a millionth."""
     if result.status.stopped:
         return ""

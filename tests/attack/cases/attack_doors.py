@@ -137,7 +137,7 @@ def vipr(rng: np.random.Generator) -> str:
     bounds = _wild(rng, (n, 2), 0.4) if wild else np.tile([-2.0, 2.0], (n, 1))
     form = mo.from_scipy(_wild(rng, (n,)) if wild else c, A_ub=A, b_ub=b, bounds=bounds, integrality=np.ones(n, dtype=int))
     with tempfile.TemporaryDirectory() as folder:
-        proof = mo.write_vipr(form, Path(folder) / "p.vipr", time_limit=LIMIT, node_limit=2000)
+        proof = mo.proofs.write_vipr(form, Path(folder) / "p.vipr", time_limit=LIMIT, node_limit=2000)
         str(proof)
     if wild:
         return ""
@@ -194,7 +194,7 @@ def rows_on_disk(rng: np.random.Generator) -> str:
             junk = bytes(rng.integers(0, 256, 3, dtype=np.uint8))
             data = data[:cut] if rng.random() < 0.5 else data[:cut] + junk + data[cut + 3 :]
             path.write_bytes(bytes(data))
-        opened = mo.open_rows(path, **_spoilt(rng, {"intercept": True}, 0.1))
+        opened = mo.instances.open_rows(path, **_spoilt(rng, {"intercept": True}, 0.1))
         mo.solve(mo.HingeSVM(opened.X, opened.y, lam=1.0), "linear-newton", time_limit=LIMIT)
     return ""
 

@@ -54,14 +54,14 @@ def _estimator(rng: np.random.Generator, cost: float) -> Any:
     """Return an estimator whose problem has no origin: standardised, or hulls and balls."""
     pick, raw = int(rng.integers(0, 8)), bool(rng.random() < 0.5)
     return [
-        lambda: mo.NCHSVC(cost, "linear", standardise=not raw, tol=1e-9),
-        lambda: mo.MEBOneClass("linear", standardise=not raw, contamination=0.0, tol=1e-9),
-        lambda: mo.NCHSVC(cost, standardise=not raw, tol=1e-9),
-        lambda: mo.L2SVC(cost, standardise=not raw, tol=1e-9),
-        lambda: mo.L2SVC(cost, "linear", tol=1e-9),
-        lambda: mo.L2SVC(cost, "poly", coef0=1.0, tol=1e-9),
-        lambda: mo.HingeSVC(cost, tol=1e-9),
-        lambda: mo.MarginClassifier("squared-hinge", lam=cost, tol=1e-9),
+        lambda: mo.estimators.NCHSVC(cost, "linear", standardise=not raw, tol=1e-9),
+        lambda: mo.estimators.MEBOneClass("linear", standardise=not raw, contamination=0.0, tol=1e-9),
+        lambda: mo.estimators.NCHSVC(cost, standardise=not raw, tol=1e-9),
+        lambda: mo.estimators.L2SVC(cost, standardise=not raw, tol=1e-9),
+        lambda: mo.estimators.L2SVC(cost, "linear", tol=1e-9),
+        lambda: mo.estimators.L2SVC(cost, "poly", coef0=1.0, tol=1e-9),
+        lambda: mo.estimators.HingeSVC(cost, tol=1e-9),
+        lambda: mo.estimators.MarginClassifier("squared-hinge", lam=cost, tol=1e-9),
     ][pick]()
 
 
@@ -87,9 +87,9 @@ def beside_scikit_learn(rng: np.random.Generator) -> str:
     X = X * 2.0 ** rng.integers(-8, 12)
     C, square, signs = float(10.0 ** rng.integers(-6, 4)), bool(rng.random() < 0.5), 2.0 * y - 1.0
     if square:
-        estimator: Any = mo.L2SVC(2.0 * C, "linear", standardise=False, tol=1e-6)
+        estimator: Any = mo.estimators.L2SVC(2.0 * C, "linear", standardise=False, tol=1e-6)
     else:
-        estimator = mo.HingeSVC(2.0 * C, standardise=False, tol=1e-6)
+        estimator = mo.estimators.HingeSVC(2.0 * C, standardise=False, tol=1e-6)
     if not _fitted(estimator, X, y):
         return ""
     theirs = LinearSVC(loss="squared_hinge" if square else "hinge", C=C, dual=True, tol=1e-8, max_iter=20_000).fit(X, y)
@@ -111,12 +111,12 @@ def told(rng: np.random.Generator) -> str:
     X = X * 10.0 ** rng.integers(-3, 4) + rng.choice([0.0, 100.0])
     cost, standardise = float(10.0 ** rng.integers(-12, 7)), bool(rng.random() < 0.5)
     estimator: Any = [
-        lambda: mo.HingeSVC(cost, standardise=standardise),
-        lambda: mo.ConicSVC(cost, standardise=standardise, tol=1e-4),
-        lambda: mo.MarginClassifier("squared-hinge", lam=cost, standardise=standardise),
-        lambda: mo.MulticlassSVC(lam=cost, standardise=standardise),
-        lambda: mo.NCHSVC(cost, "linear", standardise=standardise),
-        lambda: mo.L2SVC(cost, standardise=standardise),
+        lambda: mo.estimators.HingeSVC(cost, standardise=standardise),
+        lambda: mo.estimators.ConicSVC(cost, standardise=standardise, tol=1e-4),
+        lambda: mo.estimators.MarginClassifier("squared-hinge", lam=cost, standardise=standardise),
+        lambda: mo.estimators.MulticlassSVC(lam=cost, standardise=standardise),
+        lambda: mo.estimators.NCHSVC(cost, "linear", standardise=standardise),
+        lambda: mo.estimators.L2SVC(cost, standardise=standardise),
     ][int(rng.integers(0, 6))]()
     if not _fitted(estimator, X, y):
         return ""

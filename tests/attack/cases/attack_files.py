@@ -163,9 +163,9 @@ def reader(kind: str) -> Callable[[Path], Any]:
     if kind in DATA:
         return read_data
     if kind in SOLUTIONS:
-        return lambda path: mo.read_solution(hinge(), path)
+        return lambda path: mo.io.read_solution(hinge(), path)
     if kind == ".result.npz":
-        return lambda path: mo.load_result(path)
+        return lambda path: mo.io.load_result(path)
     return lambda path: CellStore(path).records("kind")
 
 

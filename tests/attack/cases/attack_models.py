@@ -325,8 +325,16 @@ def sources(rng: np.random.Generator) -> tuple[str, str]:
 def estimators(rng: np.random.Generator) -> tuple[str, str]:
     """Estimators on odd data: the scores are those of what they state, the objective is that of their problem."""
     g = drawn(rng, int(rng.integers(2, 8)), int(rng.integers(1, 3)), ones=False)
-    kind = _pick(rng, mo.HingeSVC, mo.L2SVC, mo.ZeroOneSVC, mo.ConicSVC, mo.MarginClassifier, mo.MulticlassSVC)
-    model = kind() if kind is not mo.ZeroOneSVC else kind(time_limit=1.0)
+    kind = _pick(
+        rng,
+        mo.estimators.HingeSVC,
+        mo.estimators.L2SVC,
+        mo.estimators.ZeroOneSVC,
+        mo.estimators.ConicSVC,
+        mo.estimators.MarginClassifier,
+        mo.estimators.MulticlassSVC,
+    )
+    model = kind() if kind is not mo.estimators.ZeroOneSVC else kind(time_limit=1.0)
     what = f"{kind.__name__} fitted"
     try:
         model.fit(g.X, g.y)

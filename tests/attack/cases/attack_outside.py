@@ -120,7 +120,7 @@ def vipr(rng: np.random.Generator) -> str:
         relaxation.RelaxationSolver.solve = lambda self, low, high: _lie(held(self, low, high), rng, share)  # type: ignore[method-assign]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "p.vipr"
-            said = mo.write_vipr(form, path, time_limit=LIMIT, node_limit=200)
+            said = mo.proofs.write_vipr(form, path, time_limit=LIMIT, node_limit=200)
             str(said)
             proved = check(path)
     except WrongCertificateError as error:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from data_files import points_file
 
-from marginopt import RampSVC
 from marginopt.cli.main import COMMANDS, main, parser
+from marginopt.estimators import RampSVC
 from marginopt.models.formulations import all_formulations
 from marginopt.models.record import DataKind
 

@@ -47,7 +47,7 @@ def same(first: dict[str, Any], second: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("orientation", ["one", "rest"])
 def test_it_learns(blobs: tuple, objective: str, orientation: str) -> None:
     X, y = blobs
-    model = mo.DeepNPSVC(objective=objective, orientation=orientation, **{**CHEAP, "epochs": 8}).fit(X, y, validation=(X, y))
+    model = mo.deep.DeepNPSVC(objective=objective, orientation=orientation, **{**CHEAP, "epochs": 8}).fit(X, y, validation=(X, y))
     assert model.score(X, y) > 0.9
     last = model.history_[-1]
     assert last["accuracy"] == last["validation_accuracy"] == pytest.approx(model.score(X, y))
@@ -66,7 +66,7 @@ def test_it_learns(blobs: tuple, objective: str, orientation: str) -> None:
 def test_the_trace_is_the_objectives_definition(blobs: tuple) -> None:
     """The last row from F itself: (A.13) over all samples, and the smallest common gradient at z by another solver."""
     X, y = blobs
-    model = mo.DeepNPSVC(**CHEAP, c=2.0, hypothesis="learned", dtype="float64").fit(X, y)
+    model = mo.deep.DeepNPSVC(**CHEAP, c=2.0, hypothesis="learned", dtype="float64").fit(X, y)
     rows = (X - X.mean(axis=0)) / X.std(axis=0)
     network = model.network_
     phi = network.encoder(torch.as_tensor(rows))
@@ -81,7 +81,7 @@ def test_the_trace_is_the_objectives_definition(blobs: tuple) -> None:
 
 
 def test_gamma_and_the_step_are_cosine_annealed(blobs: tuple) -> None:
-    model = mo.DeepNPSVC(**{**CHEAP, "epochs": 4}, gamma=2.0, final_gamma=0.5, final_learning_rate=1e-4).fit(*blobs)
+    model = mo.deep.DeepNPSVC(**{**CHEAP, "epochs": 4}, gamma=2.0, final_gamma=0.5, final_learning_rate=1e-4).fit(*blobs)
     wave = 0.5 * (1 + np.cos(np.pi * np.arange(4) / 4))
     assert [row["gamma"] for row in model.history_] == pytest.approx(0.5 + 1.5 * wave)
     assert [row["learning_rate"] for row in model.history_] == pytest.approx(1e-4 + (1e-2 - 1e-4) * wave)
@@ -114,19 +114,19 @@ def test_the_encoder_is_frozen_when_asked(blobs: tuple, hypothesis: str) -> None
     torch.manual_seed(0)
     encoder = torch.nn.Sequential(torch.nn.Linear(5, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU())
     given = {name: value.clone() for name, value in encoder.state_dict().items()}
-    model = mo.DeepNPSVC(encoder, **CHEAP, encoder_epochs=0, hypothesis=hypothesis).fit(*blobs)
+    model = mo.deep.DeepNPSVC(encoder, **CHEAP, encoder_epochs=0, hypothesis=hypothesis).fit(*blobs)
     fitted = model.network_.encoder.state_dict()
     assert all(torch.equal(value, fitted[name]) for name, value in given.items())
-    free = mo.DeepNPSVC(encoder, **CHEAP, encoder_epochs=2, hypothesis=hypothesis).fit(*blobs)
+    free = mo.deep.DeepNPSVC(encoder, **CHEAP, encoder_epochs=2, hypothesis=hypothesis).fit(*blobs)
     assert not torch.equal(given["0.weight"], free.network_.encoder.state_dict()["0.weight"])
     assert all(torch.equal(value, encoder.state_dict()[name]) for name, value in given.items()), "the given module moved"
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_the_caller_s_state(blobs: tuple) -> None:
     before = torch.get_rng_state()
-    first = mo.DeepNPSVC(**CHEAP, random_state=3).fit(*blobs)
+    first = mo.deep.DeepNPSVC(**CHEAP, random_state=3).fit(*blobs)
     second = clone(first).fit(*blobs)
-    other = mo.DeepNPSVC(**CHEAP, random_state=4).fit(*blobs)
+    other = mo.deep.DeepNPSVC(**CHEAP, random_state=4).fit(*blobs)
     assert same(weights(first), weights(second))
     assert first.history_ == second.history_
     assert not same(weights(first), weights(other))
@@ -143,12 +143,14 @@ def test_a_broken_run_continues_as_if_unbroken(blobs: tuple, tmp_path: Path, opt
         if row["epoch"] == 2:
             raise KeyboardInterrupt
 
-    whole = mo.DeepNPSVC(**settings).fit(*blobs)
+    whole = mo.deep.DeepNPSVC(**settings).fit(*blobs)
     path = tmp_path / "run.pt"
     with pytest.raises(KeyboardInterrupt):
-        mo.DeepNPSVC(**settings, checkpoint=path, callback=interrupt).fit(*blobs)
+        mo.deep.DeepNPSVC(**settings, checkpoint=path, callback=interrupt).fit(*blobs)
     epochs: list[int] = []
-    rest = mo.DeepNPSVC(**settings, checkpoint=path, resume=True, callback=lambda row: epochs.append(row["epoch"])).fit(*blobs)
+    rest = mo.deep.DeepNPSVC(**settings, checkpoint=path, resume=True, callback=lambda row: epochs.append(row["epoch"])).fit(
+        *blobs
+    )
     assert epochs == [3, 4]
     assert same(weights(whole), weights(rest))
     assert whole.history_ == rest.history_
@@ -158,9 +160,9 @@ def test_a_broken_run_continues_as_if_unbroken(blobs: tuple, tmp_path: Path, opt
 
 def test_a_finished_checkpoint_trains_no_further(blobs: tuple, tmp_path: Path) -> None:
     path = tmp_path / "run.pt"
-    first = mo.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(*blobs)  # no file yet: it starts
+    first = mo.deep.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(*blobs)  # no file yet: it starts
     calls: list[Any] = []
-    again = mo.DeepNPSVC(**CHEAP, checkpoint=path, resume=True, callback=lambda row: calls.append(row)).fit(*blobs)
+    again = mo.deep.DeepNPSVC(**CHEAP, checkpoint=path, resume=True, callback=lambda row: calls.append(row)).fit(*blobs)
     assert calls == []
     assert same(weights(first), weights(again))
 
@@ -168,29 +170,29 @@ def test_a_finished_checkpoint_trains_no_further(blobs: tuple, tmp_path: Path) -
 def test_checkpoints_of_other_runs_are_refused(blobs: tuple, tmp_path: Path) -> None:
     X, y = blobs
     path = tmp_path / "run.pt"
-    mo.DeepNPSVC(**CHEAP, checkpoint=path).fit(X, y)
+    mo.deep.DeepNPSVC(**CHEAP, checkpoint=path).fit(X, y)
     for change, message in (
         ({"gamma": 3.0}, "gamma differs"),
         ({"epochs": 9}, "epochs differs"),
         ({"random_state": 5}, "random_state"),
     ):
         with pytest.raises(InputError, match=message):
-            mo.DeepNPSVC(**{**CHEAP, **change}, checkpoint=path, resume=True).fit(X, y)
+            mo.deep.DeepNPSVC(**{**CHEAP, **change}, checkpoint=path, resume=True).fit(X, y)
     with pytest.raises(InputError, match="samples or labels"):
-        mo.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(X + 1.0 * (X > 0), y)
+        mo.deep.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(X + 1.0 * (X > 0), y)
     with pytest.raises(InputError, match="another network"):
-        mo.DeepNPSVC(**{**CHEAP, "hidden": (9, 8)}, checkpoint=path, resume=True).fit(X, y)
+        mo.deep.DeepNPSVC(**{**CHEAP, "hidden": (9, 8)}, checkpoint=path, resume=True).fit(X, y)
     path.write_bytes(b"nothing")
     with pytest.raises(InputError, match="cannot be read as a checkpoint"):
-        mo.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(X, y)
+        mo.deep.DeepNPSVC(**CHEAP, checkpoint=path, resume=True).fit(X, y)
     with pytest.raises(InputError, match="does not exist"):
-        mo.DeepNPSVC(**CHEAP, checkpoint=tmp_path / "no" / "run.pt").fit(X, y)
+        mo.deep.DeepNPSVC(**CHEAP, checkpoint=tmp_path / "no" / "run.pt").fit(X, y)
     with pytest.raises(InputError, match="give checkpoint"):
-        mo.DeepNPSVC(**CHEAP, resume=True).fit(X, y)
+        mo.deep.DeepNPSVC(**CHEAP, resume=True).fit(X, y)
 
 
 def test_the_callback_stops_and_progress_shows(blobs: tuple, capsys: pytest.CaptureFixture[str]) -> None:
-    model = mo.DeepNPSVC(**CHEAP, progress=True, callback=lambda row: row["epoch"] == 2).fit(*blobs, validation=blobs)
+    model = mo.deep.DeepNPSVC(**CHEAP, progress=True, callback=lambda row: row["epoch"] == 2).fit(*blobs, validation=blobs)
     assert model.n_iter_ == 2
     assert model.predict(blobs[0]).shape == (150,)
     shown = capsys.readouterr()
@@ -203,8 +205,8 @@ def test_images_in_both_shapes(tmp_path: Path) -> None:
     """Rows of pixels with ``image_shape``, and an array of images, are one and the same problem; pickles predict alike."""
     X, y = load_digits(n_class=3, return_X_y=True)
     X, y = X[:120], y[:120]
-    flat = mo.DeepNPSVC("conv", image_shape=(8, 8), **{**CHEAP, "epochs": 2}).fit(X, y)
-    images = mo.DeepNPSVC("conv", **{**CHEAP, "epochs": 2}).fit(X.reshape(-1, 1, 8, 8), y)
+    flat = mo.deep.DeepNPSVC("conv", image_shape=(8, 8), **{**CHEAP, "epochs": 2}).fit(X, y)
+    images = mo.deep.DeepNPSVC("conv", **{**CHEAP, "epochs": 2}).fit(X.reshape(-1, 1, 8, 8), y)
     assert same(weights(flat), weights(images))
     assert (flat.predict(X) == images.predict(X.reshape(-1, 1, 8, 8))).all()
     loaded = pickle.loads(pickle.dumps(flat))
@@ -270,14 +272,14 @@ class Wrong(torch.nn.Module):
 )
 def test_bad_parameters_are_our_errors(blobs: tuple, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        mo.DeepNPSVC(**{**CHEAP, **settings}).fit(*blobs)
+        mo.deep.DeepNPSVC(**{**CHEAP, **settings}).fit(*blobs)
 
 
 def test_bad_data_are_our_errors(blobs: tuple) -> None:
     X, y = blobs
     hole = X.copy()
     hole[7, 2] = np.nan
-    model = mo.DeepNPSVC(**CHEAP)
+    model = mo.deep.DeepNPSVC(**CHEAP)
     with pytest.raises(InputError, match=r"sample 7 .* NaN"):
         model.fit(hole, y)
     with pytest.raises(InputError, match="at least two classes"):
@@ -299,7 +301,7 @@ def test_nan_from_the_encoder_in_a_later_batch_is_our_error(blobs: tuple) -> Non
             return torch.log(rows - rows.min()) if len(rows) > 2 else rows
 
     with pytest.raises(InputError, match="NaN"):
-        mo.DeepNPSVC(Sometimes(), **CHEAP).fit(*blobs)
+        mo.deep.DeepNPSVC(Sometimes(), **CHEAP).fit(*blobs)
 
 
 def test_auto_takes_a_gpu_where_pytorch_sees_one(blobs: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +311,7 @@ def test_auto_takes_a_gpu_where_pytorch_sees_one(blobs: tuple, monkeypatch: pyte
     assert resolve_device("auto").type == "cuda"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert resolve_device("auto").type == "cpu"
-    assert mo.DeepNPSVC(**{**CHEAP, "epochs": 1}).fit(*blobs).device_ == "cpu"
+    assert mo.deep.DeepNPSVC(**{**CHEAP, "epochs": 1}).fit(*blobs).device_ == "cpu"
 
 
 @pytest.mark.gpu
@@ -317,7 +319,7 @@ def test_a_gpu_trains_the_same_model(blobs: tuple) -> None:
     if not torch.cuda.is_available():
         pytest.skip("PyTorch sees no GPU here")
     X, y = blobs
-    gpu = mo.DeepNPSVC(**{**CHEAP, "epochs": 8}, device="cuda").fit(X, y)
+    gpu = mo.deep.DeepNPSVC(**{**CHEAP, "epochs": 8}, device="cuda").fit(X, y)
     assert gpu.device_.startswith("cuda")
     assert gpu.score(X, y) > 0.9
     cpu = pickle.loads(pickle.dumps(gpu)).set_params(device="cpu")
@@ -327,4 +329,4 @@ def test_a_gpu_trains_the_same_model(blobs: tuple) -> None:
 def test_scikit_learn_s_own_checks() -> None:
     from sklearn.utils.estimator_checks import check_estimator
 
-    check_estimator(mo.DeepNPSVC(**{**CHEAP, "hidden": (32, 16), "dtype": "float64"}), on_skip=None)
+    check_estimator(mo.deep.DeepNPSVC(**{**CHEAP, "hidden": (32, 16), "dtype": "float64"}), on_skip=None)

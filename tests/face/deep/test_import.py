@@ -23,10 +23,10 @@ sys.meta_path.insert(0, Block())
 import marginopt as mo
 from marginopt import *
 assert "DeepNPSVC" in dir(mo)
-for ask in (lambda: mo.DeepNPSVC, lambda: mo.deep):
+for ask in (lambda: mo.deep.DeepNPSVC, lambda: mo.deep):
     try:
         ask()
-    except mo.MissingPackageError as error:
+    except mo.errors.MissingPackageError as error:
         print(error)
 """
     lines = run(code).splitlines()
@@ -35,5 +35,5 @@ for ask in (lambda: mo.DeepNPSVC, lambda: mo.deep):
 
 
 def test_torch_comes_with_the_deep_part_alone() -> None:
-    code = "import sys, marginopt as mo; mo.NonparallelSVM, mo.L2SVC; print('torch' in sys.modules)"
+    code = "import sys, marginopt as mo; mo.NonparallelSVM, mo.estimators.L2SVC; print('torch' in sys.modules)"
     assert run(code).strip() == "False"

@@ -14,7 +14,7 @@ X = RNG.normal(size=(80, 3)) * [1.0, 10.0, 0.1] + 5.0
 
 
 def test_the_ball_encloses_every_point_and_only_touches_its_support() -> None:
-    estimator = mo.MEBOneClass(kernel="linear", contamination=0.0, standardise=False, tol=1e-10).fit(X)
+    estimator = mo.estimators.MEBOneClass(kernel="linear", contamination=0.0, standardise=False, tol=1e-10).fit(X)
     assert (estimator.predict(X) == 1).all()
     centre = estimator.dual_coef_[0] @ X[estimator.support_]
     distance = np.linalg.norm(X - centre, axis=1)
@@ -28,17 +28,17 @@ def test_the_ball_encloses_every_point_and_only_touches_its_support() -> None:
 
 def test_contamination_is_the_part_outside() -> None:
     for part in (0.05, 0.25):
-        estimator = mo.MEBOneClass(contamination=part).fit(X)
+        estimator = mo.estimators.MEBOneClass(contamination=part).fit(X)
         assert (estimator.predict(X) == -1).sum() == 80 * part
         np.testing.assert_allclose(estimator.decision_function(X), estimator.score_samples(X) - estimator.offset_)
 
 
 def test_scaling_sparse_and_precomputed_agree() -> None:
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    own = mo.MEBOneClass(gamma=0.3, tol=1e-9).fit(X)
-    matrix = mo.MEBOneClass(kernel="precomputed", tol=1e-9).fit(RBF(0.3).matrix(scaled, scaled))
+    own = mo.estimators.MEBOneClass(gamma=0.3, tol=1e-9).fit(X)
+    matrix = mo.estimators.MEBOneClass(kernel="precomputed", tol=1e-9).fit(RBF(0.3).matrix(scaled, scaled))
     np.testing.assert_allclose(own.score_samples(X), matrix.score_samples(RBF(0.3).matrix(scaled, scaled)), atol=1e-5)
-    sparse = mo.MEBOneClass(gamma=0.3, tol=1e-9).fit(sp.csr_array(X))  # not centred, which the kernel does not see
+    sparse = mo.estimators.MEBOneClass(gamma=0.3, tol=1e-9).fit(sp.csr_array(X))  # not centred, which the kernel does not see
     np.testing.assert_allclose(own.score_samples(X), sparse.score_samples(sp.csr_array(X)), atol=1e-5)
-    far = mo.MEBOneClass().fit(X).predict(X + np.array([0.0, 1e4, 0.0]))
+    far = mo.estimators.MEBOneClass().fit(X).predict(X + np.array([0.0, 1e4, 0.0]))
     assert (far == -1).all()

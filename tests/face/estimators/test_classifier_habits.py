@@ -21,40 +21,40 @@ from marginopt.models.kernels.kernels import RBF, Linear
 def test_conic_cross_validation_is_a_loop_over_fits() -> None:
     fold = np.where(np.arange(len(X2)) % 3 == 0, 0, -1)  # one validation set, given by the user
     kappas = [0.05, 0.2, 0.4]
-    chosen = mo.ConicSVCCV(kappas, cv=PredefinedSplit(fold)).fit(X2, Y2)
+    chosen = mo.estimators.ConicSVCCV(kappas, cv=PredefinedSplit(fold)).fit(X2, Y2)
     train, test = fold == -1, fold == 0
-    scores = [mo.ConicSVC(kappa=k).fit(X2[train], Y2[train]).score(X2[test], Y2[test]) for k in kappas]
+    scores = [mo.estimators.ConicSVC(kappa=k).fit(X2[train], Y2[train]).score(X2[test], Y2[test]) for k in kappas]
     np.testing.assert_allclose(chosen.cv_scores_[:, 0], scores)
     best = kappas[int(np.argmax(scores))]
     assert chosen.kappa_ == best and chosen.best_score_ == max(scores)
-    np.testing.assert_allclose(chosen.coef_, mo.ConicSVC(kappa=best).fit(X2, Y2).coef_, rtol=1e-9)
-    other = mo.ConicSVCCV(kappas, cv=PredefinedSplit(fold), solver="clarabel").fit(X2, Y2)
+    np.testing.assert_allclose(chosen.coef_, mo.estimators.ConicSVC(kappa=best).fit(X2, Y2).coef_, rtol=1e-9)
+    other = mo.estimators.ConicSVCCV(kappas, cv=PredefinedSplit(fold), solver="clarabel").fit(X2, Y2)
     np.testing.assert_allclose(other.cv_scores_, chosen.cv_scores_)
 
 
 def test_hinge_cross_validation_is_grid_search() -> None:
-    chosen = mo.HingeSVCCV(lam_grid=4, cv=3).fit(X3, Y3)
+    chosen = mo.estimators.HingeSVCCV(lam_grid=4, cv=3).fit(X3, Y3)
     beta = np.arange(1, 5) / 5
     np.testing.assert_allclose(chosen.values_, beta / (1 - beta))
     assert chosen.cv_scores_.shape == (4, 3)
     from sklearn.model_selection import StratifiedKFold
 
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(mo.HingeSVC(), {"lam": chosen.values_}, cv=folds).fit(X3, Y3)
+    search = GridSearchCV(mo.estimators.HingeSVC(), {"lam": chosen.values_}, cv=folds).fit(X3, Y3)
     np.testing.assert_allclose(chosen.cv_scores_.mean(axis=1), search.cv_results_["mean_test_score"])
     assert chosen.lam_ == search.best_params_["lam"]
 
 
 def test_paths_take_kernels_parts_and_jobs() -> None:
     K = RBF(0.2).matrix(X2[:40], X2[:40])
-    by_matrix = mo.ConicSVCCV([0.1, 0.3], cv=0.3, kernel="precomputed").fit(K, Y2[:40])
-    by_points = mo.ConicSVCCV([0.1, 0.3], cv=0.3, kernel=RBF(0.2), standardise=False, n_jobs=2).fit(X2[:40], Y2[:40])
+    by_matrix = mo.estimators.ConicSVCCV([0.1, 0.3], cv=0.3, kernel="precomputed").fit(K, Y2[:40])
+    by_points = mo.estimators.ConicSVCCV([0.1, 0.3], cv=0.3, kernel=RBF(0.2), standardise=False, n_jobs=2).fit(X2[:40], Y2[:40])
     assert by_matrix.cv_scores_.shape == (2, 1)
     np.testing.assert_allclose(by_matrix.cv_scores_, by_points.cv_scores_)
 
 
 def test_the_default_grids_are_the_paper_s() -> None:
-    kappas, lams = mo.ConicSVCCV()._values(), mo.HingeSVCCV()._values()
+    kappas, lams = mo.estimators.ConicSVCCV()._values(), mo.estimators.HingeSVCCV()._values()
     assert kappas.size == lams.size == 100
     assert kappas[0] == pytest.approx(0.005) and kappas[-1] == 0.5
     np.testing.assert_allclose(np.diff(lams / (1 + lams)), 1 / 101)
@@ -63,7 +63,7 @@ def test_the_default_grids_are_the_paper_s() -> None:
 def test_warm_starts_along_c_and_with_new_points() -> None:
     X = RNG.normal(size=(600, 3))
     y = (X[:, 0] + 0.5 * RNG.normal(size=600) > 0).astype(int)
-    warm = mo.L2SVC(C=30.0, warm_start=True, tol=1e-4, standardise=False, gamma=0.2, solver="smo").fit(X, y)
+    warm = mo.estimators.L2SVC(C=30.0, warm_start=True, tol=1e-4, standardise=False, gamma=0.2, solver="smo").fit(X, y)
     warm.set_params(C=36.0).fit(X, y)
     cold = clone(warm).fit(X, y)
     assert warm.result_.iterations < cold.result_.iterations
@@ -75,7 +75,7 @@ def test_warm_starts_along_c_and_with_new_points() -> None:
     assert warm.result_.solved
 
 
-@pytest.mark.parametrize("estimator", [*EVERY, mo.MEBOneClass()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", [*EVERY, mo.estimators.MEBOneClass()], ids=lambda e: type(e).__name__)
 def test_fitted_estimators_pickle_without_kernel_matrices(estimator: Any) -> None:
     fitted = clone(estimator).fit(X2, Y2)
     blob = pickle.dumps(fitted)
@@ -84,49 +84,51 @@ def test_fitted_estimators_pickle_without_kernel_matrices(estimator: Any) -> Non
 
 
 def test_grid_search_and_pipelines() -> None:
-    search = GridSearchCV(make_pipeline(StandardScaler(), mo.L2SVC()), {"l2svc__C": [0.1, 1.0, 10.0]}, cv=3).fit(X3, Y3)
+    search = GridSearchCV(make_pipeline(StandardScaler(), mo.estimators.L2SVC()), {"l2svc__C": [0.1, 1.0, 10.0]}, cv=3).fit(
+        X3, Y3
+    )
     assert search.best_score_ > 0.4
-    matrix = GridSearchCV(mo.L2SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, cv=3).fit(RBF(0.1).matrix(X3, X3), Y3)
+    matrix = GridSearchCV(mo.estimators.L2SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, cv=3).fit(RBF(0.1).matrix(X3, X3), Y3)
     assert matrix.best_score_ > 0.4  # the pairwise tag makes it slice rows and columns
 
 
 def test_polynomial_and_named_rules() -> None:
-    estimator = mo.L2SVC(kernel="polynomial", degree=3, coef0=1.0).fit(X2, Y2)
+    estimator = mo.estimators.L2SVC(kernel="polynomial", degree=3, coef0=1.0).fit(X2, Y2)
     assert (estimator.kernel_.degree, estimator.kernel_.coef0) == (3, 1.0)
     assert estimator.kernel_.gamma == pytest.approx(1 / 8)  # mean squared distance of four standardised features
-    assert mo.L2SVC(gamma="npsvc").fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 8)
-    assert mo.L2SVC().fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 16)
-    assert isinstance(mo.L2SVC(kernel="linear").fit(X2, Y2).kernel_, Linear)
+    assert mo.estimators.L2SVC(gamma="npsvc").fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 8)
+    assert mo.estimators.L2SVC().fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 16)
+    assert isinstance(mo.estimators.L2SVC(kernel="linear").fit(X2, Y2).kernel_, Linear)
 
 
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (mo.L2SVC(C=0.0), r"\bC\b"),
-        (mo.L2SVC(kernel="gauss"), "kernel"),
-        (mo.L2SVC(multi_class="all"), "multi_class"),
-        (mo.L2SVC(class_weight="equal"), "class_weight"),
-        (mo.L2SVC(class_weight={"yes": -1.0}), "class_weight"),
-        (mo.L2SVC(solver="libsvm"), "there is no solver"),
-        (mo.L2SVC(tol=0.0), r"\btol\b"),
-        (mo.L2SVC(kernel="precomputed"), "square kernel matrix"),
-        (mo.NCHSVC(gamma=-1.0), "gamma"),
-        (mo.MaxMinSVC(gamma0=100.0), "gamma0 must lie in"),
-        (mo.MaxMinSVC(parameter="sigma"), "parameter"),
-        (mo.HingeSVC(lam=-1.0), r"\blam\b"),
-        (mo.HingeSVC(lam="a"), r"\blam\b"),
-        (mo.ZeroOneSVC(lam=0.0), r"\blam\b"),
-        (mo.ZeroOneSVC(intercept="none"), "intercept"),
-        (mo.ConicSVC(lam=1.0, kappa=0.1), "give lam or kappa, not both"),
-        (mo.ConicSVC(kappa=2.0), "kappa"),
-        (mo.ConicSVCCV(kappa_grid=0), "kappa_grid"),
-        (mo.ConicSVCCV(kappa_grid=[0.0, 0.1]), "kappa_grid"),
-        (mo.ConicSVCCV(kappa_grid=[0.1, 1.5]), "the largest is 1.5"),
-        (mo.HingeSVCCV(lam_grid="many"), "lam_grid"),
-        (mo.HingeSVCCV(cv=1), "cv=1 folds"),
-        (mo.HingeSVCCV(cv=1.5), "validation part"),
-        (mo.HingeSVCCV(cv="five"), r"\bcv\b"),
-        (mo.MEBOneClass(contamination=0.7), "contamination"),
+        (mo.estimators.L2SVC(C=0.0), r"\bC\b"),
+        (mo.estimators.L2SVC(kernel="gauss"), "kernel"),
+        (mo.estimators.L2SVC(multi_class="all"), "multi_class"),
+        (mo.estimators.L2SVC(class_weight="equal"), "class_weight"),
+        (mo.estimators.L2SVC(class_weight={"yes": -1.0}), "class_weight"),
+        (mo.estimators.L2SVC(solver="libsvm"), "there is no solver"),
+        (mo.estimators.L2SVC(tol=0.0), r"\btol\b"),
+        (mo.estimators.L2SVC(kernel="precomputed"), "square kernel matrix"),
+        (mo.estimators.NCHSVC(gamma=-1.0), "gamma"),
+        (mo.estimators.MaxMinSVC(gamma0=100.0), "gamma0 must lie in"),
+        (mo.estimators.MaxMinSVC(parameter="sigma"), "parameter"),
+        (mo.estimators.HingeSVC(lam=-1.0), r"\blam\b"),
+        (mo.estimators.HingeSVC(lam="a"), r"\blam\b"),
+        (mo.estimators.ZeroOneSVC(lam=0.0), r"\blam\b"),
+        (mo.estimators.ZeroOneSVC(intercept="none"), "intercept"),
+        (mo.estimators.ConicSVC(lam=1.0, kappa=0.1), "give lam or kappa, not both"),
+        (mo.estimators.ConicSVC(kappa=2.0), "kappa"),
+        (mo.estimators.ConicSVCCV(kappa_grid=0), "kappa_grid"),
+        (mo.estimators.ConicSVCCV(kappa_grid=[0.0, 0.1]), "kappa_grid"),
+        (mo.estimators.ConicSVCCV(kappa_grid=[0.1, 1.5]), "the largest is 1.5"),
+        (mo.estimators.HingeSVCCV(lam_grid="many"), "lam_grid"),
+        (mo.estimators.HingeSVCCV(cv=1), "cv=1 folds"),
+        (mo.estimators.HingeSVCCV(cv=1.5), "validation part"),
+        (mo.estimators.HingeSVCCV(cv="five"), r"\bcv\b"),
+        (mo.estimators.MEBOneClass(contamination=0.7), "contamination"),
     ],
     ids=str,
 )
@@ -137,24 +139,24 @@ def test_bad_parameters_are_named(estimator: Any, message: str) -> None:
 
 def test_bad_data_are_named() -> None:
     with pytest.raises(InputError, match="it has one class"):
-        mo.HingeSVC().fit(X2, np.zeros(len(X2)))
+        mo.estimators.HingeSVC().fit(X2, np.zeros(len(X2)))
     with pytest.raises(InputError, match="one class among the points of positive weight"):
-        mo.HingeSVC().fit(X2, Y2, sample_weight=Y2 == "yes")
+        mo.estimators.HingeSVC().fit(X2, Y2, sample_weight=Y2 == "yes")
     for weight, message in ((-np.ones(len(X2)), "≥ 0"), (np.zeros(len(X2)), "all are zero"), (np.ones(3), "shape")):
         with pytest.raises(InputError, match=message):
-            mo.L2SVC().fit(X2, Y2, sample_weight=weight)
+            mo.estimators.L2SVC().fit(X2, Y2, sample_weight=weight)
     with pytest.raises(InputError, match="too large to standardise"):
-        mo.L2SVC().fit(X2 * 1e200, Y2)
+        mo.estimators.L2SVC().fit(X2 * 1e200, Y2)
     with pytest.raises(NotSeparableError, match="kappa > 0") as caught:
-        mo.ConicSVC(kappa=0.0).fit(X2, Y2)
+        mo.estimators.ConicSVC(kappa=0.0).fit(X2, Y2)
     f = np.asarray(caught.value.farkas)
     assert np.abs((f * SIGNS) @ with_ones(scaled(X2))).max() < 1e-6 and f.sum() == pytest.approx(1.0)
     with pytest.raises(InputError, match="smallest class has 1"):
-        mo.HingeSVCCV().fit(X2, np.r_[["no"], np.full(len(X2) - 1, "yes")])
+        mo.estimators.HingeSVCCV().fit(X2, np.r_[["no"], np.full(len(X2) - 1, "yes")])
 
 
 def test_separable_classes_at_kappa_zero_are_the_hard_margin() -> None:
     X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
-    estimator = mo.ConicSVC(kappa=0.0, standardise=False).fit(X, y)
+    estimator = mo.estimators.ConicSVC(kappa=0.0, standardise=False).fit(X, y)
     assert (estimator.predict(X) == y).all()
     assert np.abs(estimator.decision_function(X)).min() == pytest.approx(1.0, rel=1e-5)

@@ -22,13 +22,13 @@ X3, Y3 = make_blobs(45, centers=3, random_state=1)
 
 
 def test_kernels_and_rules_have_scikit_learn_s_names() -> None:
-    poly = mo.L2SVC(kernel="poly", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
-    same = mo.L2SVC(kernel="polynomial", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
+    poly = mo.estimators.L2SVC(kernel="poly", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
+    same = mo.estimators.L2SVC(kernel="polynomial", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
     np.testing.assert_array_equal(poly.decision_function(X2), same.decision_function(X2))
     for rule in ("scale", "auto"):
         theirs = SVC(gamma=rule).fit(X2, Y2)
         assert gamma_by_rule(rule, X2) == pytest.approx(theirs._gamma, rel=1e-12)  # type: ignore[arg-type]
-        ours = mo.L2SVC(gamma=rule, standardise=False).fit(X2, Y2)
+        ours = mo.estimators.L2SVC(gamma=rule, standardise=False).fit(X2, Y2)
         assert ours.kernel_.gamma == pytest.approx(theirs._gamma, rel=1e-12)
 
 
@@ -60,17 +60,17 @@ def test_what_takes_no_weights_says_so(info: Any) -> None:
 
 
 def test_verbose_tells_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    for estimator in (mo.L2SVC, mo.KernelNPSVC, mo.NonparallelSVC):
+    for estimator in (mo.estimators.L2SVC, mo.estimators.KernelNPSVC, mo.estimators.NonparallelSVC):
         estimator(verbose=True).fit(X2, Y2)
         assert ": " in capsys.readouterr().err
-    mo.L2SVC().fit(X2, Y2)
+    mo.estimators.L2SVC().fit(X2, Y2)
     assert capsys.readouterr().err == ""
 
 
 def test_verbose_lets_other_solvers_speak(capfd: pytest.CaptureFixture[str]) -> None:
-    mo.HingeSVC(solver="piqp", verbose=True).fit(X2, Y2)
+    mo.estimators.HingeSVC(solver="piqp", verbose=True).fit(X2, Y2)
     assert "PIQP" in capfd.readouterr().out
-    mo.HingeSVC(solver="piqp").fit(X2, Y2)
+    mo.estimators.HingeSVC(solver="piqp").fit(X2, Y2)
     assert capfd.readouterr().out == ""
 
 
@@ -88,5 +88,5 @@ def test_scikit_learn_calibrates_them(info: Any) -> None:
 
 def test_features_are_set_out_as_frames() -> None:
     pd = pytest.importorskip("pandas")
-    fitted = mo.KernelNPSVC().set_output(transform="pandas").fit(X3, Y3)
+    fitted = mo.estimators.KernelNPSVC().set_output(transform="pandas").fit(X3, Y3)
     assert isinstance(fitted.transform(X3), pd.DataFrame)

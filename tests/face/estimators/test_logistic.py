@@ -23,7 +23,9 @@ Y = np.array(["no", "yes"])[Y[::3]]
 def test_it_is_scikit_learns(intercept: str, solver: str, weighted: bool, sparse: bool) -> None:
     weight = np.random.default_rng(0).integers(0, 4, Y.size) if weighted else None
     data = sp.csr_array(X * (np.abs(X) > 0.5)) if sparse else X
-    ours = mo.LogisticRegression(0.7, intercept=intercept, standardise=False, tol=1e-11).fit(data, Y, sample_weight=weight)
+    ours = mo.estimators.LogisticRegression(0.7, intercept=intercept, standardise=False, tol=1e-11).fit(
+        data, Y, sample_weight=weight
+    )
     theirs = LogisticRegression(C=0.7, solver=solver, tol=1e-10, max_iter=10_000).fit(data, Y, sample_weight=weight)
     assert ours.result_.gap <= 1e-11
     assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-4) and ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-4)
@@ -36,7 +38,7 @@ def test_it_is_scikit_learns(intercept: str, solver: str, weighted: bool, sparse
 
 def test_several_classes() -> None:
     data, labels = load_iris(return_X_y=True)
-    ours = mo.LogisticRegression(2.0, standardise=False, tol=1e-10).fit(data, labels)
+    ours = mo.estimators.LogisticRegression(2.0, standardise=False, tol=1e-10).fit(data, labels)
     theirs = OneVsRestClassifier(LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000)).fit(data, labels)
     shares = ours.predict_proba(data)
     assert shares == pytest.approx(theirs.predict_proba(data), abs=1e-4)
@@ -47,9 +49,9 @@ def test_several_classes() -> None:
 
 def test_what_is_refused() -> None:
     data, labels = load_iris(return_X_y=True)
-    votes = mo.LogisticRegression(multi_class="ovo").fit(data, labels)
+    votes = mo.estimators.LogisticRegression(multi_class="ovo").fit(data, labels)
     with pytest.raises(InputError):
         votes.predict_proba(data)
     for bad in ({"C": 0.0}, {"C": "one"}, {"intercept": "none"}, {"multi_class": "multinomial"}):
         with pytest.raises(InputError):
-            mo.LogisticRegression(**bad).fit(X, Y)
+            mo.estimators.LogisticRegression(**bad).fit(X, Y)

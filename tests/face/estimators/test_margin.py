@@ -25,32 +25,35 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_hinge_is_hinge_svc(data: Any) -> None:
-    ours, theirs = mo.MarginClassifier(lam=2.0, tol=1e-8).fit(*data), mo.HingeSVC(lam=2.0, tol=1e-8).fit(*data)
+    ours, theirs = (
+        mo.estimators.MarginClassifier(lam=2.0, tol=1e-8).fit(*data),
+        mo.estimators.HingeSVC(lam=2.0, tol=1e-8).fit(*data),
+    )
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
 
 
 def test_l1_leaves_features_out(data: Any) -> None:
-    dense = mo.MarginClassifier("squared-hinge", "l2").fit(*data)
-    sparse = mo.MarginClassifier("squared-hinge", "l1", lam=0.05).fit(*data)
+    dense = mo.estimators.MarginClassifier("squared-hinge", "l2").fit(*data)
+    sparse = mo.estimators.MarginClassifier("squared-hinge", "l1", lam=0.05).fit(*data)
     assert (np.abs(sparse.coef_) < 1e-6).sum() > (np.abs(dense.coef_) < 1e-6).sum()
     assert sparse.score(*data) > 0.6
 
 
 def test_ramp_and_restrictions(data: Any) -> None:
     X, y = data[0][:24], data[1][:24]
-    fitted = mo.MarginClassifier("ramp", "l1", subject_to=mo.fixed({1: 0.0}), solver="scip", time_limit=60).fit(X, y)
+    fitted = mo.estimators.MarginClassifier("ramp", "l1", subject_to=mo.fixed({1: 0.0}), solver="scip", time_limit=60).fit(X, y)
     assert fitted.coef_[0, 0] == pytest.approx(0.0, abs=1e-8)
     assert fitted.problem_.name == "Margin"
 
 
 def test_refusals(data: Any) -> None:
     with pytest.raises(InputError, match="no loss of margins"):
-        mo.MarginClassifier("epsilon-insensitive").fit(*data)
+        mo.estimators.MarginClassifier("epsilon-insensitive").fit(*data)
     with pytest.raises(InputError, match="there is no loss 'hing'"):
-        mo.MarginClassifier("hing").fit(*data)
+        mo.estimators.MarginClassifier("hing").fit(*data)
     with pytest.raises(InputError, match=r"\blam\b"):
-        mo.MarginClassifier(lam=-1.0).fit(*data)
+        mo.estimators.MarginClassifier(lam=-1.0).fit(*data)
 
 
 def test_an_empty_problem_and_an_endless_one_say_so() -> None:
@@ -61,9 +64,9 @@ def test_an_empty_problem_and_an_endless_one_say_so() -> None:
     slope = np.array([[0.0, 1.0, 0.0]])
     apart = [margin.LinearRows(slope, np.array([low]), np.array([low + 1.0])) for low in (2.0, -3.0)]
     with pytest.raises(SolverError, match="no classifier that satisfies its restrictions: rows lower, rows 2 upper cannot hold"):
-        mo.MarginClassifier("hinge", "l2", subject_to=apart).fit(X, y)
+        mo.estimators.MarginClassifier("hinge", "l2", subject_to=apart).fit(X, y)
     with pytest.raises(SolverError, match="its objective is unbounded; another regulariser"):
-        mo.MarginClassifier("nu", "l1").fit(X, y)
+        mo.estimators.MarginClassifier("nu", "l1").fit(X, y)
 
 
 NAMED = ["hinge", "squared-hinge", "ramp", "zero-one", "misclassified", "nu", "conic", "strongest-conic", "nearest-hulls"]
@@ -91,7 +94,9 @@ def test_drawn_compositions_are_estimators(loss: str) -> None:
     for regulariser, _ in itertools.product(REGULARISERS, range(2)):
         domain, rule = DOMAINS[rng.integers(len(DOMAINS))], RULES[rng.integers(len(RULES))]
         drawn: dict[str, Any] = {"intercept": rng.choice(["penalised", "free"]), "domain": domain, "subject_to": rule}
-        chosen = mo.MarginClassifier(LOSSES[loss], regulariser, **drawn, lam=rng.choice([0.1, 1.0, 5.0]), node_limit=10_000)
+        chosen = mo.estimators.MarginClassifier(
+            LOSSES[loss], regulariser, **drawn, lam=rng.choice([0.1, 1.0, 5.0]), node_limit=10_000
+        )
         try:
             fitted = chosen.fit(X, y)
         except MarginoptError as error:  # no form, no solver or no optimum: because of which part

@@ -15,7 +15,7 @@ y = np.where(X["smokes"] - X["visits"] + RNG.normal(scale=0.6, size=80) > 0, "il
 
 
 def test_the_table_says_what_predict_does() -> None:
-    model = mo.ScoringSystemClassifier((-3, 3), max_features=2).fit(X, y)
+    model = mo.estimators.ScoringSystemClassifier((-3, 3), max_features=2).fit(X, y)
     table = model.points()
     total = sum(X[name].to_numpy() * points for name, points in table.points)
     expected = np.where(total > table.above, table.classes[1], table.classes[0])
@@ -29,23 +29,23 @@ def test_the_table_says_what_predict_does() -> None:
 
 
 def test_it_is_the_model_s_optimum_and_weights_are_copies() -> None:
-    model = mo.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X, y)
+    model = mo.estimators.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X, y)
     stated = mo.ScoringSystem(np.column_stack([np.ones(80), X]), np.where(y == "well", 1.0, -1.0), (-3, 3), C0=0.02)
     assert model.result_.objective == pytest.approx(mo.solve(stated, "supports-bb").objective, rel=1e-9)
     weights = RNG.integers(1, 4, 80)
-    weighted = mo.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X, y, sample_weight=weights)
-    copies = mo.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X.loc[X.index.repeat(weights)], np.repeat(y, weights))
+    weighted = mo.estimators.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X, y, sample_weight=weights)
+    copies = mo.estimators.ScoringSystemClassifier((-3, 3), C0=0.02).fit(X.loc[X.index.repeat(weights)], np.repeat(y, weights))
     assert weighted.result_.objective == copies.result_.objective
 
 
 def test_what_the_table_refuses() -> None:
-    model = mo.ScoringSystemClassifier((-2, 2)).fit(X.to_numpy(), y)
+    model = mo.estimators.ScoringSystemClassifier((-2, 2)).fit(X.to_numpy(), y)
     assert model.points(["a", "b", "c"]).points
     assert "x1" in str(model.points())
     with pytest.raises(InputError, match="3 names"):
         model.points(["a"])
-    several = mo.ScoringSystemClassifier((-2, 2)).fit(X, np.arange(80) % 3)
+    several = mo.estimators.ScoringSystemClassifier((-2, 2)).fit(X, np.arange(80) % 3)
     with pytest.raises(InputError, match="two classes"):
         several.points()
     with pytest.raises(InputError, match="C0"):
-        mo.ScoringSystemClassifier(C0=-1.0).fit(X, y)
+        mo.estimators.ScoringSystemClassifier(C0=-1.0).fit(X, y)

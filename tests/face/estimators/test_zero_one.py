@@ -14,7 +14,7 @@ def data(n=24, seed=0):
 
 
 def exact(**options):
-    return mo.ZeroOneSVC(standardise=False, tol=1e-9, node_limit=None, **options)
+    return mo.estimators.ZeroOneSVC(standardise=False, tol=1e-9, node_limit=None, **options)
 
 
 def value(X, y, w, cost):

@@ -34,7 +34,7 @@ def test_the_page_holds_the_log_and_asks_for_nothing_else(tmp_path, log):
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(log.read_bytes()))
     for source in (log, packed):
-        page = mo.write_proof_page(source, tmp_path / "page.html", title="a < b & c")
+        page = mo.proofs.write_proof_page(source, tmp_path / "page.html", title="a < b & c")
         text = page.read_text()
         assert gzip.decompress(base64.b64decode(embedded(page)["log"])) == log.read_bytes()
         assert embedded(page)["digest"] == mo.check_proof(log).digest
@@ -46,10 +46,10 @@ def test_the_page_holds_the_log_and_asks_for_nothing_else(tmp_path, log):
 def test_a_model_says_what_the_log_should_be_about(tmp_path, log):
     rng = np.random.default_rng(0)
     model = mo.ZeroOneSVM(np.c_[np.ones(8), rng.standard_normal((8, 2))], np.resize([1.0, -1.0], 8), lam=1.0)
-    page = mo.write_proof_page(log, tmp_path / "page.html", model)
+    page = mo.proofs.write_proof_page(log, tmp_path / "page.html", model)
     assert embedded(page)["digest"] != mo.check_proof(log).digest
     with pytest.raises(InputError):
-        mo.write_proof_page(log, tmp_path / "page.html", HingeSVM(model.X, model.y, lam=1.0))
+        mo.proofs.write_proof_page(log, tmp_path / "page.html", HingeSVM(model.X, model.y, lam=1.0))
 
 
 def test_what_is_no_log_of_the_zero_one_loss_is_refused(tmp_path, log):
@@ -57,16 +57,16 @@ def test_what_is_no_log_of_the_zero_one_loss_is_refused(tmp_path, log):
     for text, error in (("no json\n", InputError), ('{"format": "marginopt-margin-proof"}\n', InputError), ("[1]\n", InputError)):
         other.write_text(text)
         with pytest.raises(error):
-            mo.write_proof_page(other, tmp_path / "page.html")
+            mo.proofs.write_proof_page(other, tmp_path / "page.html")
     header = json.loads(log.read_text().splitlines()[0])
     for change in ({"A": [[1.0], [1.0, 2.0]]}, {"weights": []}, {"A": "words"}):
         other.write_text(json.dumps(header | change) + "\n")
         with pytest.raises(DataError):
-            mo.write_proof_page(other, tmp_path / "page.html")
+            mo.proofs.write_proof_page(other, tmp_path / "page.html")
     with pytest.raises(DataError):
-        mo.write_proof_page(tmp_path / "missing", tmp_path / "page.html")
+        mo.proofs.write_proof_page(tmp_path / "missing", tmp_path / "page.html")
     with pytest.raises(InputError):
-        mo.write_proof_page(log, tmp_path / "folder" / "page.html")
+        mo.proofs.write_proof_page(log, tmp_path / "folder" / "page.html")
     assert not (tmp_path / "page.html").exists()
 
 
@@ -81,7 +81,7 @@ def test_the_command_writes_it(tmp_path, log, capsys):
 @in_browser
 def test_chromium_verifies_and_refuses(tmp_path, log):
     """The sentence is proved; a flipped label and a multiplier are refused, sealed anew or not; undone, all is proved again."""
-    page = mo.write_proof_page(log, tmp_path / "page.html")
+    page = mo.proofs.write_proof_page(log, tmp_path / "page.html")
     report = mo.check_proof(log)
     with browser(tmp_path) as chromium:
         chromium.open(page)
@@ -111,7 +111,7 @@ def test_chromium_verifies_and_refuses(tmp_path, log):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_page_fits_its_window(tmp_path, log, width, scheme):
-    page = mo.write_proof_page(log, tmp_path / "page.html", title="A title of many words " * 4)
+    page = mo.proofs.write_proof_page(log, tmp_path / "page.html", title="A title of many words " * 4)
     with browser(tmp_path) as chromium:
         chromium.open(page, width, 900, scheme)
         chromium.wait(DONE)

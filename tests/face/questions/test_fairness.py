@@ -254,5 +254,5 @@ def test_an_answer_prints_and_draws(audited: tuple[mo.questions.Answer, Path]) -
     ],
 )
 def test_bad_input_is_refused(predictions: object, y: object, protected: object, options: dict[str, object]) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         mo.questions.audit_fairness(predictions, y, protected, **options)

@@ -153,16 +153,16 @@ def test_pictures(real: mo.ZeroOneSVM) -> None:
 
 @pytest.mark.parametrize("question", [coefficient_ranges, feature_importance, supports])
 def test_models_that_are_no_composition_are_refused(question: object, real: mo.ZeroOneSVM) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         question(mo.ZeroOneSVM(real.X, real.y, kappa=0.1, intercept="free"))
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         question("ZeroOneSVM")
 
 
 def test_bad_options_are_refused(real: mo.ZeroOneSVM) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         coefficient_ranges(real, -0.1)
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         coefficient_ranges(real, 0.1, precision=0.0)
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         supports(real)

@@ -48,13 +48,13 @@ def test_stratified_folds_repeat() -> None:
     "folds", [1, 0, 99, [], "ten", [(np.arange(3), np.array([], dtype=int))], [(np.array([0, 2]), [1])], [([0, 1], [99])]]
 )
 def test_bad_folds(folds: Any) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         select_lam(instance(2), folds)
 
 
 def test_bad_models() -> None:
     model = instance(3)
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         select_lam(mo.ZeroOneSVM(model.X, model.y, kappa=0.2))
 
 

@@ -158,15 +158,15 @@ def test_conformal_sets_equal_refits(seed: int) -> None:
 def test_estimator_answers() -> None:
     model = instance(14, 24)
     X, y = np.asarray(model.X)[:, 1:], np.where(model.y > 0, "yes", "no")
-    fitted = mo.ZeroOneSVC(lam=3.0, standardise=False, intercept="free").fit(X, y)
+    fitted = mo.estimators.ZeroOneSVC(lam=3.0, standardise=False, intercept="free").fit(X, y)
     assert fitted.ambiguity(0.05) == pytest.approx(prediction_stability(model, within=0.05).ambiguity(0.05))
     sets = conformal_sets(model, model.X[:4], 0.3)
     expected = [[{-1: "no", 1: "yes"}[label] for label in labels] for labels in sets.labels()]
     assert [held.tolist() for held in fitted.conformal_set(X[:4], 0.3)] == expected
-    with pytest.raises(mo.InputError):
-        mo.ZeroOneSVC(lam=3.0).fit(X, y).conformal_set(X, 0.1)
-    with pytest.raises(mo.InputError):
-        mo.ZeroOneSVC(kappa=0.4).fit(X, y).ambiguity(0.1)
+    with pytest.raises(mo.errors.InputError):
+        mo.estimators.ZeroOneSVC(lam=3.0).fit(X, y).conformal_set(X, 0.1)
+    with pytest.raises(mo.errors.InputError):
+        mo.estimators.ZeroOneSVC(kappa=0.4).fit(X, y).ambiguity(0.1)
 
 
 @pytest.mark.parametrize(
@@ -174,30 +174,30 @@ def test_estimator_answers() -> None:
     [{"within": -0.1}, {"within": math.nan}, {"tol": 0.0}, {"time_limit": -1.0}],
 )
 def test_bad_options(options: dict[str, Any]) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         prediction_stability(instance(0, 8), **options)
 
 
 def test_bad_requests() -> None:
     model = instance(0, 8)
     for points in ([[1.0, 2.0]], [[2.0, 2.0, 2.0]], [[1.0, math.nan, 0.0]], [1.0, 2.0, 3.0]):
-        with pytest.raises(mo.InputError):
+        with pytest.raises(mo.errors.InputError):
             prediction_stability(model, points)
     for alpha in (0.0, 1.0, -0.2, math.nan):
-        with pytest.raises(mo.InputError):
+        with pytest.raises(mo.errors.InputError):
             conformal_sets(model, model.X, alpha)
     weighted = mo.ZeroOneSVM(model.X, model.y, np.arange(1.0, 9.0), intercept="free")
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         conformal_sets(weighted, model.X, 0.1)
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         prediction_stability(mo.ZeroOneSVM(model.X, model.y, kappa=0.3))  # type: ignore[arg-type]
-    with pytest.raises(mo.UnsupportedModelError):
+    with pytest.raises(mo.errors.UnsupportedModelError):
         prediction_stability(mo.HingeSVM(model.X, model.y, 1.0))  # type: ignore[arg-type]
     table = prediction_stability(model)
     for index in (-1, 8):
-        with pytest.raises(mo.InputError):
+        with pytest.raises(mo.errors.InputError):
             table.rival(index)
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         table.ambiguity(-0.1)
 
 

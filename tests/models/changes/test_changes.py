@@ -246,13 +246,13 @@ def test_files_digests_and_latex(tmp_path: Path) -> None:
     model = mo.HingeSVM(X, Y).with_constraint(lambda v: {"small": v.w[0] + 1e-7 >= 1e-5})
     result = mo.solve(model, "clarabel")
     result.save(tmp_path / "r.npz")
-    again = mo.load_result(tmp_path / "r.npz", model)
+    again = mo.io.load_result(tmp_path / "r.npz", model)
     assert again.objective == result.objective
     written = mo.read(model.write(tmp_path / "m.mps"))
     assert mo.solve(written, "clarabel").objective == pytest.approx(result.objective, rel=1e-5)
     assert r"1 \times 10^{-5} \le w_{0}" in model.latex()
     with pytest.raises(mo.errors.MarginoptError):
-        mo.load_result(tmp_path / "r.npz", mo.HingeSVM(X, Y))
+        mo.io.load_result(tmp_path / "r.npz", mo.HingeSVM(X, Y))
 
 
 def test_exponentials_are_rows_too() -> None:

@@ -61,7 +61,7 @@ def test_labels_of_lists_are_numbered(model: mo.HingeSVM) -> None:
 
 @pytest.mark.parametrize("stated", [{"fair": 3}, {"fair": [1, 2]}, {"fair": lambda v: []}, {"fair": lambda v: [v.w]}])
 def test_what_is_no_function_of_the_blocks_is_refused(model: mo.HingeSVM, stated: Any) -> None:
-    with pytest.raises(mo.InputError):
+    with pytest.raises(mo.errors.InputError):
         model.with_constraint(stated)
 
 

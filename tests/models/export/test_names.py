@@ -81,7 +81,7 @@ def test_without_a_sidecar_the_variables_have_the_names_of_the_file(suffix: str,
 
 def test_a_conflict_speaks_in_the_names_of_the_file(tmp_path: Path) -> None:
     """With 4 of rice at most and no oil, 5 in weight need a bean; fat ≤ -1 needs less than no oil."""
-    conflict = mo.conflict(mo.read(_diet(tmp_path, fat=-1.0)))
+    conflict = mo.solvers.conflict(mo.read(_diet(tmp_path, fat=-1.0)))
     assert "fat" in str(conflict) and "oil.cold" in str(conflict)
 
 

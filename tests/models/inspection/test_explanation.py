@@ -220,7 +220,7 @@ def test_pareto() -> None:
     assert [p.weight for p in said.points] == list(result.values["a"])
     assert all("descends along Delta" in p.kind for p in said.points)
     assert "weighed objectives; weights are tau" in str(said)
-    with pytest.raises(mo.InputError, match="no classifier"):
+    with pytest.raises(mo.errors.InputError, match="no classifier"):
         said.picture()
 
 
@@ -327,21 +327,21 @@ def test_the_picture(model: mo.Model) -> None:
 def test_what_cannot_be_drawn_or_explained_is_named() -> None:
     X = np.column_stack([_X, _RNG.normal(size=_N)])
     _, said = _solved(mo.HingeSVM(X, _Y))
-    with pytest.raises(mo.InputError, match="two features that vary"):
+    with pytest.raises(mo.errors.InputError, match="two features that vary"):
         said.picture()
     _, ball = _solved(mo.MEBDual.labelled(_X, _Y, 2.0, mo.Linear()))
-    with pytest.raises(mo.InputError, match="no classifier of labelled points to draw, and no ball"):
+    with pytest.raises(mo.errors.InputError, match="no classifier of labelled points to draw, and no ball"):
         ball.picture()
     model = mo.HingeSVM(_X, _Y)
     result, _ = _solved(model)
     import dataclasses
 
-    with pytest.raises(mo.InputError, match="no point to explain"):
+    with pytest.raises(mo.errors.InputError, match="no point to explain"):
         model.explain(dataclasses.replace(result, values={}))
     hard = mo.ConicSVM(_X, _Y, kappa=0.0)  # the classes overlap
-    with pytest.raises(mo.InputError, match="no point to explain; proved: Farkas multipliers"):
+    with pytest.raises(mo.errors.InputError, match="no point to explain; proved: Farkas multipliers"):
         hard.explain(mo.solve(hard))
-    with pytest.raises(mo.InputError, match="values for w, xi are missing"):
+    with pytest.raises(mo.errors.InputError, match="values for w, xi are missing"):
         model.explain(mo.solve(mo.MEBDual(_X), "clarabel"))
 
 

@@ -114,7 +114,7 @@ def test_forms_are_browsed_by_label() -> None:
     form = mo.HingeSVM(_X, _Y).form
     assert form.block("xi").shape == (16,)
     assert form.constraint("margin").rows == 16
-    with pytest.raises(mo.InputError, match="no block 'v'; there are w, xi"):
+    with pytest.raises(mo.errors.InputError, match="no block 'v'; there are w, xi"):
         form.block("v")
-    with pytest.raises(mo.InputError, match="no constraint 'v'; there are margin"):
+    with pytest.raises(mo.errors.InputError, match="no constraint 'v'; there are margin"):
         form.constraint("v")

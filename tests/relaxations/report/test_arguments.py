@@ -62,7 +62,7 @@ def no_calls() -> Iterator[None]:
 
 def test_options_are_those_of_solve() -> None:
     by_name = report(exact="zero-one-bb", node_limit=9, seed=2)
-    at_once = report(exact="zero-one-bb", options=mo.Options(node_limit=9, seed=2))
+    at_once = report(exact="zero-one-bb", options=mo.solvers.Options(node_limit=9, seed=2))
     assert [c.seed for c in by_name.exacts] == [c.seed for c in at_once.exacts] == [2]
     assert [(c.status, c.bound) for c in by_name.exacts] == [(c.status, c.bound) for c in at_once.exacts]
 

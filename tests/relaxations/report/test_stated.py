@@ -112,7 +112,7 @@ def test_it_is_stored_continued_and_written(
 
 def test_a_model_beside_an_instance() -> None:
     X, y = points()
-    data = mo.Instance(X, y, name="eight")
+    data = mo.instances.Instance(X, y, name="eight")
     model = mo.ZeroOneSVM(X, y, 1.0)
     both = gap_report([data, model], [Continuous()], "scip", time_limit=60, progress=False)
     assert [c.lam for c in both.instances] == [1.0, None]
@@ -139,7 +139,7 @@ def test_the_table_of_one_model_is_its_report() -> None:
 )
 def test_what_a_report_does_not_take(given: object, words: str) -> None:
     X, y = points()
-    stands = {"hinge": mo.HingeSVM(X, y), "instance": mo.Instance(X, y, name="eight")}
+    stands = {"hinge": mo.HingeSVM(X, y), "instance": mo.instances.Instance(X, y, name="eight")}
     made = {k: stands[v] for k, v in given.items()} if isinstance(given, dict) else [stands.get(v, v) for v in given]  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=words):
         gap_report(made, progress=False)

@@ -98,7 +98,7 @@ def test_the_law_over_levels_and_solvers(loss: Any, solver: str) -> None:
         for offset, cost in ((0.0, 0.1), (1e4, 1.0), (1e6, 1e2)):
             try:
                 result = mo.solve(mo.Margin(Z + offset, y, loss, "half-l2", weights=cost), solver)
-            except mo.UnsupportedModelError:
+            except mo.errors.UnsupportedModelError:
                 return
             assert lawful(result), str(result)
 

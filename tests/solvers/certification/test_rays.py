@@ -194,7 +194,7 @@ def test_an_infeasible_solution_file_of_mosek_is_checked(tmp_path: Any) -> None:
         rows = ["0 apart[0] LL 0 1 NONE 1 0", f"1 apart[1] LL 0 1 NONE {second} 0"]
         variables = ["VARIABLES", table, "0 x[0] SB 0 NONE NONE 0 0", "1 x[1] SB 0 NONE NONE 0 0"]
         (tmp_path / "m.sol").write_text("\n".join([*head, table, *rows, "", *variables, ""]))
-        result = mo.read_solution(_INFEASIBLE, tmp_path / "m.sol")
+        result = mo.io.read_solution(_INFEASIBLE, tmp_path / "m.sol")
         assert result.status is status
         assert result.claim.status is mo.Status.INFEASIBLE
         assert not result.values

@@ -62,7 +62,7 @@ def test_edits_are_read_or_refused_by_our_errors(number: int, tmp_path: Path) ->
             np.savez(edited, **arrays)
             for given in (None, model):
                 try:
-                    result = mo.load_result(edited, given)
+                    result = mo.io.load_result(edited, given)
                 except MarginoptError:
                     refused += 1
                     continue

@@ -33,7 +33,7 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
         details={"start": "cold"},
     )
     result = Result("m", "s", mo.Status.INFEASIBLE, answer, None, {}, evidence="checked", ray_residual=1e-9, picked="s: why")
-    back = mo.load_result(result.save(tmp_path / "facts"))
+    back = mo.io.load_result(result.save(tmp_path / "facts"))
     assert back.farkas is not None and back.farkas["apart"].tolist() == [1.0, 2.0]
     assert back.update == answer.update
     assert back.bridges == answer.bridges
@@ -58,4 +58,4 @@ def test_another_layout_is_refused(tmp_path: Path) -> None:
     meta = {"format": "marginopt result", "format_version": 1}
     np.savez_compressed(path, meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8))
     with pytest.raises(DataError, match="layout 1"):
-        mo.load_result(path)
+        mo.io.load_result(path)

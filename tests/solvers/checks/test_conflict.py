@@ -24,7 +24,7 @@ def _form(F: np.ndarray, g: np.ndarray, **changes: object) -> StandardForm:
 
 def test_two_bounds_and_a_row() -> None:
     form = _form(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([-3.0, 5.0]), upper=np.array([1.0, 1.0]))
-    found = mo.conflict(form)
+    found = mo.solvers.conflict(form)
     assert set(found.elements) == {"row[0]", "x[0] ≤ 1", "x[1] ≤ 1"}
     assert found.proven
     assert found.proven_irreducible
@@ -39,9 +39,9 @@ def test_every_subset_of_an_irreducible_set_has_a_point(seed: int) -> None:
     feasible = linprog(np.zeros(3), A_ub=-F, b_ub=-np.ones(12), bounds=[(None, None)] * 3).status == 0
     if feasible:
         with pytest.raises(InputError, match="has a point"):
-            mo.conflict(form)
+            mo.solvers.conflict(form)
         return
-    found = mo.conflict(form)
+    found = mo.solvers.conflict(form)
     assert found.proven_irreducible
     rows = list(found.rows["row"])
     assert linprog(np.zeros(3), A_ub=-F[rows], b_ub=-np.ones(len(rows)), bounds=[(None, None)] * 3).status == 2
@@ -54,7 +54,7 @@ def test_every_subset_of_an_irreducible_set_has_a_point(seed: int) -> None:
 def test_a_hard_margin_names_the_points_that_cannot_all_be_kept() -> None:
     X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
     y = np.array([-1.0, -1, 1, -1, 1, 1])
-    found = mo.conflict(mo.ConicSVM(X, y, kappa=0.0))
+    found = mo.solvers.conflict(mo.ConicSVM(X, y, kappa=0.0))
     assert set(found.points) == {2, 3} or len(found.points) == 3
     assert "points cannot all be kept" in str(found)
     assert found.proven
@@ -64,7 +64,7 @@ def test_cones_are_elements_and_the_proof_is_called_what_it_is() -> None:
     """||x|| ≤ 1 against x_1 ≥ 2."""
     form = _form(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([-2.0, 9.0]))
     ball = Constraint("ball", np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([1.0, 0, 0]), SecondOrder(3))
-    found = mo.conflict(form.replace(constraints=(*form.constraints, ball)))
+    found = mo.solvers.conflict(form.replace(constraints=(*form.constraints, ball)))
     assert set(found.elements) == {"row[0]", "ball"}
     assert not found.proven
     assert "floating point" in found.argument
@@ -72,20 +72,20 @@ def test_cones_are_elements_and_the_proof_is_called_what_it_is() -> None:
 
 def test_integers_are_claimed_by_the_solver() -> None:
     form = _form(np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([-1.0, 1.0]), lower=np.zeros(2), upper=np.ones(2))
-    found = mo.conflict(form.replace(integer=np.array([True, True])))
+    found = mo.solvers.conflict(form.replace(integer=np.array([True, True])))
     assert {"row[0]", "row[1]"} <= set(found.elements)
     assert not found.proven_irreducible
     assert "claimed by highs" in found.argument
 
 
 def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
-    """One search behind three doors: `mo.conflict`, a formulation's method and its form's; changed and composed ones too."""
+    """One search for three calls: `mo.solvers.conflict`, a formulation's method and its form's; changed and composed ones too."""
     X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
     y = np.array([-1.0, 1, -1, 1])
     changed = mo.HingeSVM(X, y, lam=1.0).with_constraint(lambda v: {"far": v.w[1] >= 2, "near": v.w[1] <= 1})
     kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep(range(4)))
     for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (kept, {"most": 3})):
-        by_function = mo.conflict(model, **options)
+        by_function = mo.solvers.conflict(model, **options)
         assert model.conflict(**options) == by_function
         assert model.form.conflict(**options) == by_function
     assert set(changed.conflict().rows) == {"far", "near"}

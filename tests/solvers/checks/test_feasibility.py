@@ -34,19 +34,19 @@ def program(tmp_path: Path) -> Path:
 
 def test_misses_have_the_names_and_units_of_the_program(program: Path) -> None:
     form = mo.read(program)
-    check = mo.check_point(form, {"X1": 3.0, "X2": 4.0})
+    check = mo.proofs.check_point(form, {"X1": 3.0, "X2": 4.0})
     assert not check.feasible and [(m.name, m.kind, m.amount) for m in check.misses] == [("CAP", "row", 9.0), ("BAL", "row", 3.0)]
     assert check.objective == 17.0 and check.sense == "maximise" and check.exact
-    half = mo.check_point(form, {"X1": 3.5, "X2": 0.5})
+    half = mo.proofs.check_point(form, {"X1": 3.5, "X2": 0.5})
     assert {(m.name, m.kind, m.amount) for m in half.misses} == {("X1", "bound", 0.5), ("X2", "integer", 0.5)}
-    assert mo.check_point(form, {"X1": 3.0, "X2": 1.0}).misses == ()
+    assert mo.proofs.check_point(form, {"X1": 3.0, "X2": 1.0}).misses == ()
     assert mo.certify(form, {"X1": 3.0, "X2": 1.0}).objective == -11.0
 
 
 @pytest.mark.parametrize("values", [{"X1": 3.0}, {"X1": 3.0, "X2": 1.0, "X3": 0.0}, {"X1": 3.0, "X2": np.nan}])
 def test_names_that_do_not_fit_are_refused(program: Path, values: dict[str, float]) -> None:
-    with pytest.raises(mo.InputError):
-        mo.check_point(mo.read(program), values)
+    with pytest.raises(mo.errors.InputError):
+        mo.proofs.check_point(mo.read(program), values)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -61,7 +61,7 @@ def test_rows_are_decided_as_in_rational_arithmetic(seed: int) -> None:
     for i in range(5):  # the row's slack as near to zero as its last variable allows
         j = int(np.argmax(np.abs(F[i])))
         x[j] -= (F[i] @ x + margin.g[i]) / F[i, j]
-    names = {miss.name for miss in mo.check_point(form, x).misses if miss.kind == "row"}
+    names = {miss.name for miss in mo.proofs.check_point(form, x).misses if miss.kind == "row"}
     for c in form.constraints:
         assert isinstance(c.cone, Nonnegative | Zero)
         for name, row, g in zip(c.names(), c.F.toarray(), c.g, strict=True):
@@ -81,7 +81,7 @@ def test_a_file_is_told_by_its_content_and_the_exit_code_answers(
     for name, (text, solver, code) in files.items():
         path = tmp_path / f"{name}.sol"
         path.write_text(text)
-        assert mo.read_solution(mo.read(program), path).solver == solver
+        assert mo.io.read_solution(mo.read(program), path).solver == solver
         assert main(["certify", str(program), str(path)]) == code
         assert ("BAL is missed by 3" in capsys.readouterr().out) == (code == 1)
 
@@ -92,16 +92,16 @@ def test_a_maximum_is_read_from_the_file_of_either_program(program: Path, tmp_pa
     for claim in ("11", "-11"):
         path = tmp_path / "a.sol"
         path.write_text(f"objective value: {claim}\nX1 3\nX2 1\n")
-        assert mo.read_solution(form, path).answer.objective == -11.0
+        assert mo.io.read_solution(form, path).answer.objective == -11.0
 
 
 def test_cones_are_checked_in_floating_point() -> None:
     d = mo.load("wdbc").prepared().subsample(15, 0)
     model = mo.ConicSVM(d.X[:, :4], d.y, 1.0)
     values = dict(mo.solve(model, "clarabel").values)
-    assert mo.check_point(model, values).feasible and not mo.check_point(model, values).exact
+    assert mo.proofs.check_point(model, values).feasible and not mo.proofs.check_point(model, values).exact
     values["W"] = values["W"] - 0.1 * np.eye(4)
-    assert not mo.check_point(model, values).feasible
+    assert not mo.proofs.check_point(model, values).feasible
 
 
 def test_a_feasible_point_of_a_continuous_program_that_claims_nothing_is_a_yes(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_tr
 ) -> None:
     assert result.verify().stands
     assert result.check_duals().agrees
-    assert mo.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
-    for away in (pickle.loads(pickle.dumps(result)), mo.load_result(tmp_path / "r.npz")):
+    assert mo.io.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
+    for away in (pickle.loads(pickle.dumps(result)), mo.io.load_result(tmp_path / "r.npz")):
         assert away.stated is None
         with pytest.raises(InputError, match=r"does not hold its model: result.verify\(model\)"):
             away.verify()
@@ -64,7 +64,7 @@ def test_a_first_order_method_s_optimum_is_verified_at_its_own_tolerance(solver:
     own = mo.solve(stated, solver)
     assert own.status is mo.Status.OPTIMAL
     assert own.verify().stands, own.verify()
-    assert mo.load_result(own.save(tmp_path / "r"), stated).status is own.status
+    assert mo.io.load_result(own.save(tmp_path / "r"), stated).status is own.status
 
 
 def test_the_exact_bound_is_below_every_exactly_feasible_point(model: mo.HingeSVM, result: mo.Result) -> None:
@@ -124,10 +124,10 @@ def test_an_edited_file_is_not_proved_and_is_found_out(model: mo.HingeSVM, tmp_p
     assert stopped.status is not mo.Status.OPTIMAL
     path = stopped.save(tmp_path / "r.npz")
     edited = _edited(path, tmp_path / "edited.npz", status="OPTIMAL", objective=1.0, bound=1.0, primal_residual=0.0)
-    plain = mo.load_result(edited)
+    plain = mo.io.load_result(edited)
     assert plain.bound_kind == "as stored, not verified"
     assert "not verified" in str(plain)
-    anew = mo.load_result(edited, model)
+    anew = mo.io.load_result(edited, model)
     assert anew.unverified == ""
     assert anew.objective == pytest.approx(stopped.objective, rel=1e-12)
     assert anew.status is not mo.Status.OPTIMAL
@@ -136,13 +136,13 @@ def test_an_edited_file_is_not_proved_and_is_found_out(model: mo.HingeSVM, tmp_p
 
 def test_a_file_certified_anew_says_what_was_solved(model: mo.HingeSVM, result: mo.Result, tmp_path: Path) -> None:
     path = result.save(tmp_path / "r.npz")
-    anew = mo.load_result(path, model)
+    anew = mo.io.load_result(path, model)
     assert (anew.status, anew.objective, anew.bound) == (result.status, result.objective, result.bound)
     assert anew.bound_kind == result.bound_kind
     with pytest.raises(DataError, match=r"r.npz is of other data or parameters than the model \(lam: 0.7"):
-        mo.load_result(path, replace(model, lam=0.1))
+        mo.io.load_result(path, replace(model, lam=0.1))
     with pytest.raises(DataError, match=r"other data or parameters"):
-        mo.load_result(path, model.form)
+        mo.io.load_result(path, model.form)
     assert certified_anew(replace(result, digest=""), model.form).objective == pytest.approx(result.objective)
 
 

@@ -147,5 +147,5 @@ def test_a_time_limit_leaves_an_interval() -> None:
     [([1.0, 2.0], [0.0], "matrix"), ([[1.0, 2.0]], [0.0], "same space"), ([[np.nan, 2.0]], [0.0, 0.0], "finite")],
 )
 def test_refusals(X: list[float], z: list[float], said: str) -> None:
-    with pytest.raises(mo.InputError, match=said):
+    with pytest.raises(mo.errors.InputError, match=said):
         mo.halfspace_depth(X, z)

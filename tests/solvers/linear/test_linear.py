@@ -88,7 +88,7 @@ def test_files_of_every_kind_are_the_same_matrix(tmp_path: Path) -> None:
     for name, matrix in {
         "X.npy": X, "a.npz": X, "c.npz": X, "a.parquet": X, "s.npz": S, "one.libsvm": S, "zero.libsvm": S,
     }.items():  # fmt: skip
-        opened = mo.open_rows(tmp_path / name, tmp_path / "y.npy" if name == "X.npy" else None)
+        opened = mo.instances.open_rows(tmp_path / name, tmp_path / "y.npy" if name == "X.npy" else None)
         dense = np.column_stack([np.ones(200), matrix if matrix is X else matrix.toarray()])
         assert opened.y is not None and (opened.y == y).all(), name
         assert opened.X @ w == pytest.approx(dense @ w, abs=1e-12) and opened.X.T @ v == pytest.approx(dense.T @ v, abs=1e-12)
@@ -103,21 +103,21 @@ def test_rows_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
     X = np.ones((5, 3))
     X[3, 1] = np.nan
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(mo.DataError, match="row 3, column 2"):
-        mo.open_rows(tmp_path / "X.npy")
+    with pytest.raises(mo.errors.DataError, match="row 3, column 2"):
+        mo.instances.open_rows(tmp_path / "X.npy")
     np.save(tmp_path / "F.npy", np.asfortranarray(np.ones((5, 3))))
-    with pytest.raises(mo.DataError, match="by columns"):
-        mo.open_rows(tmp_path / "F.npy")
+    with pytest.raises(mo.errors.DataError, match="by columns"):
+        mo.instances.open_rows(tmp_path / "F.npy")
     (tmp_path / "a.libsvm").write_text("1 1:2\n-1 2:3\n1 x:1\n")
-    with pytest.raises(mo.DataError, match="line 3"):
-        mo.open_rows(tmp_path / "a.libsvm")
+    with pytest.raises(mo.errors.DataError, match="line 3"):
+        mo.instances.open_rows(tmp_path / "a.libsvm")
     np.save(tmp_path / "good.npy", np.ones((5, 3)))
     np.savez(tmp_path / "c.npz", X=np.ones((3, 2)), y=np.array([[1.0], [-1.0], [1.0]]))
-    with pytest.raises(mo.DataError, match="labels"):
-        mo.open_rows(tmp_path / "c.npz")
-    rows = mo.open_rows(tmp_path / "good.npy").X
+    with pytest.raises(mo.errors.DataError, match="labels"):
+        mo.instances.open_rows(tmp_path / "c.npz")
+    rows = mo.instances.open_rows(tmp_path / "good.npy").X
     (tmp_path / "good.npy").write_bytes((tmp_path / "good.npy").read_bytes()[:-8])
-    with pytest.raises(mo.DataError, match="shorter"):
+    with pytest.raises(mo.errors.DataError, match="shorter"):
         rows @ np.ones(4)
 
 
@@ -153,7 +153,7 @@ import numpy as np
 import marginopt as mo
 from marginopt.models.memory import most_held
 from marginopt.rows import sampled
-data = mo.open_rows(sys.argv[1])
+data = mo.instances.open_rows(sys.argv[1])
 y = np.resize([1.0, -1.0], 1984)
 mo.solve(mo.Margin(sampled(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
 limit = float(most_held() + 24e6)

@@ -47,7 +47,7 @@ def test_integer_programs_end_where_enumeration_does(tmp_path: Path, data: st.Da
     b, equal = np.array([data.draw(NUMBER) for _ in range(m)]), data.draw(st.booleans())
     form = program(q, A, b, top, equal)
     best = enumerated(form, A, b, top, equal)
-    found = mo.write_vipr(form, tmp_path / "a.vipr")
+    found = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
     proved = check(tmp_path / "a.vipr")
     assert proved.infeasible == (best is None) == (found.bound is None)
     if best is not None:
@@ -67,7 +67,7 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 def test_free_coefficients_and_l1(tmp_path: Path, points: tuple[np.ndarray, np.ndarray], loss: str) -> None:
     """Variables without bounds: multipliers are corrected until their slopes are zero exactly. The answer is HiGHS's."""
     model = mo.Margin(*points, loss=loss, regulariser="l1", intercept="free")
-    found = mo.write_vipr(model, tmp_path / "a.vipr")
+    found = mo.proofs.write_vipr(model, tmp_path / "a.vipr")
     proved = check(tmp_path / "a.vipr")
     assert found.bound is not None
     assert found.value is not None
@@ -84,7 +84,7 @@ def test_a_scoring_system_is_proved_twice(tmp_path: Path) -> None:
     X = np.column_stack([np.ones(12), rng.integers(0, 2, (12, 3))])
     model = mo.ScoringSystem(X, np.where(rng.random(12) < 0.5, 1.0, -1.0), coefficients=(-2, 2), C0=0.05)
     own = mo.solve(model, "supports-bb")
-    found = mo.write_vipr(model, tmp_path / "a.vipr", start=own.values)
+    found = mo.proofs.write_vipr(model, tmp_path / "a.vipr", start=own.values)
     check(tmp_path / "a.vipr")
     assert found.gap <= 1e-9
     assert float(found.value or 0) == pytest.approx(own.objective, rel=1e-12)
@@ -92,8 +92,8 @@ def test_a_scoring_system_is_proved_twice(tmp_path: Path) -> None:
 
 def test_a_limit_leaves_the_bound_reached(tmp_path: Path, points: tuple[np.ndarray, np.ndarray]) -> None:
     model = mo.Margin(*points, loss="zero-one", regulariser="l1", intercept="free")
-    whole = mo.write_vipr(model, tmp_path / "whole.vipr")
-    cut = mo.write_vipr(model, tmp_path / "cut.vipr", node_limit=5)
+    whole = mo.proofs.write_vipr(model, tmp_path / "whole.vipr")
+    cut = mo.proofs.write_vipr(model, tmp_path / "cut.vipr", node_limit=5)
     assert check(tmp_path / "cut.vipr").lower is not None
     assert cut.bound is not None
     assert whole.value is not None
@@ -103,14 +103,14 @@ def test_a_limit_leaves_the_bound_reached(tmp_path: Path, points: tuple[np.ndarr
 
 def test_a_model_that_maximises_has_its_bound_above(tmp_path: Path) -> None:
     form = program([-1.0, -2.0], np.array([[-1.0, -1.0]]), np.array([-1.5]), 3).replace(maximise=True, r=0.5)
-    found = mo.write_vipr(form, tmp_path / "a.vipr")
+    found = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
     assert found.bound == found.value == Fraction(3, 2)
 
 
 def test_forged_files_are_refused(tmp_path: Path, points: tuple[np.ndarray, np.ndarray]) -> None:
     """The checker of these tests sees a changed number in any derivation, bound or point."""
     rng = np.random.default_rng(0)
-    mo.write_vipr(mo.Margin(*points, loss="zero-one", regulariser="l1", intercept="free"), tmp_path / "a.vipr")
+    mo.proofs.write_vipr(mo.Margin(*points, loss="zero-one", regulariser="l1", intercept="free"), tmp_path / "a.vipr")
     lines = (tmp_path / "a.vipr").read_text().splitlines()
     after = next(k for k, line in enumerate(lines) if line.startswith("RTP"))
     begin = next(k for k, line in enumerate(lines) if line.startswith("DER")) + 1
@@ -125,13 +125,13 @@ def test_forged_files_are_refused(tmp_path: Path, points: tuple[np.ndarray, np.n
 
 
 def test_refusals(tmp_path: Path, points: tuple[np.ndarray, np.ndarray]) -> None:
-    with pytest.raises(mo.UnsupportedModelError, match="quadratic"):
-        mo.write_vipr(mo.HingeSVM(*points, 1.0), tmp_path / "a.vipr")
+    with pytest.raises(mo.errors.UnsupportedModelError, match="quadratic"):
+        mo.proofs.write_vipr(mo.HingeSVM(*points, 1.0), tmp_path / "a.vipr")
     unbounded = program([-1.0], np.zeros((0, 1)), np.zeros(0), 1)
     with pytest.raises(mo.MarginoptError, match="no bound"):
-        mo.write_vipr(unbounded.with_bounds(np.zeros(1), np.full(1, np.inf)), tmp_path / "a.vipr")
-    with pytest.raises(mo.InputError, match="no folder"):
-        mo.write_vipr(unbounded, tmp_path / "none" / "a.vipr")
+        mo.proofs.write_vipr(unbounded.with_bounds(np.zeros(1), np.full(1, np.inf)), tmp_path / "a.vipr")
+    with pytest.raises(mo.errors.InputError, match="no folder"):
+        mo.proofs.write_vipr(unbounded, tmp_path / "none" / "a.vipr")
     assert not list(tmp_path.iterdir())
 
 
@@ -141,7 +141,7 @@ def test_the_field_s_own_checker_accepts(tmp_path: Path, points: tuple[np.ndarra
         [mo.Margin(*points, loss=loss, regulariser="l1", intercept="free") for loss in ("hinge", "zero-one", "ramp")]
         + [program([1.0], np.array([[2.0], [-2.0]]), np.array([1.0, -1.0]), 1)]
     ):
-        mo.write_vipr(model, tmp_path / f"{k}.vipr")
+        mo.proofs.write_vipr(model, tmp_path / f"{k}.vipr")
         said = subprocess.run(["viprchk", tmp_path / f"{k}.vipr"], capture_output=True, text=True, check=False)
         assert "Successfully verified" in said.stdout
 
@@ -173,8 +173,8 @@ def test_equalities_with_decimal_coefficients_have_their_vertex(tmp_path: Path, 
         return sum((abs(value) for value in rows), Fraction(0))
 
     best = min(map(distance, itertools.product(range(3), repeat=n)))
-    bare = mo.write_vipr(form, tmp_path / "a.vipr")
-    begun = mo.write_vipr(form, tmp_path / "b.vipr", start=mo.solve(form, "highs").values)
+    bare = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
+    begun = mo.proofs.write_vipr(form, tmp_path / "b.vipr", start=mo.solve(form, "highs").values)
     for certificate in (bare, begun):
         proved = check(certificate.path)
         assert certificate.value is not None and proved.upper == certificate.value

@@ -106,7 +106,7 @@ class ScoringSystemClassifier(SearchedClassifier):
 
     Examples
     --------
-    >>> model = mo.ScoringSystemClassifier(max_features=3).fit(X, y)  # doctest: +SKIP
+    >>> model = mo.estimators.ScoringSystemClassifier(max_features=3).fit(X, y)  # doctest: +SKIP
     >>> print(model.points())  # doctest: +SKIP
     """
 

@@ -85,7 +85,7 @@ def test_estimators_hand_out_the_point_that_was_counted() -> None:
     rng = np.random.default_rng(3)
     X, y = np.round(4.0 * rng.normal(size=(9, 2))) / 4.0, np.where(np.arange(9) % 2, 1, -1)
     limits = [M.Nonzero(1)]
-    fitted = mo.MarginClassifier(
+    fitted = mo.estimators.MarginClassifier(
         "zero-one", lam=0.1, domain=M.Box(-4.0, 4.0), subject_to=limits, standardise=False, solver="margin-bb"
     ).fit(X, y)
     w = fitted.result_.values["w"]

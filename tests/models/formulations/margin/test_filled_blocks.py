@@ -83,7 +83,7 @@ def test_all_blocks_follow_from_the_coefficients(drawn: tuple[mo.Margin, np.ndar
     model, w = drawn
     try:
         form = model.form
-    except mo.InputError as error:
+    except mo.errors.InputError as error:
         assert "bounds" in str(error)  # coefficients, or margins of a choice of segments
         return
     if not model.convex and not isinstance(model.domain, margin.Reals):

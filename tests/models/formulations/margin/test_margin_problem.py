@@ -280,8 +280,8 @@ def test_rows_of_a_users_own_restriction() -> None:
 def test_what_stands_in_the_way_is_said(parts: dict[str, Any], words: str) -> None:
     model = composed(**parts)
     assert model.view(MarginProblem) is None
-    with pytest.raises(mo.UnsupportedModelError, match=words):
-        raise mo.UnsupportedModelError(model.no_view_reason)
+    with pytest.raises(mo.errors.UnsupportedModelError, match=words):
+        raise mo.errors.UnsupportedModelError(model.no_view_reason)
 
 
 def test_a_free_intercept_needs_no_bound() -> None:
@@ -308,7 +308,7 @@ def test_bad_indices_are_refused_where_they_are_stated() -> None:
         (margin.LinearRows(np.ones((1, 2))), "rows of 3 finite numbers"),
         (mo.error_budget([17], 0.1), "points of an error budget"),
     ):
-        with pytest.raises(mo.InputError, match=words):
+        with pytest.raises(mo.errors.InputError, match=words):
             composed(subject_to=rule)
 
 

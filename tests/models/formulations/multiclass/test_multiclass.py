@@ -118,7 +118,7 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("loss", ["crammer-singer", "weston-watkins"])
 def test_the_estimator_solves_the_standardised_problem(loss: str) -> None:
-    fitted = mo.MulticlassSVC(loss, lam=0.6, tol=1e-9).fit(X[:, 1:], LABELS, sample_weight=COSTS)
+    fitted = mo.estimators.MulticlassSVC(loss, lam=0.6, tol=1e-9).fit(X[:, 1:], LABELS, sample_weight=COSTS)
     centre = np.average(X[:, 1:], axis=0, weights=COSTS)
     spread = np.sqrt(np.average((X[:, 1:] - centre) ** 2, axis=0, weights=COSTS))
     Z = np.column_stack([np.ones(28), (X[:, 1:] - centre) / spread])

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 import marginopt.solvers as solvers
-from marginopt import KernelNPSVC
 from marginopt.errors import InputError
+from marginopt.estimators import KernelNPSVC
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
 from marginopt.models.formulations.nonparallel.neighbour_graph import neighbour_laplacian
 

@@ -1,0 +1,97 @@
+"""Work of ``marginopt reproduce``, whose options are in ``marginopt.cli.reproduce``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from marginopt.errors import InputError
+
+from .catalogue import PAPERS
+from .finding import asked, figures, tables
+from .page import write_index, write_pages
+from .previous_run import read_kept, updated
+from .protocol_size import protocol_size
+from .record import PaperFigure, PaperTable
+from .reproduce import Reproduction, reproduce
+
+__all__ = ["list_tables", "measure"]
+
+
+def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
+    """Run the tables asked for and write their pages; return what was written, as data and in words.
+
+    Raises
+    ------
+    InputError
+        Names beside ``--all``, an unknown name, or a folder that cannot be made.
+    """
+    if a.names and a.all:
+        raise InputError("--all takes every paper: give names or --all")
+    effort = "quick" if a.quick else a.effort or "full"
+    protocol_size(effort, a.repetitions)
+    asked(a.names)  # before a folder is made
+    folder = Path(a.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
+    outcome = reproduce(
+        a.names,
+        effort=effort,
+        repetitions=a.repetitions,
+        store=a.store or folder / "runs.db",
+        jobs=a.jobs,
+        progress=not a.quiet,
+        run=not a.stored,
+        command=_command(a, effort),
+        cluster=a.cluster,
+        rows=a.rows,
+    )
+    outcome = _updated(a, effort, folder) if a.update else outcome
+    written = [str(path) for paper in outcome for path in write_pages(paper, folder)]
+    written.append(str(write_index(outcome, folder)))
+    return {"written": written, "papers": [_counts(paper) for paper in outcome]}, _summary(outcome, folder)
+
+
+def list_tables() -> tuple[list[dict[str, object]], str]:
+    """Return every table and figure, as data and in words."""
+    every: list[PaperTable | PaperFigure] = [*tables().values(), *figures().values()]
+    rows: list[dict[str, object]] = [
+        {"name": one.name, "paper": one.paper.name, "number": one.number, "title": one.title} for one in every
+    ]
+    width, lines = max(len(one.name) for one in every), []
+    for paper in PAPERS.values():
+        lines.append(f"{paper.name}: {paper.title} ({paper.authors})")
+        lines += [f"  {one.name.ljust(width)}  {one.number}: {one.title}" for one in every if one.paper is paper]
+    usage = "marginopt reproduce NAME .. | --all  [--effort quick|reduced|full] [--jobs N]   (fw is frank-wolfe)"
+    return rows, "\n".join([*lines, "", usage])
+
+
+def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduction]:
+    """All papers: of what is asked for what the store has now, of the rest what the folder's pages say of an earlier run."""
+    fresh = [one.name for some in asked(a.names) for one in some]
+    store, command = a.store or folder / "runs.db", _command(a, effort)
+    every = reproduce(effort=effort, repetitions=a.repetitions, store=store, progress=False, run=False, command=command)
+    return [updated(paper, read_kept(folder, paper.paper.name), fresh) for paper in every]
+
+
+def _command(a: argparse.Namespace, effort: str) -> str:
+    """Return the command for the same numbers, without the paths of files."""
+    words = ["marginopt", "reproduce", *(a.names or ["--all"]), "--effort", effort]
+    words += [word for row in a.rows for word in ("--row", row)]
+    words += [] if a.repetitions is None else ["--repetitions", str(a.repetitions)]
+    return shlex.join(words)
+
+
+def _counts(found: Reproduction) -> dict[str, object]:
+    return {"paper": found.paper.name, "inside": found.inside, "judged": found.judged, "missing": found.missing}
+
+
+def _summary(found: list[Reproduction], folder: Path) -> str:
+    lines = [
+        f"{paper.paper.name}: {paper.inside} of {paper.judged} cells inside one published deviation, {paper.missing} not run"
+        for paper in found
+    ]
+    return "\n".join([*lines, f"wrote {', '.join(str(folder / f'{p.paper.name}.html') for p in found)}"])

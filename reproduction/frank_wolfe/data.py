@@ -1,0 +1,113 @@
+"""Training and test part of the Frank-Wolfe paper's sets, as far as they can be had."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from marginopt.errors import DataError
+from marginopt.instances import DATA_VARIABLE, Instance, data_file
+from marginopt.models import FloatArray
+
+from ..inputs import data_set, dense
+
+__all__ = ["SOURCES", "Parts", "parts", "published_test", "untested"]
+
+#: Published name: catalogue name, and the larger set whose remaining points are the test part.
+SOURCES: dict[str, tuple[str, str]] = {
+    **{f"a{k}a": (f"a{k}a", "a5a" if k < 5 else "") for k in range(1, 8)},
+    **{f"w{k}a": (f"w{k}a", "w7a" if k < 7 else "") for k in range(1, 9)},
+    "USPS": ("usps", ""), "Pendigits": ("pendigits", ""), "Letter": ("letter", ""), "Shuttle": ("shuttle", ""),
+    "MNIST": ("mnist", ""), "Reuters": ("reuters", ""), "Protein": ("protein", ""), "IJCNN": ("ijcnn1", ""),
+    "USPS-Ext": ("usps-ext", ""), "KDD10pc": ("kdd99-10pc", ""), "KDD-full": ("kdd99", ""),
+}  # fmt: skip
+#: Published sets of one file whose first points are the training part: m_max and m_min of Table 1 are those of these points.
+_FIRST = {"letter": 15000, "shuttle": 43500, "mnist": 60000}
+#: Adult and Web sets that no larger one follows: their test part is a file of its own.
+_LARGEST = ("a5a", "a6a", "a7a", "w7a", "w8a")
+#: Points of the training part where the source at hand pools the parts: the published numbers, drawn at random.
+_POOLED = {"pendigits": 7494, "usps": 7291}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Training and test points, of a set without a test part none; ``how`` says where the test part is not the published one."""
+
+    X: FloatArray
+    y: np.ndarray
+    X_test: FloatArray
+    y_test: np.ndarray
+    how: str
+
+
+@lru_cache(maxsize=2)
+def parts(name: str) -> Parts:
+    """The parts of a published set.
+
+    Raises
+    ------
+    DataError
+        It cannot be had.
+    """
+    test_source, larger = SOURCES[name]
+    if larger and data_file(test_source, "test") is None:
+        return _remaining(data_set(test_source), data_set(larger), larger)
+    try:
+        (X, y), (X_test, y_test) = dense(data_set(test_source, "train")), dense(data_set(test_source, "test"))
+    except DataError:
+        return _split(test_source)
+    width = max(X.shape[1], X_test.shape[1])
+    return Parts(_wide(X, width), y, _wide(X_test, width), y_test, "")
+
+
+def published_test(name: str) -> bool:
+    """Return whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file
+    is.
+    """
+    test_source, larger = SOURCES[name]
+    with_file = bool(larger) or test_source in _POOLED or name in _LARGEST
+    return not with_file or data_file(test_source, "test") is not None
+
+
+def untested(name: str) -> str:
+    """Why an accuracy cannot be had although the training part can; empty where a test part or a larger set may be there."""
+    test_source, larger = SOURCES[name]
+    alone = not larger and test_source not in _FIRST and test_source not in _POOLED and data_file(test_source, "test") is None
+    return (
+        f"{test_source} has no test part here: put {test_source}.t.libsvm.bz2 into the directory of {DATA_VARIABLE}"
+        if alone
+        else ""
+    )
+
+
+def _split(own: str) -> Parts:
+    """The parts of a set that comes as one."""
+    X, y = dense(data_set(own))
+    if own in _FIRST:
+        first = _FIRST[own]
+        return Parts(X[:first], y[:first], X[first:], y[first:], "")
+    if own not in _POOLED:
+        return Parts(X, y, X[:0], y[:0], "no test part")
+    train, test = np.split(np.random.default_rng(0).permutation(len(y)), [_POOLED[own]])
+    return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
+
+
+def _wide(X: FloatArray, width: int) -> FloatArray:
+    return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))]) if X.shape[1] < width else X
+
+
+def _remaining(small: Instance, large: Instance, name: str) -> Parts:
+    """The points of the larger set that are not in the smaller one, as multisets of labelled rows."""
+    (X, y), (Z, z) = dense(small), dense(large)
+    used = Counter((row.tobytes(), label) for row, label in zip(X, y, strict=True))
+    keep = np.ones(len(z), dtype=bool)
+    for i, (row, label) in enumerate(zip(Z, z, strict=True)):
+        if used[row.tobytes(), label] > 0:
+            used[row.tobytes(), label] -= 1
+            keep[i] = False
+    if keep.sum() != len(z) - len(y):
+        raise DataError(f"{small.name} is not a part of {name}: no test points that it was not trained on")
+    return Parts(X, y, Z[keep], z[keep], f"the points of {name} outside the training part")

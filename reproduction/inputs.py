@@ -1,0 +1,71 @@
+"""Data of the papers' tables: from the catalogue; else a file of that name in the directory of MARGINOPT_DATA."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import numpy as np
+
+from marginopt.errors import DataError
+from marginopt.instances import DATA_VARIABLE, Instance, Part, catalogue, data_file, load, read_libsvm
+from marginopt.models import FloatArray, to_dense
+
+__all__ = ["data_identity", "data_set", "dense"]
+
+
+def data_set(name: str, part: Part | None = None) -> Instance:
+    """A set by its name, read once for a process.
+
+    Raises
+    ------
+    DataError
+        It cannot be had here: says what is needed.
+    """
+    absent = _absent(os.environ.get(DATA_VARIABLE, ""))
+    if (name, part) not in absent:
+        data = _read(name, part)
+        if not isinstance(data, str):
+            return data
+        absent[name, part] = data
+    raise DataError(absent[name, part])
+
+
+@functools.cache
+def _absent(directory: str) -> dict[tuple[str, Part | None], str]:
+    """Why sets cannot be had with this directory of data: all are remembered, since asking a network may take long."""
+    return {}
+
+
+@functools.lru_cache(maxsize=16)
+def _read(name: str, part: Part | None) -> Instance | str:
+    """The set, or why it cannot be had."""
+    try:
+        entry = next((e for e in catalogue() if e.name == name), None)
+        if entry is not None and part in ("train", "test") and not entry.parts:
+            return f"{name} has no published parts"
+        if entry is not None:
+            return load(name, part)
+        path = data_file(name, "test" if part == "test" else "train")
+        if path is None:
+            return f"{name} is not in the catalogue: put {name}.libsvm.bz2 into the directory of {DATA_VARIABLE}"
+        return read_libsvm(path)
+    except DataError as error:
+        return str(error)
+
+
+def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
+    """Rows and labels as dense arrays."""
+    return np.ascontiguousarray(to_dense(instance.X)), np.asarray(instance.y, dtype=np.float64)
+
+
+def data_identity(names: tuple[str, ...]) -> list[object]:
+    """Return the content of sets for the store's key; the word "absent" for a set that is not there."""
+    identity: list[object] = []
+    for name in names:
+        try:
+            instance = data_set(name)
+            identity.append([name, instance.X, instance.y])
+        except DataError:
+            identity.append([name, "absent"])
+    return identity

@@ -1,0 +1,220 @@
+"""The page of a paper: one HTML file, one Markdown file with its pictures, one CSV of all cells, and how they were made."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marginopt.files import write_text
+from marginopt.relaxations.report.formats.markdown import escaped
+
+from .comparison import NOT_RUN, ComparedCell, Verdict
+from .layout import grid_of
+from .previous_run import identified
+from .record import Published, Value
+from .reproduce import Reproduction, TableResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_index", "write_pages"]
+
+_COLUMNS = (
+    "table", "cell", "published", "published_std", "measured", "measured_std", "repetitions", "verdict", "notes", "runs", "made",
+)  # fmt: skip
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@functools.cache
+def _environment(html: bool) -> Environment:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=html, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters.update(plain=escaped, slug=_slug, reason=_reason)
+    made.globals.update(
+        heading=_heading,
+        grid_of=grid_of,
+        published=_published,
+        measured=_measured,
+        verdict=_verdict,
+        marks=_marks,
+        numbered=_numbered,
+        in_markdown=_in_markdown,
+        notes=_notes,
+        missing=_missing,
+        share=_share,
+        Verdict=Verdict,
+    )
+    return made
+
+
+def _heading(result: TableResult) -> str:
+    return f"{result.table.number}: {result.table.title}"
+
+
+def _slug(heading: str) -> str:
+    """The anchor that Markdown's readers give a heading: small letters, hyphens for blanks, no punctuation."""
+    return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+
+
+def write_pages(found: Reproduction, folder: Path) -> list[Path]:
+    """Write a paper's page in all formats."""
+    name = found.paper.name
+    pictures = [one.picture for one in found.pictures if one.picture is not None]
+    if pictures:
+        (folder / name).mkdir(exist_ok=True)
+    return [
+        *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures),
+        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
+        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
+        write_text(folder / f"{name}.csv", _rows(found)),
+        write_text(folder / f"{name}.json", _made(found)),  # last: it says which runs and pictures the others have
+    ]
+
+
+def write_index(every: Iterable[Reproduction], folder: Path) -> Path:
+    """Write the table of the papers: how many cells are inside, table by table."""
+    return write_text(folder / "README.md", _environment(False).get_template("index.md").render(every=list(every)))
+
+
+def _number(value: float, unit: float, more: int = 1) -> str:
+    """With one digit ``more`` than is printed in the paper; counts as whole numbers."""
+    if unit <= 0:
+        return f"{value:.4g}"
+    places = max(0, round(-math.log10(unit))) + (more if unit >= 0.1 else 0)
+    if unit >= 1.0 and value == round(value):
+        return f"{value:.0f}"
+    return f"{value:.{places}f}" if abs(value) < 1e7 and places <= 5 else f"{value:.{3 + more}g}"
+
+
+def _published(there: Published | None) -> str:
+    """To the printed digits."""
+    if there is None:
+        return ""
+    value = _number(there.value, there.unit, 0)
+    return value if there.deviation is None else f"{value} ± {there.deviation:g}"
+
+
+def _measured(cell: ComparedCell) -> str:
+    value: Value | None = cell.value
+    if value is None:
+        return ""
+    unit = 0.0 if cell.entry.published is None else cell.entry.published.unit
+    number = _number(value.mean, unit)
+    return number if value.deviation is None else f"{number} ± {_number(value.deviation, unit)}"
+
+
+def _verdict(cell: ComparedCell) -> str:
+    """A word or two; nothing where nothing is printed."""
+    if cell.verdict is Verdict.UNPUBLISHED:
+        return ""
+    if cell.verdict is Verdict.UNJUDGED and cell.ratio is not None:
+        return _beside(cell, cell.ratio)
+    return "" if cell.verdict is Verdict.UNJUDGED else str(cell.verdict)
+
+
+def _beside(cell: ComparedCell, ratio: float) -> str:
+    """Return the distance of a cell that is not judged: a factor, or the difference where it is near the printed figure."""
+    if cell.value is None or cell.entry.published is None or abs(ratio - 1.0) > 0.05:
+        return f"{ratio:.2g} × published"
+    difference = cell.value.mean - cell.entry.published.value
+    words = _number(abs(difference), cell.entry.published.unit)
+    return f"{words} {'above' if difference > 0 else 'below'}, not judged" if float(words) else "as printed, not judged"
+
+
+def _missing(found: Reproduction) -> str:
+    """Return the number of cells that were not run, and of those whose data are at hand."""
+    at_hand = sum(cell.verdict is Verdict.MISSING and cell.reason == NOT_RUN for table in found.tables for cell in table.cells)
+    there = f", {at_hand} of them although their data are at hand" if at_hand else ""
+    return f"{found.missing} cells not run{there}"
+
+
+def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
+    """A cell on one line of a Markdown table; nothing where the table has none there."""
+    if cell is None:
+        return ""
+    repetitions = f" ({cell.value.repetitions})" if cell.value else ""
+    marks = _marks(result, cell)
+    below = escaped(_verdict(cell)) + repetitions + (f" <sup>{marks}</sup>" if marks else "")
+    measured = f"**{escaped(_measured(cell))}**" if cell.value else ""
+    return "<br>".join(part for part in (escaped(_published(cell.entry.published)), measured, below.strip()) if part)
+
+
+def _notes(result: TableResult) -> list[str]:
+    """The notes of the cells, each once."""
+    return list(dict.fromkeys(note for cell in result.cells for note in _own(cell)))
+
+
+def _own(cell: ComparedCell) -> tuple[str, ...]:
+    """Of a cell: why it was not run, else what explains it."""
+    if cell.verdict is Verdict.MISSING:
+        return (_reason(cell.reason),) if cell.reason else ()
+    return cell.entry.notes
+
+
+def _reason(why: str) -> str:
+    """Without the network's own words."""
+    return why.partition(": <urlopen")[0]
+
+
+def _numbered(result: TableResult, cell: ComparedCell) -> list[tuple[int, str]]:
+    """A cell's notes with their numbers in the table."""
+    every = _notes(result)
+    return [(every.index(note) + 1, note) for note in _own(cell)]
+
+
+def _marks(result: TableResult, cell: ComparedCell) -> str:
+    """Numbers of a cell's notes; a cell outside without one stands as open."""
+    numbers = ", ".join(str(k) for k, _ in _numbered(result, cell))
+    return numbers or ("open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else "")
+
+
+def _share(inside: int, judged: int) -> str:
+    return "none judged" if judged == 0 else f"{inside} of {judged} inside ({100.0 * inside / judged:.0f}%)"
+
+
+def _rows(found: Reproduction) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for result in found.tables:
+        for cell in result.cells:
+            there, here = cell.entry.published, cell.value
+            writer.writerow(
+                [
+                    result.table.name,
+                    cell.entry.words,
+                    *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
+                    *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
+                    cell.verdict,
+                    " ".join(_own(cell)),
+                    *(("", "") if here is None else (identified(cell.entry), cell.made or found.created)),
+                ]
+            )
+    return text.getvalue()
+
+
+def _made(found: Reproduction) -> str:
+    """The runs that the page's cells and figures are of, by their times, and what stands under the figures or in their place."""
+    pictures = {
+        one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or found.created}
+        for one in found.pictures
+        if one.picture is not None
+    }
+    reasons = {one.figure.name: _reason(one.reason) for one in found.pictures if one.picture is None}
+    heads = {dict(head).get("created", ""): head for head in found.heads}
+    parts = {"heads": heads, "pictures": pictures, "reasons": reasons}
+    return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
+
+
+def _word(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"

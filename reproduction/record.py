@@ -1,0 +1,231 @@
+"""Records of an executable paper: the paper, its tables with their published figures, and the runs that measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from marginopt.drawing import Picture
+
+from .protocol_size import ProtocolSize
+
+__all__ = ["Cells", "Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
+
+#: What parameters of a run are made of: a store keeps them as they are.
+Plain: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper.
+
+    Parameters
+    ----------
+    name : str
+        At the prompt: "conic".
+    title, authors : str
+    formulations : str
+        What it states, in the package's names.
+    """
+
+    name: str
+    title: str
+    authors: str
+    formulations: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A measurement and its inputs.
+
+    Parameters
+    ----------
+    name : str
+        The store's name.
+    measure : callable
+        From a run's parameters to its record of numbers, words and lists; a function of a module, since it runs in other
+        processes. Data that cannot be had are a `DataError`.
+    data : callable
+        The names of the data sets that parameters ask for: what they hold is a part of the run's identity.
+    layout : int
+        Raised when the protocol changes, so that stored runs of an older one are not taken for it.
+    """
+
+    name: str
+    measure: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    data: Callable[[Mapping[str, Any]], Sequence[str]] = field(default=lambda parameters: ())
+    layout: int = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement: an experiment and all that determines it."""
+
+    experiment: Experiment
+    items: tuple[tuple[str, Plain], ...]
+
+    @classmethod
+    def of(cls, experiment: Experiment, **parameters: Plain) -> Run:
+        """The run of these parameters."""
+        return cls(experiment, tuple(sorted(parameters.items())))
+
+    @property
+    def parameters(self) -> dict[str, Plain]:
+        """Parameters by name."""
+        return dict(self.items)
+
+
+#: What was measured; runs that could not be had are not in it.
+Results: TypeAlias = Mapping[Run, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A printed figure.
+
+    Parameters
+    ----------
+    value : float
+    deviation : float or None
+        The printed standard deviation.
+    unit : float
+        Half of it is the rounding of the printed value.
+    """
+
+    value: float
+    deviation: float | None = None
+    unit: float = 0.0
+
+    @classmethod
+    def of(cls, value: str, deviation: str = "") -> Published | None:
+        """Read the printed words; None where there are none."""
+        if not value:
+            return None
+        mantissa, _, exponent = value.lower().partition("e")
+        places = len(mantissa.partition(".")[2])
+        unit = 10.0 ** (int(exponent or 0) - places)
+        return cls(float(value), float(deviation) if deviation else None, unit)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured figure: mean, standard deviation (n - 1) over the repetitions, and their number."""
+
+    mean: float
+    deviation: float | None
+    repetitions: int
+
+
+#: Measured means by table and cell (`Entry.words`).
+Cells: TypeAlias = Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Row and column, one word for each of the table's headings.
+    published : Published or None
+    runs : tuple of Run
+        What it is measured by; none where it cannot be.
+    summary : callable
+        From the records of these runs, in their order, to the figure; None where they do not tell. The records of runs that
+        are not there are left out.
+    notes : tuple of str
+        The erratum or choice that explains it.
+    missing : str
+        Why nobody can measure it here.
+    compared : bool
+        Whether it is judged: seconds of another machine, and variants of a method, are shown and not.
+    """
+
+    labels: tuple[str, ...]
+    published: Published | None
+    runs: tuple[Run, ...]
+    summary: Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+    compared: bool = True
+
+    @property
+    def words(self) -> str:
+        """Row and column in a line."""
+        return " | ".join(self.labels)
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of a paper; its file ends with ``TABLES``.
+
+    Parameters
+    ----------
+    name : str
+        At the prompt: "conic-table-1".
+    paper : Paper
+    number, title : str
+        "Table 1", and what it shows.
+    headings : tuple of str
+        Of the labels of its cells.
+    unit : str
+        Of the figures.
+    protocol : str
+        What a repetition does, with the choices that the paper leaves open.
+    entries : callable
+        Its cells under an `Effort`.
+    notes : tuple of str
+        Errata and choices that concern the whole table.
+    across : int
+        How many of the last labels name the columns of the printed table; 0 writes one cell to a line.
+    """
+
+    name: str
+    paper: Paper
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    unit: str
+    protocol: str
+    entries: Callable[[ProtocolSize], Sequence[Entry]]
+    notes: tuple[str, ...] = ()
+    across: int = 0
+
+    def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
+        """Return the runs that its cells need, each once; of the rows whose first label is given, where any is."""
+        entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
+        return list(dict.fromkeys(run for entry in entries for run in entry.runs))
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper, redrawn from what is measured; its file ends with ``FIGURES``.
+
+    Parameters
+    ----------
+    name, paper, number, title
+        As of `PaperTable`.
+    needs : callable
+        The runs that it is drawn from, under an `Effort`.
+    draw : callable
+        From what was measured to the picture; None where too little was.
+    note : str
+    of_cells : callable, optional
+        Where the figure shows what tables show: from their cells to the picture. Pages that keep cells of earlier runs, whose
+        records they have not, draw it by this.
+    """
+
+    name: str
+    paper: Paper
+    number: str
+    title: str
+    needs: Callable[[ProtocolSize], Sequence[Run]]
+    draw: Callable[[Results], Picture | None]
+    note: str = ""
+    of_cells: Callable[[Cells], Picture | None] | None = None
+
+    def runs(self, effort: ProtocolSize) -> list[Run]:
+        """Return the runs that it needs, each once."""
+        return list(dict.fromkeys(self.needs(effort)))

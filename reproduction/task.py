@@ -1,0 +1,105 @@
+"""A run as a task of the report's runner: in the store by all that determines it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marginopt.errors import DataError, MissingPackageError
+from marginopt.relaxations import CellStore, Progress, Runner, digest
+from marginopt.solvers.parallel import Executor
+
+from .comparison import NOT_RUN
+from .inputs import data_identity, data_set
+from .record import Results, Run
+
+__all__ = ["measure_all", "stored"]
+
+#: Seconds that a run of an unknown kind is thought to take.
+_GUESS = 10.0
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """One run."""
+
+    run: Run
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return f"paper: {self.run.experiment.name}"
+
+    @property
+    def label(self) -> str:
+        """Parameters without the seed: such runs take about as long."""
+        return ", ".join(f"{name} {value}" for name, value in self.run.items if name != "seed")
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Parameters, the protocol's layout, and the data themselves."""
+        experiment = self.run.experiment
+        names = tuple(experiment.data(self.run.parameters))
+        return {"layout": experiment.layout, "parameters": self.run.parameters, "data": data_identity(names)}
+
+    @property
+    def key(self) -> str:
+        """Key in the store."""
+        return digest({"kind": self.kind, **self.parts})
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Measure, with one thread in BLAS, so that processor seconds mean something; data that cannot be had are said."""
+        import threadpoolctl
+
+        experiment = self.run.experiment
+        try:
+            with threadpoolctl.threadpool_limits(1):
+                return {"record": dict(experiment.measure(self.run.parameters))}, True
+        except (DataError, MissingPackageError) as error:
+            return {"missing": str(error)}, False
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Return the outcome, in a line."""
+        where = f"{self.run.experiment.name}: " + ", ".join(f"{name} {value}" for name, value in self.run.items)
+        if "missing" in record:
+            return f"{where}: not run: {record['missing']}"
+        numbers = ((k, v) for k, v in record["record"].items() if isinstance(v, int | float))
+        return f"{where}: " + ", ".join(f"{k} {v:.4g}" for k, v in numbers)
+
+
+def measure_all(runs: Sequence[Run], store: Path, team: Executor, progress: bool) -> tuple[Results, dict[Run, str]]:
+    """The runs' records and, of those that cannot be had, the reasons; repetition by repetition, so that all cells grow alike."""
+    ordered = sorted(runs, key=lambda run: _seed(run))
+    records = Runner(team, store, Progress(progress, _GUESS)).run([RunTask(run) for run in ordered])
+    found = {run: record["record"] for run, record in zip(ordered, records, strict=True) if "record" in record}
+    return found, {run: record["missing"] for run, record in zip(ordered, records, strict=True) if "missing" in record}
+
+
+def _seed(run: Run) -> int:
+    seed = run.parameters.get("seed", 0)
+    return seed if isinstance(seed, int) else 0
+
+
+def _why(run: Run) -> str:
+    """Why a run is not in the store: its data cannot be had, or nobody ran it."""
+    for name in run.experiment.data(run.parameters):
+        try:
+            data_set(name)
+        except DataError as error:
+            return str(error)
+    return NOT_RUN
+
+
+def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
+    """Return the runs that the store has; nothing is run."""
+    cells = CellStore(store)
+    found, lacking = {}, {}
+    for run in runs:
+        record = cells.get(RunTask(run).key)
+        if record is None:
+            lacking[run] = _why(run)
+        else:
+            found[run] = record["record"]
+    return found, lacking

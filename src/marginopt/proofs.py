@@ -1,0 +1,25 @@
+"""Certificates, proofs and audits: what checks a claim and what writes a proof down."""
+
+from .auditing import Audit, audit
+from .proof_page import write_proof_page
+from .solvers import Certificate, certify
+from .solvers.checks.feasibility import PointCheck, check_point
+from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
+from .solvers.proofs import ProofReport, check_proof
+from .solvers.vipr.certificate import ViprCertificate, write_vipr
+
+__all__ = [
+    "Audit",
+    "Certificate",
+    "HalfspaceDepth",
+    "PointCheck",
+    "ProofReport",
+    "ViprCertificate",
+    "audit",
+    "certify",
+    "check_point",
+    "check_proof",
+    "halfspace_depth",
+    "write_proof_page",
+    "write_vipr",
+]

@@ -1,0 +1,18 @@
+"""Package of the papers' protocols, tables and figures: the folder ``reproduction`` of a clone, which no wheel carries.
+
+A submodule has one name, ``marginopt.reproduction.finding``, in every process of a clone, workers on other machines included.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .errors import InputError
+
+_FOLDER = Path(__file__).resolve().parents[2] / "reproduction"
+if not (_FOLDER / "__init__.py").is_file():
+    raise InputError(
+        "the papers' tables are not part of an installed package; clone the repository (its address is in `pip show marginopt` "
+        "or where you got the package) and run `marginopt reproduce` in it after `pip install -e .`"
+    )
+__path__ = [str(_FOLDER)]

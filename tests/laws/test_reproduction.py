@@ -1,0 +1,80 @@
+"""The papers' protocols stand on the public interface, and nothing of the package stands on them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from sources import PARTS, ROOT, imports_of, module_files, reproduction_files
+
+from marginopt.cli.reproduce import EFFORTS
+from marginopt.reproduction import protocol_size
+
+#: Groups of public names; what the reproduction takes from one is in its ``__all__``.
+GROUPS = (
+    "marginopt",
+    *(f"marginopt.{g}" for g in ("models", "solvers", "relaxations", "instances", "estimators", "selection", "deep")),
+)
+#: Modules that are public as a whole.
+WHOLE = ("marginopt.errors", "marginopt.files", "marginopt.drawing", "marginopt.solvers.conic", "marginopt.solvers.parallel")
+
+
+def private_in_the_design() -> set[str]:
+    """The modules that docs/design.md lists."""
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").split("## Reproduction")[1].split("\n## ")[0]
+    return {name for line in re.findall(r"(?m)^- .*", text) for name in re.findall(r"`(marginopt\.[\w.]+)`", line)}
+
+
+def test_it_imports_public_names_and_what_the_design_lists() -> None:
+    private, wrong, used = private_in_the_design(), [], set()
+    for path in reproduction_files().values():
+        for found in imports_of(path):
+            base = found.base or ""
+            if found.level or not base.startswith("marginopt"):
+                continue
+            if base in private:
+                used.add(base)
+            elif base in GROUPS:
+                public = import_module(base).__all__ if base != "marginopt.deep" else dir(import_module(base))
+                wrong += [f"{path.name}:{found.line}: {base}.{name}" for name in found.names if name not in public]
+            elif base not in WHOLE:
+                wrong.append(f"{path.name}:{found.line}: {base}")
+    assert not wrong, "\n".join(wrong)
+    assert used == private
+    assert len(private) <= 8
+
+
+def test_nothing_but_the_command_imports_it() -> None:
+    importing = {
+        (path.relative_to(ROOT).as_posix(), found.top)
+        for name, path in module_files().items()
+        for found in imports_of(path)
+        if "reproduction" in found.absolute(name.split(".")[:-1])
+    }
+    assert importing == {("src/marginopt/cli/reproduce.py", False)}
+
+
+def test_the_command_knows_the_efforts() -> None:
+    assert tuple(protocol_size.EFFORTS) == EFFORTS
+
+
+def test_without_a_clone_the_command_says_what_it_needs(tmp_path: Path) -> None:
+    """The package as a wheel installs it: its folders, and no ``reproduction`` beside them."""
+    home = tmp_path / "site" / "marginopt"
+    for package, folder in PARTS.items():
+        target = home.joinpath(*package.split(".")[1:])
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    code = f"import sys; sys.path.insert(0, {str(home.parent)!r})"
+    code += "; sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in repr(f)]"
+    code += "; from marginopt.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    for words, status in ((["reproduce", "--help"], 0), (["reproduce"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+    assert "clone" in done.stderr

@@ -1,0 +1,199 @@
+"""The frame of the executable papers: what is found, how a cell is judged, what a kill leaves, what a page says."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from marginopt.cli.main import main
+from marginopt.errors import InputError
+from marginopt.relaxations import CellStore
+from marginopt.reproduction.catalogue import CONIC
+from marginopt.reproduction.comparison import NOT_RUN, Verdict, compare_cell, mean_of
+from marginopt.reproduction.finding import asked, figures, tables
+from marginopt.reproduction.page import _slug, write_index, write_pages
+from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
+from marginopt.reproduction.record import Entry, Experiment, PaperTable, Published, Run
+from marginopt.reproduction.reproduce import reproduce
+from marginopt.reproduction.task import measure_all, stored
+from marginopt.solvers.parallel.executor import SerialExecutor
+
+
+def measure(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {"value": run["base"] + 0.1 * run["seed"]}
+
+
+COUNTED = Experiment("test", measure)
+
+
+def entry(there: Published | None, base: float, repetitions: int = 3) -> Entry:
+    runs = tuple(Run.of(COUNTED, base=base, seed=seed) for seed in range(repetitions))
+    return Entry(("row",), there, runs, mean_of("value"))
+
+
+@pytest.mark.parametrize(
+    ("there", "base", "verdict"),
+    [
+        (Published.of("1.0", "0.2"), 0.9, Verdict.INSIDE),
+        (Published.of("1.0", "0.2"), 1.2, Verdict.ABOVE),
+        (Published.of("1.0", "0.2"), 0.5, Verdict.BELOW),
+        (Published.of("1.0", "0"), 0.94, Verdict.INSIDE),  # 1.04: rounds to the printed 1.0
+        (Published.of("1.0", "0"), 0.99, Verdict.ABOVE),  # 1.09
+        (Published.of("110", ""), 109.8, Verdict.INSIDE),
+        (None, 1.0, Verdict.UNPUBLISHED),
+    ],
+)
+def test_a_cell_is_inside_one_published_deviation_or_half_its_last_digit(
+    there: Published | None, base: float, verdict: Verdict
+) -> None:
+    one = entry(there, base)
+    judged = compare_cell(one, {run: measure(run.parameters) for run in one.runs}, {})
+    assert judged.verdict is verdict
+    assert judged.value is not None
+    assert judged.value.mean == pytest.approx(base + 0.1)
+    assert judged.value.deviation == pytest.approx(0.1)
+
+
+def test_a_cell_without_data_says_why() -> None:
+    one = entry(Published.of("1.0", "0.2"), 1.0)
+    judged = compare_cell(one, {}, dict.fromkeys(one.runs, "no such data"))
+    assert judged.verdict is Verdict.MISSING
+    assert judged.reason == "no such data"
+
+
+@pytest.mark.parametrize(("printed", "unit"), [("1.0", 0.1), ("110", 1.0), ("6.33E-003", 1e-5), ("3.05e-05", 1e-7)])
+def test_units_are_those_of_the_printed_digits(printed: str, unit: float) -> None:
+    found = Published.of(printed)
+    assert found is not None
+    assert found.unit == pytest.approx(unit)
+
+
+def test_efforts() -> None:
+    assert protocol_size("quick").one_row
+    assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
+    assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
+    with pytest.raises(InputError, match="effort"):
+        protocol_size("some")
+    with pytest.raises(InputError, match="repetitions"):
+        protocol_size("full", 0)
+
+
+def test_names_are_of_papers_tables_and_figures() -> None:
+    assert asked([])[0] == list(tables().values())
+    assert [t.name for t in asked(["conic-table-1"])[0]] == ["conic-table-1"]
+    assert {t.paper.name for t in asked(["conic"])[0]} == {"conic"}
+    assert asked(["fw", "maxmin", "npsvc++"]) == asked(["frank-wolfe", "max-min", "npsvc"])
+    assert [t.name for t in asked(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
+    with pytest.raises(InputError, match="conic-table-1"):
+        asked(["conic-table1"])
+
+
+@pytest.mark.parametrize("name", list(tables()))
+@pytest.mark.parametrize("effort", list(EFFORTS))
+def test_every_table_states_its_cells_at_every_effort(name: str, effort: str) -> None:
+    table = tables()[name]
+    entries = table.entries(EFFORTS[effort])
+    assert entries
+    assert all(len(one.labels) == len(table.headings) for one in entries)
+    assert len({one.labels for one in entries}) == len(entries)
+    assert all(one.runs or one.missing for one in entries)
+
+
+@pytest.mark.parametrize("name", list(figures()))
+def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
+    figure = figures()[name]
+    drawn = figure.draw({})
+    assert (drawn is None) == bool(figure.runs(EFFORTS["reduced"]))
+
+
+def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
+    runs = entry(None, 1.0).runs
+    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
+    assert len(found) == 2
+    assert not lacking
+    there, missing = stored(runs, tmp_path / "runs.db")
+    assert there == found
+    assert list(missing.values()) == [NOT_RUN]
+
+
+def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [replace(entry(None, base), labels=(name, "x")) for name, base in (("first", 1.0), ("second", 2.0), ("third", 3.0))]
+    table = PaperTable("test", CONIC, "Table 0", "a table", ("row", "column"), "", "", lambda effort: cells)
+    monkeypatch.setattr("marginopt.reproduction.reproduce.asked", lambda names: ([table], []))
+    store = tmp_path / "runs.db"
+
+    def means(*rows: str) -> list[float | None]:
+        (found,) = reproduce(["test"], store=store, progress=False, rows=rows)
+        return [None if cell.value is None else cell.value.mean for cell in found.tables[0].cells]
+
+    assert means("second") == [pytest.approx(2.1)]
+    assert _count(store) == 3
+    assert means("third") == [pytest.approx(2.1), pytest.approx(3.1)]
+    assert means() == [pytest.approx(1.1), pytest.approx(2.1), pytest.approx(3.1)]
+    with pytest.raises(InputError, match="no table asked for has a row 'fourth'; its rows are first, second, third"):
+        means("fourth")
+
+
+def test_a_kill_costs_what_is_being_computed(tmp_path: Path) -> None:
+    """Killed after some runs are stored; the second start finds them and ends with all."""
+    store = tmp_path / "runs.db"
+    words = ("reproduce", "conic-table-4", "--quick", "--repetitions", "1", "--out", str(tmp_path), "--store", str(store))
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "marginopt.cli.main", *words],
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 300.0
+    while time.monotonic() < deadline and begun.poll() is None and (not store.exists() or _count(store) < 2):
+        time.sleep(0.2)
+    begun.send_signal(signal.SIGKILL)
+    begun.wait()
+    kept = _count(store)
+    assert kept >= 2
+    assert not (tmp_path / "conic.md").exists()
+    assert main([*words, "--stored", "--quiet"]) == 0
+    rows = list(csv.DictReader((tmp_path / "conic.csv").read_text(encoding="utf-8").splitlines()))
+    every = [row for row in rows if row["cell"].startswith("validation points")]  # the other rows share their runs
+    assert sum(int(row["repetitions"]) for row in every) == kept
+
+
+def _count(store: Path) -> int:
+    return sum(CellStore(store).counts().values())
+
+
+def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    CellStore(store)
+    (found,) = reproduce(["conic-table-2", "conic-figure-1"], store=store, run=False, progress=False, command="as asked")
+    assert found.paper is CONIC
+    assert found.missing == len(found.tables[0].cells)
+    written = write_pages(found, tmp_path)
+    assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic.json", "conic-figure-1.svg"}
+    for name in ("conic.html", "conic.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert all(word in text for word in ("published", "measured", "2.8 ± 0.3", "not run", "as asked", "versions", "seeds"))
+        assert str(tmp_path) not in text
+    lines = (tmp_path / "conic.md").read_text(encoding="utf-8").splitlines()
+    anchors = {_slug(line.removeprefix("## ")) for line in lines if line.startswith("## ")}
+    assert {line.partition("(#")[2].partition(")")[0] for line in lines if "(#" in line} <= anchors
+    assert "Table 2" in write_index([found], tmp_path).read_text(encoding="utf-8")
+
+
+def test_the_prompt_lists_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["reproduce"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in (*tables(), *figures()))
+    assert main(["reproduce", "conic-tabel-1", "--out", str(tmp_path / "new")]) == 2
+    assert not (tmp_path / "new").exists()
+    assert main(["reproduce", "conic", "--stored", "--out", str(tmp_path)]) == 2
+    assert "no store" in capsys.readouterr().err
