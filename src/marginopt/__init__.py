@@ -134,8 +134,8 @@ _MOVED = {
     ),
     "estimators": (
         "L2SVC", "NCHSVC", "ConicSVC", "ConicSVCCV", "EstimatorInfo", "HingeSVC", "HingeSVCCV", "KernelNPSVC",
-        "LogisticRegression", "MarginClassifier", "MaxMinSVC", "MEBOneClass", "MulticlassSVC", "NonparallelSVC", "RampSVC", "ScoringSystemClassifier",
-        "ZeroOneSVC",
+        "LogisticRegression", "MarginClassifier", "MaxMinSVC", "MEBOneClass", "MulticlassSVC", "NonparallelSVC", "RampSVC",
+        "ScoringSystemClassifier", "ZeroOneSVC",
     ),
     "instances": ("Instance", "catalogue", "open_rows"),
     "io": ("load_estimator", "load_result", "read_solution"),
