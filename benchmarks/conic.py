@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from conic_peers import PEERS
 
+from marginopt.models.arrays import most_held
 from marginopt.models.kernels.threads import blas_threads
-from marginopt.models.memory import most_held
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import conic_path
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from marginopt.models.program.svec import smat, svec, svec_indices, svec_rank_one, svec_size
+from marginopt.models.program.cones import smat, svec, svec_indices, svec_rank_one, svec_size
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import argparse
 import numpy as np
 from conic import points
 
-from marginopt.models.conic_dual.bound import dual_value
+from marginopt.models.conic_bound import dual_value
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicPathPoint, conic_path
 

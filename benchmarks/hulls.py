@@ -19,7 +19,7 @@ from typing import Any
 
 from simplex import available, last_line, make_data
 
-from marginopt.models.memory import most_held
+from marginopt.models.arrays import most_held
 
 OURS = ("smo", "pga", "pga-sparse", "accelerated-projection")
 QP = ("clarabel", "piqp", "proxqp")

@@ -55,7 +55,7 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
         y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
     else:
         X, y = real_data(kind, n, rng)
-    from marginopt.models.kernels.functions.gamma import mean_squared_distance
+    from marginopt.models.kernels.distances import mean_squared_distance
 
     return X, y, 1.0 / mean_squared_distance(X)
 
@@ -87,7 +87,7 @@ def svc_arguments(kernel: str, gamma: float) -> dict[str, Any]:
 def spent(begin: float, cpu: float) -> dict[str, Any]:
     """Seconds since then, and the most that the process has held so far: looking at the answer comes after it."""
     seconds = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
-    from marginopt.models.memory import most_held
+    from marginopt.models.arrays import most_held
 
     return seconds | {"peak_mb": most_held() / 2**20}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marginopt.compilation import warm_up
-from marginopt.models.formulations.margin.named.scoring_system import ScoringSystem
+from marginopt.models.formulations.margin.scoring_system import ScoringSystem
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.solve import solve
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError, InputError
-from .formats.compressed import as_path
+from .formats.readers import as_path
 from .instance import Instance
 from .sampling import as_count
 from .sources import DATA_VARIABLE, data_directory

@@ -10,9 +10,8 @@ from typing import Literal
 
 from ..errors import DataError, InputError, near_names
 from .brooks import BROOKS_NAME, brooks_by_name
-from .data_set import EXTENSIONS, DataSet
+from .data_set import ENTRIES, EXTENSIONS, DataSet, Expected
 from .instance import Instance
-from .known_sets import ENTRIES, Expected
 from .sources import (
     DATA_VARIABLE,
     Part,

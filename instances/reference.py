@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .arrays import Matrix
-from .formats.tables import table_instance
-from .formats.text import parse_csv
+from .formats.tables import parse_csv, table_instance
 from .instance import Instance
 
 __all__ = ["ReferenceOptimum", "reference_optima", "tiny_instances"]

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from .arrays import FloatArray, Matrix, is_sparse
+from .data_set import Expected
 from .formats.readers import read_libsvm
-from .known_sets import Expected
 
 __all__ = [
     "DATA_VARIABLE",

@@ -6,17 +6,15 @@ The formulations' own names (``HingeSVM``, ...) come from their records (`models
 from typing import TYPE_CHECKING, Any
 
 from . import formulations
-from .arrays import FloatArray, to_dense
-from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
+from .arrays import FloatArray, materialise_limit, to_dense
+from .formulations.nonparallel.class_data import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
-from .importing.qp import from_qp
+from .importing.rows import from_qp
 from .importing.scipy import from_scipy
+from .kernels.distances import gamma_by_rule, squared_distances
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
-from .kernels.functions.distances import squared_distances
-from .kernels.functions.gamma import gamma_by_rule
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
-from .memory import materialise_limit
 from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.difference import FormDelta
@@ -27,22 +25,19 @@ from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 
 if TYPE_CHECKING:  # for type checkers; a formulation that has no line here works all the same
-    from .formulations.conic.model import ConicSVM as ConicSVM
+    from .formulations.conic import ConicSVM as ConicSVM
     from .formulations.convex_hulls import ConvexHullsDual as ConvexHullsDual
     from .formulations.enclosing_ball import MEBDual as MEBDual
     from .formulations.hinge import HingeSVM as HingeSVM
     from .formulations.l1_svm import L1SVMDual as L1SVMDual
     from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
-    from .formulations.margin.named.epsilon_svr import EpsilonSVR as EpsilonSVR
-    from .formulations.margin.named.nu_svm import NuSVM as NuSVM
-    from .formulations.margin.named.scoring_system import ScoringSystem as ScoringSystem
-    from .formulations.margin.named.svdd import SVDD as SVDD
+    from .formulations.margin.named import SVDD as SVDD, EpsilonSVR as EpsilonSVR, NuSVM as NuSVM
+    from .formulations.margin.scoring_system import ScoringSystem as ScoringSystem
     from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
-    from .formulations.multiclass.model import MulticlassSVM as MulticlassSVM
-    from .formulations.nonparallel.box_program import BoxProgram as BoxProgram
+    from .formulations.multiclass import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
-    from .formulations.nonparallel.hinge_quadratic import HingeQuadratic as HingeQuadratic
+    from .formulations.nonparallel.hinge_quadratic import BoxProgram as BoxProgram, HingeQuadratic as HingeQuadratic
     from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM

@@ -1,11 +1,18 @@
-"""Array types and the checks that every model makes of its data, in one place.
+"""Array types, the checks that every model makes of its data, and the limit of a form's size.
+
+Array types and the checks that every model makes of its data, in one place.
 
 The checks copy nothing that is already in the wanted form and never write to what they are given; what a model keeps
 is read-only.
+
+The limit of a form's size when it is materialised.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,10 +36,13 @@ __all__ = [
     "as_rows",
     "as_vector",
     "as_weights",
+    "check_bytes",
     "entries",
     "frozen",
     "in_blocks",
     "in_memory",
+    "materialise_limit",
+    "most_held",
     "row_norms_squared",
     "to_dense",
 ]
@@ -256,3 +266,57 @@ def _check_finite(values: npt.NDArray[Any], name: str) -> None:
 def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
     if 0 in shape:
         raise InputError(f"{name} must have at least one row and one column; its shape is {shape}")
+
+
+def materialise_limit() -> int:
+    """Bytes that a form may take: half of the machine's memory, or the environment variable MARGINOPT_MAX_BYTES.
+
+    Raises
+    ------
+    InputError
+        The variable does not hold a number.
+    """
+    value = os.environ.get("MARGINOPT_MAX_BYTES")
+    if value is None:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    try:
+        return int(float(value))
+    except ValueError as error:
+        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}") from error
+
+
+def check_bytes(need: int, what: str) -> None:
+    """Raise where ``what`` would need more bytes than the limit.
+
+    Raises
+    ------
+    TooLargeError
+        Says how many bytes it would need, and what to do.
+    """
+    limit = materialise_limit()
+    if need > limit:
+        raise TooLargeError(
+            f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
+            "or MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
+            "marginopt.solvers() lists them"
+        )
+
+
+def most_held() -> int:
+    """Bytes of memory that this process has held at most, its interpreter included.
+
+    Linux counts in ``ru_maxrss`` of a process what the one that started it held before, so it is asked otherwise there.
+
+    Raises
+    ------
+    ImportError
+        The system (Windows) does not say.
+    """
+    import resource
+
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

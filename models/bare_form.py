@@ -12,7 +12,7 @@ from .program.form import StandardForm
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
-    from .importing.proof import Import
+    from .importing.source import Import
 
 __all__ = ["BareForm", "as_model"]
 

@@ -17,7 +17,7 @@ from .inspection.explanation import Explanation, Solution, explain
 
 if TYPE_CHECKING:
     from .changes.change import Change
-    from .importing.proof import Import
+    from .importing.source import Import
 import inspect
 from abc import ABC, ABCMeta, abstractmethod
 from functools import cache, cached_property
@@ -28,11 +28,11 @@ import numpy as np
 from ..display import Displayed
 from ..errors import InputError, UnsupportedModelError
 from ..labelled import DataNames, labelled_arrays
+from .appraisal import Tilt
+from .arrays import check_bytes
 from .inspection.point_explanation import PointExplanation
-from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian
-from .restricted_bound import Tilt
 from .statement import Statement
 
 __all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
@@ -322,7 +322,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The programs of other packages that are in it, each compared with its source (`models.importing.proof`)."""
+        """The programs of other packages that are in it, each compared with its source (`models.importing.source`)."""
         return ()
 
     @property
@@ -375,7 +375,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Parameters
         ----------
         *stated : callable, or mapping of str to callable
-            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.blocks.BlockVariables`), to a CVXPY constraint, a
+            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
+            a
             list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
             variables of their own, which become blocks.
 

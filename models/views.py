@@ -1,26 +1,456 @@
-"""Structural views: what hand-written algorithms read in place of the standard form.
+"""Structural views: data that hand-written algorithms read in place of the standard form.
+
+Structural views: what hand-written algorithms read in place of the standard form.
 
 A model exposes the views that it has through ``model.view(kind)``; a solver declares the kinds that it reads.
+
+The view of linear classifiers on any number of rows: min μ||w||² + Σ c_i ℓ(y_i x_i'w), read by blocks of rows.
+
+The view of nonconvex compositions of few coefficients: a piecewise-linear loss of margins, a norm, and where w may be.
 """
 
 from __future__ import annotations
 
+import enum
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray, IntArray, SingleArray
+from ..rows import Rows
+from .appraisal import Appraisal
+from .arrays import BoolArray, FloatArray, IntArray, SingleArray, row_norms_squared
+from .exponentials import entropy, exponential, softplus
 from .kernels.gram import GramOperator
-from .linear_view import LinearProblem
-from .margin_view import MarginProblem
+from .rounding import UNIT, Rounded, dot, gamma, total_of_positive
 
 __all__ = [
-    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "LinearProblem", "MarginProblem", "SimplexQP", "StiefelProblem", "View",
+    "BoxPoint",
+    "BoxQP",
+    "Budget",
+    "CoarseFactor",
+    "ConicProblem",
+    "Corners",
+    "EqualRates",
+    "LinearLoss",
+    "LinearProblem",
+    "MarginProblem",
+    "SimplexQP",
+    "StiefelProblem",
+    "View",
     "ZeroOneProblem",
-]  # fmt: skip
+]
+
+#: Seconds of an interior point method for each pair of entries of a row, and for each unit of min(n, p)³.
+_PAIR_SECONDS, _CUBE_SECONDS = 8e-8, 5e-10
+
+
+class LinearLoss(enum.IntEnum):
+    """A loss of the margin m; the numbers are those that compiled loops read."""
+
+    HINGE = 1  #: (1 - m)_+
+    SQUARED_HINGE = 2  #: (1 - m)_+²
+    LOGISTIC = 3  #: log(1 + e^-m)
+
+    @property
+    def bounded(self) -> bool:
+        """True if multipliers are at most c: the slope of the loss is."""
+        return self is not LinearLoss.SQUARED_HINGE
+
+    def values(self, margins: FloatArray) -> FloatArray:
+        """The loss itself."""
+        if self is LinearLoss.LOGISTIC:
+            return softplus(-margins)[0]
+        short = np.maximum(1.0 - margins, 0.0)
+        return short if self is LinearLoss.HINGE else short * short
+
+    def total(self, margins: FloatArray, costs: FloatArray, error: FloatArray) -> Rounded:
+        """Σ c ℓ, each margin known to an error."""
+        terms, errors = self._logistic_terms(margins, error) if self is LinearLoss.LOGISTIC else self._hinge_terms(margins, error)
+        terms, errors = costs * terms, costs * errors
+        total = total_of_positive(terms)
+        lost = float((errors + 4.0 * UNIT * terms).sum()) * (1.0 + gamma(terms.size))
+        return Rounded(total.value, (total.error + lost) * (1.0 + 4.0 * UNIT))
+
+    @staticmethod
+    def _logistic_terms(margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log(1 + e^-m), whose slope is between -min{1, e^-m} and 0."""
+        terms, rounding = softplus(-margins)
+        steepest, more = exponential(error - margins)
+        return terms, rounding + error * np.minimum(steepest + more, 1.0) * (1.0 + 8.0 * UNIT)
+
+    def _hinge_terms(self, margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+        slack = np.maximum(1.0 - margins, 0.0)
+        error = error + 2.0 * UNIT * (1.0 + np.abs(1.0 - margins))
+        return (slack, error) if self is LinearLoss.HINGE else (slack * slack, error * (2.0 * slack + error))
+
+    def dual_terms(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
+        """Σα; less Σ α²/(4c); or Σ c H(α/c), H(p) = -p log p - (1 - p) log(1 - p)."""
+        if self is LinearLoss.HINGE:
+            return total_of_positive(alpha)
+        if self is LinearLoss.LOGISTIC:
+            terms, errors = entropy(alpha, costs)
+            rounded = total_of_positive(terms)
+            return Rounded(rounded.value, (rounded.error + float(errors.sum()) * (1.0 + gamma(terms.size))) * (1.0 + 4.0 * UNIT))
+        terms = alpha * (alpha / (4.0 * costs))
+        rounded = total_of_positive(terms)
+        lost = 4.0 * UNIT * float(terms.sum()) * (1.0 + gamma(terms.size))
+        return total_of_positive(alpha) - Rounded(rounded.value, rounded.error + lost)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem:
+    """min μ||w||² + Σ c_i ℓ(y_i x_i'w), ℓ the hinge, its square, or the logistic loss.
+
+    Dual: max Σα - ||Σ α_i y_i x_i||²/(4μ) over 0 ≤ α ≤ c (hinge); less Σ α_i²/(4c_i) over α ≥ 0 (its square); or with the
+    entropies Σ c_i H(α_i/c_i) in place of Σα over 0 ≤ α ≤ c (logistic). w = Σ α_i y_i x_i/(2μ).
+
+    Parameters
+    ----------
+    rows : Rows
+        X, n × p.
+    y : ndarray (n,)
+        -1, +1.
+    costs : ndarray (n,)
+        c > 0; may be one number broadcast.
+    mu : float
+        > 0.
+    loss : LinearLoss
+        ℓ.
+    free : bool
+        The first column is of ones, and its coefficient is no part of ||w||²: the dual has the condition Σ α_i y_i = 0. For the
+        logistic loss.
+    """
+
+    rows: Rows
+    y: FloatArray
+    costs: FloatArray
+    mu: float
+    loss: LinearLoss
+    free: bool = False
+
+    @property
+    def penalised(self) -> slice:
+        """The coefficients in ||w||²."""
+        return slice(int(self.free), None)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.y.size)
+
+    @property
+    def interior_point_seconds(self) -> float:
+        """About how many seconds an interior point method takes: normal equations of the rows, and p coefficients to eliminate.
+
+        From runs on dense and sparse data of 200 to 20,000 points (docs/measured/crossings.md): good to a factor of four.
+        """
+        n, p = self.rows.shape
+        return _PAIR_SECONDS * self.rows.entries**2 / max(n, 1) + _CUBE_SECONDS * float(min(n, p)) ** 3
+
+    @cached_property
+    def least_costs(self) -> FloatArray:
+        """c, as one number where all are the same."""
+        equal = self.costs.strides == (0,) or bool((self.costs == self.costs[0]).all())
+        return np.array(self.costs[:1] if equal else self.costs)
+
+    def feasible(self, alpha: FloatArray) -> FloatArray:
+        """Multipliers of any quality, clipped; with a free intercept those of one class scaled until the sums agree."""
+        alpha = np.clip(alpha, 0.0, self.least_costs if self.loss.bounded else np.inf)
+        return self._balanced(alpha)[0] if self.free else alpha
+
+    def _balanced(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return multipliers beside which others are that balance exactly, and how far these are at most.
+
+        The sums of the two classes are known to a relative error ε, and so is the factor of the larger one that makes them equal.
+        """
+        positive = self.y > 0.0
+        sums = [total_of_positive(alpha[positive == side]) for side in (True, False)]
+        if min(total.lower for total in sums) <= 0.0:
+            return np.zeros_like(alpha), np.zeros_like(alpha)
+        larger = sums[0].value >= sums[1].value
+        factor = min(total.value for total in sums) / max(total.value for total in sums)
+        relative = (sum(total.error / total.lower for total in sums) + 4.0 * UNIT) * (1.0 + 1e-9)
+        scaled = np.where(positive == larger, factor * alpha, alpha)
+        return scaled, np.where(positive == larger, 2.0 * relative * scaled, 0.0)
+
+    def _repaired(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Return multipliers that are feasible for the dual, or beside ones that are, and the distance of those."""
+        clipped = np.clip(alpha, 0.0, self.costs if self.loss.bounded else np.inf)
+        return self._balanced(clipped) if self.free else (clipped, None)
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
+        """Objective at w and the dual value at the multipliers of ``margin``, with their errors; one pass over the rows.
+
+        The slacks are those that w needs, so nothing is violated.
+        """
+        w = np.asarray(values["w"], dtype=np.float64)
+        known = multipliers is not None and "margin" in multipliers
+        alpha, distance = self._repaired(np.asarray(multipliers["margin"])) if multipliers is not None and known else (None, None)
+        length, height, blocks = float(np.sqrt(dot(w, w).upper)) * (1.0 + 4.0 * UNIT), 0, 0
+        primal, dual, weighed, moved = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
+        pulled = np.zeros(w.size)
+        for start, stop, block in self.rows.blocks():
+            y, part = self.y[start:stop], slice(start, stop)
+            squares = row_norms_squared(block) if isinstance(block, np.ndarray) else block.row_squares()
+            norms = np.sqrt(squares) * (1.0 + 1e-12)
+            costs = self.costs[part]
+            primal += self.loss.total(y * (block @ w), costs, gamma(w.size + 2) * norms * length)
+            height, blocks = max(height, stop - start), blocks + 1
+            if alpha is not None:
+                dual += self.loss.dual_terms(alpha[part], costs)
+                pulled += block.T @ (alpha[part] * y)
+                weighed += float(norms @ alpha[part])
+                if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
+                    way, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
+                    dual += Rounded(0.0, float((way + error).sum()) * (1.0 + gamma(stop - start)))
+                    moved += float(norms @ distance[part])
+        worst = max(primal.error, 0.0)
+        if alpha is None:
+            return Appraisal(primal.value, 0.0, {"margin": 0.0}, argument="no multipliers", error=worst)
+        # a sum within a block is off by γ of its rows, the sum of the blocks by γ of their number
+        off = (gamma(height + blocks + 8) * weighed + moved) * (1.0 + gamma(self.n) + 1e-9)
+        norm = dot(pulled[self.penalised], pulled[self.penalised])
+        size = float(np.sqrt(norm.upper)) * (1.0 + 4.0 * UNIT)
+        value = dual - norm.times(0.25 / self.mu).times(1.0 + 4.0 * UNIT)
+        lost = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
+        residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - pulled
+        stationarity = float(np.linalg.norm(residual) / (1.0 + 2.0 * self.mu * length))
+        return Appraisal(
+            objective=primal.value,
+            primal_residual=0.0,
+            violations={"margin": 0.0},
+            stationarity=stationarity,
+            bound=value.lower - lost,
+            argument=f"dual value at the multipliers, clipped to where it is finite{', balanced' if self.free else ''}; sums by "
+            "blocks of rows",
+            error=worst,
+            bound_error=value.error + lost,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """A loss ρ(m) ≥ 0 that does not rise with the margin: piecewise linear, with jumps, 0 from the last corner on.
+
+    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (again - m)_+.
+
+    Parameters
+    ----------
+    margins : ndarray (K,)
+        t_k, increasing.
+    below, at : ndarray (K,)
+        Limits from below, and the values at the corners, the lesser ones: at ≤ below. The last ``at`` is 0.
+    tail : float
+        ≥ 0.
+    again : float
+        Where the loss rises for good: at most t_0; -∞ without a tail.
+    """
+
+    margins: FloatArray
+    below: FloatArray
+    at: FloatArray
+    tail: float = 0.0
+    again: float = -np.inf
+
+    @classmethod
+    def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Corners:
+        """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
+        values = np.array([height, 0.0])
+        tail = height / width if beyond < np.inf else 0.0
+        return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - beyond)
+
+    @classmethod
+    def count(cls, threshold: float) -> Corners:
+        """1{m < t}."""
+        return cls(np.array([threshold]), np.ones(1), np.zeros(1))
+
+    @classmethod
+    def hinge(cls) -> Corners:
+        """(1 - m)_+."""
+        return cls(np.ones(1), np.zeros(1), np.zeros(1), 1.0, 1.0)
+
+    @property
+    def height(self) -> float:
+        """An upper bound of the loss but for its tail."""
+        return float(self.below[0])
+
+    @property
+    def steepest(self) -> float:
+        """The greatest slope between jumps."""
+        inner = (self.at[:-1] - self.below[1:]) / np.diff(self.margins)
+        return float(max(self.tail, inner.max(initial=0.0)))
+
+    @property
+    def farthest(self) -> float:
+        """The largest |margin| at which it turns."""
+        return float(np.abs([*self.margins, *([self.again] if self.tail > 0.0 else [])]).max())
+
+    def values(self, m: FloatArray) -> FloatArray:
+        """ρ."""
+        k = np.searchsorted(self.margins, m, side="right")  # corners at or left of m
+        left = np.clip(k - 1, 0, None)
+        right = np.clip(k, None, self.margins.size - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(right > left, (m - self.margins[left]) / (self.margins[right] - self.margins[left]), 0.0)
+        inner = self.at[left] + part * (self.below[right] - self.at[left])
+        bounded = np.where(k == 0, self.below[0], np.where(k == self.margins.size, 0.0, inner))
+        return np.asarray(bounded + self.beyond(m))
+
+    def beyond(self, m: FloatArray) -> FloatArray:
+        """The tail alone."""
+        return np.asarray(self.tail * np.maximum(self.again - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """At most ``limit`` of the points have a margin below 1.
+
+    Parameters
+    ----------
+    points : ndarray of int
+    limit : int
+    """
+
+    points: IntArray
+    limit: int
+
+
+@dataclass(frozen=True, eq=False)
+class EqualRates:
+    """The shares of positive scores of any two groups differ by at most ``epsilon``.
+
+    The score of a point is y_i a_i'w; a score of 0 counts on either side.
+
+    Parameters
+    ----------
+    groups : ndarray of int (n,)
+        The group of each point, 0 to G - 1.
+    labels : ndarray (n,)
+        y_i.
+    epsilon : float
+        ε ≥ 0.
+    """
+
+    groups: IntArray
+    labels: FloatArray
+    epsilon: float
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of points of each group."""
+        return np.bincount(self.groups)
+
+    def least_spread(self, positive: BoolArray, possible: BoolArray) -> float:
+        """Return the least difference of the largest and the smallest share of `nearest_counts`."""
+        return self.nearest_counts(positive, possible)[0]
+
+    def nearest_counts(self, positive: BoolArray, possible: BoolArray) -> tuple[float, list[int]]:
+        """Return the least difference of the largest and the smallest share, and the number of positive scores of each group for
+        it, if points that are ``possible`` and not ``positive`` may count on either side.
+
+        The smallest share is one that some group can have; every other group takes its least share that is no smaller.
+        """
+        low, high = (
+            np.bincount(self.groups, weights=mask, minlength=self.sizes.size).astype(int) for mask in (positive, possible)
+        )
+        groups = list(zip(low.tolist(), high.tolist(), self.sizes.tolist(), strict=True))
+        least, best = math.inf, low.tolist()
+        for first, last, size in groups:
+            for count in range(first, last + 1):
+                counts = [max(a, -(-count * total // size)) for a, _, total in groups]
+                spread = max(c / total for c, (_, _, total) in zip(counts, groups, strict=True)) - count / size
+                if spread < least and all(c <= b for c, (_, b, _) in zip(counts, groups, strict=True)):
+                    least, best = spread, counts
+        return least, best
+
+    def signs(self, scores: FloatArray, near: FloatArray) -> BoolArray:
+        """Return which scores count as positive, those within ``near`` of 0 on the side that brings the shares together."""
+        positive, possible = scores > near, scores >= -near
+        _, counts = self.nearest_counts(positive, possible)
+        for g, count in enumerate(counts):
+            unsure = np.flatnonzero(possible & ~positive & (self.groups == g))
+            positive[unsure[: count - int(positive[self.groups == g].sum())]] = True
+        return positive
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblem:
+    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), subject to what ``lower`` to ``rates`` say.
+
+    ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows a_i = y_i x_i.
+    costs : ndarray (n,)
+        c_i ≥ 0.
+    loss : Corners
+        ρ.
+    curvature : ndarray (p,)
+        d_j ≥ 0.
+    atoms : ndarray (k, p)
+        x_j, of full rank on the columns that are not 0; none where there is no norm.
+    intercept : bool
+        Whether the first coefficient is a free intercept: its column of A is y, and no norm knows it.
+    lower, upper : ndarray (p,)
+        lower ≤ w ≤ upper.
+    whole : ndarray of bool (p,)
+        w_j that must be integers.
+    price : ndarray (p,)
+        π_j ≥ 0.
+    counted : ndarray of bool (p,)
+    most : int
+        At most so many of the counted w_j are not 0.
+    rows, least : ndarray (m, p), (m,)
+        rows w ≥ least.
+    kept : ndarray of bool (n,)
+        a_i'w ≥ 1.
+    budgets : tuple of Budget
+    rates : tuple of EqualRates
+    """
+
+    A: FloatArray
+    costs: FloatArray
+    loss: Corners
+    curvature: FloatArray
+    atoms: FloatArray
+    intercept: bool
+    lower: FloatArray
+    upper: FloatArray
+    whole: BoolArray
+    price: FloatArray
+    counted: BoolArray
+    most: int
+    rows: FloatArray
+    least: FloatArray
+    kept: BoolArray
+    budgets: tuple[Budget, ...] = field(default=())
+    rates: tuple[EqualRates, ...] = field(default=())
+
+    @classmethod
+    def unrestricted(
+        cls, A: FloatArray, costs: FloatArray, loss: Corners, curvature: FloatArray, atoms: FloatArray, intercept: bool
+    ) -> MarginProblem:
+        """Any w."""
+        n, p = A.shape
+        no, none = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        far, zero = np.full(p, np.inf), np.zeros(p)
+        return cls(
+            A, costs, loss, curvature, atoms, intercept, -far, far, no, zero, no, p, np.zeros((0, p)), np.zeros(0), none
+        )  # fmt: skip
+
+    @property
+    def free(self) -> bool:
+        """Return whether any w is allowed, and none is priced by being 0 or not."""
+        bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        counts = self.price.any() or self.most < self.counted.sum()
+        return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets or self.rates)
+
 
 # The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean.
 

@@ -1,10 +1,8 @@
 """Relaxations: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
 
-from .bounds.big_m import BigM
+from .bounds.big_m import BigM, Hinge
 from .bounds.combined import Combined, CombinedRelaxation
-from .bounds.conic import Conic
-from .bounds.hinge import Hinge
-from .bounds.kernel_conic import KernelConic
+from .bounds.conic import Conic, KernelConic
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
@@ -12,27 +10,22 @@ from .composed.form_reductions import Continuous, Moments, Products
 from .composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
 from .composed.thresholds import Thresholds
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
-from .model_gaps import model_gaps
-from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
+from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relax import Relaxed, relax
-from .relaxation import Relaxation
 from .report.cells.exact import ExactCell
 from .report.cells.heuristic import InstanceCell
 from .report.cells.kappa import KappaCell
 from .report.cells.relaxation import RelaxationCell
-from .report.data import ReportRow
-from .report.gaps import Interval
+from .report.data import Interval, ReportRow
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
-from .report.progress import Progress
 from .report.report import GapReport
-from .report.run import gap_report
-from .report.runner import Runner
+from .report.run import gap_report, model_gaps
+from .report.runner import Progress, Runner
 from .report.samples import default_report_instances, strongest_features
 from .report.store import CellStore, digest
 from .strengthening.fixing import Fixing, Fixings, fix_variables
-from .strengthening.incumbent import heuristic, tighten
-from .strengthening.strengthen import strengthen
+from .strengthening.strengthen import heuristic, strengthen, tighten
 
 __all__ = [
     "AllHulls",

@@ -1,4 +1,9 @@
-"""Reductions: what maps a 0-1-loss model to a problem that bounds it, and knows the way back."""
+"""Reductions: maps of a 0-1-loss model to a problem that bounds it, with the way back, and their records.
+
+Reductions: what maps a 0-1-loss model to a problem that bounds it, and knows the way back.
+
+The record of a relaxation: what lists, the prompt, the report and the documentation know of it.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +26,20 @@ from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 
 __all__ = [
-    "COST_FORM", "LEADING_ONES", "ONE_COST", "PENALISED", "Direction", "LiftedDual", "Need", "Reduction", "best_multiple",
-    "require", "restated", "without_warnings",
-]  # fmt: skip
+    "COST_FORM",
+    "LEADING_ONES",
+    "ONE_COST",
+    "PENALISED",
+    "Direction",
+    "LiftedDual",
+    "Need",
+    "Reduction",
+    "Relaxation",
+    "best_multiple",
+    "require",
+    "restated",
+    "without_warnings",
+]
 
 #: What a reduction maps to.
 T = TypeVar("T", bound="Model | StandardForm")
@@ -279,3 +295,51 @@ def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
     for need in needs:
         if not need.met(model):
             raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}")
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """A reduction with a name.
+
+    Parameters
+    ----------
+    name : str
+        At the prompt; small letters and hyphens.
+    summary : str
+        What is solved in place of the 0-1 problem, in one sentence.
+    reduction : Reduction
+    reference : str
+        Where it is published.
+    rank : int
+        Place in lists, the weaker bounds first.
+    default : bool
+        Whether a report that names no relaxations has it.
+    """
+
+    name: str
+    summary: str
+    reduction: Reduction[Any]
+    reference: str
+    rank: int = 1000
+    default: bool = False
+
+    @property
+    def direction(self) -> Direction:
+        """The relation between the optimum of the target and that of the original."""
+        return self.reduction.direction
+
+    @property
+    def reads(self) -> tuple[type[Model], ...]:
+        """Models that it is defined for."""
+        return self.reduction.reads
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """The needs of the relaxation."""
+        return self.reduction.needs
+
+    @property
+    def applicability(self) -> str:
+        """Models and needs in words."""
+        models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
+        return ", ".join([models, *(need.words for need in self.needs)])

@@ -15,8 +15,7 @@ from .. import extensions
 from ..errors import InputError, near_names
 from ..models.model import Model
 from . import bounds
-from .reduction import Reduction
-from .relaxation import Relaxation
+from .reduction import Reduction, Relaxation
 
 __all__ = ["EXTENSIONS", "RelaxationTable", "bounding", "default_relaxations", "get_relaxation", "readers", "relaxations"]
 

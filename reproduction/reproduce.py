@@ -13,7 +13,7 @@ from typing import TypeAlias
 from marginopt.drawing import Picture
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
-from marginopt.relaxations.report.machine import blas, machine
+from marginopt.relaxations.report.runner import blas, machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
 from .catalogue import PAPERS

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import InputError, LicenceError, MissingPackageError, SolverError, TooLargeError, UnsupportedModelError, WriteError
 from ..models.bare_form import as_model
 from ..models.model import Model
-from ..models.program.equations import solved_until
 from ..models.program.form import StandardForm
+from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
 from .certification.result import Result
 from .interface.backend import unused_start

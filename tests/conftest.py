@@ -14,7 +14,7 @@ import pytest
 from clusters import DaskCluster, dask_cluster
 from hypothesis import settings
 
-from marginopt.conformance.kkt import broken_conditions
+from marginopt.conformance.solver_laws import broken_conditions
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers.certification.result import Result
 
@@ -120,7 +120,7 @@ def separable() -> TinyPoints:
 
 
 def check_kkt(form: StandardForm, result: Result, tol: float) -> None:
-    """Assert the optimality conditions in the documented signs (`marginopt.conformance.kkt`)."""
+    """Assert the optimality conditions in the documented signs (`marginopt.conformance.solver_laws`)."""
     broken = broken_conditions(form, result, tol)
     assert not broken, "; ".join(broken)
 

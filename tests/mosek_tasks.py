@@ -27,7 +27,7 @@ from marginopt.models import (
 )
 from marginopt.models.export.native.mosek import to_mosek
 from marginopt.models.export.native.mosek_read import form_of_task
-from marginopt.models.program.svec import smat, svec, svec_size
+from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 

@@ -28,7 +28,7 @@ import numpy as np
 from trees import Costs, recorded, simulate
 
 import marginopt as mo
-from marginopt.models.memory import most_held
+from marginopt.models.arrays import most_held
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.zero_one.distributed import boxes as rule
 

@@ -1,6 +1,10 @@
-"""Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that says where.
+"""Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that names file and line.
+
+Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that says where.
 
 Heavy packages are imported where they are used.
+
+Opening a data file, plain or compressed, with errors that name it.
 """
 
 from __future__ import annotations
@@ -19,15 +23,79 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MarginoptWarning, MissingPackageError
-from ...files import READ_ERRORS, READ_LIMIT, read_arrays, read_error
+from ...files import READ_ERRORS, READ_LIMIT, read_arrays, read_bytes as _read_bytes, read_error, without_compression
 from ..arrays import as_number
 from ..instance import Instance
-from .compressed import as_path, read_bytes, read_text, stem, suffix
-from .tables import Kind, Table, check_ragged, column_name, label_column, lines_of, table_instance
-from .text import parse_csv
-from .tidying import Categories, Missing, Tidying
+from .tables import (
+    Categories,
+    Kind,
+    Missing,
+    Table,
+    Tidying,
+    check_ragged,
+    column_name,
+    label_column,
+    lines_of,
+    parse_csv,
+    table_instance,
+)
 
-__all__ = ["read", "read_arff", "read_csv", "read_libsvm", "read_npz", "read_parquet"]
+__all__ = [
+    "read",
+    "read_arff",
+    "read_bytes",
+    "read_csv",
+    "read_libsvm",
+    "read_npz",
+    "read_parquet",
+    "read_text",
+    "stem",
+    "suffix",
+]
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path, with ~ expanded."""
+    try:
+        return Path(path).expanduser()
+    except TypeError:
+        raise InputError(f"path must be a file name, got {path!r}") from None
+
+
+def suffix(path: Path) -> str:
+    """Return the suffix that says the format, in lower case, a compression suffix aside; "" if there is none."""
+    return Path(without_compression(path.name.lower())).suffix
+
+
+def stem(path: Path) -> str:
+    """Return the file's name without the suffixes of compression and format."""
+    return Path(without_compression(path.name)).stem
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file, decompressed by its suffix.
+
+    A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.READ_LIMIT` bytes.
+
+    Raises
+    ------
+    DataError
+        Missing, not a file, not permitted, broken compression, or unpacking to more than the limit.
+    """
+    if not path.exists():
+        raise DataError(f"no such file: {path}")
+    if path.is_dir():
+        raise DataError(f"{path} is a directory; the name of a data file is needed")
+    return _read_bytes(path)
+
+
+def read_text(path: Path) -> str:
+    """Read a whole file as UTF-8 text."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8") from None
+
 
 # ARFF as Weka reads it: a tokenizer of lines, declarations of attributes, dense and sparse rows.
 #

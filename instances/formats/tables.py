@@ -1,11 +1,20 @@
-"""From a table of cells to an instance: which column is the label, which cells are not numbers."""
+"""Tables of cells: from CSV text, cleaned, to an instance.
+
+From a table of cells to an instance: which column is the label, which cells are not numbers.
+
+Parser of CSV text into tables of cells.
+
+The cleaning of a table before it is numbers: columns left out, missing cells, categories; only at the caller's request.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,13 +24,18 @@ from ..instance import Instance
 
 __all__ = [
     "LABEL_NAMES",
+    "MISSING",
+    "Categories",
     "Kind",
+    "Missing",
     "Table",
+    "Tidying",
     "check_ragged",
     "column_name",
     "feature_columns",
     "label_column",
     "lines_of",
+    "parse_csv",
     "table_instance",
     "target_column",
 ]
@@ -224,3 +238,233 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
 def column_name(names: Sequence[str] | None, j: int) -> str:
     """Name a column in a message."""
     return f"column {j}, counting from 0" if names is None else f"column {names[j]!r}"
+
+
+#: Cells that hold nothing. The spellings are these alone: Na is sodium, and none is a word.
+MISSING = frozenset({"", "?", "NA", "na", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "Null"})
+#: Numbers with a decimal comma, and with a point.
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+_POINT = re.compile(r"\s*[+-]?(?:\d[\d,]*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+#: A word, or a text in quotes, between blanks.
+_WORD = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?!\S)|([^\s"]\S*))')
+#: Header of the column of row names: pandas and R leave it empty, and pandas calls it so when it reads it back.
+_INDEX_NAMES = frozenset({"", "Unnamed: 0"})
+_LABELS = frozenset({"label", "class", "target", "y"})
+
+_Cells = list[str]
+
+
+def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str | None = None) -> Table:
+    """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
+
+    Parameters
+    ----------
+    text, where : str
+        The content, and the file's name for messages.
+    header : bool, optional
+        Whether the first row holds names. By default it does if some column is a word there and numbers below, or if it names
+        a label.
+    delimiter : str, optional
+        By default whichever of comma, semicolon, tab and bar is most frequent in the first line, or else white space.
+
+    Raises
+    ------
+    DataError
+        Ragged rows (line, cells found and needed), quotes that do not close, or a first row of which it cannot be told whether
+        it is a header.
+    """
+    first = _QUOTED.sub("", next((line for line in lines_of(text) if line.strip()), ""))
+    if delimiter is None:
+        delimiter = max(",;\t|", key=first.count)
+    rows, lines = _delimited(text, where, delimiter) if delimiter in first else _spaced(text, where)
+    if delimiter != ",":
+        rows = _with_points(rows)
+    names = None
+    if rows and (_looks_like_header(where, rows, lines) if header is None else header):
+        names = tuple(rows.pop(0))
+        lines.pop(0)
+    check_ragged(where, rows, lines, None if names is None else len(names))
+    kinds: dict[int, Kind] = {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
+    return Table(where, names, [[None if cell in MISSING else cell for cell in row] for row in rows], lines, kinds)
+
+
+def _delimited(text: str, where: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
+    """Rows with their first lines; blank lines are skipped, and so is no row of empty cells."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows, lines, before = [], [], 0
+    try:
+        for row in reader:
+            if len(row) > 1 or any(cell.strip() for cell in row):
+                rows.append([cell.strip() for cell in row])
+                lines.append(before + 1)
+            before = reader.line_num
+    except csv.Error as error:
+        raise DataError(f"{where}, line {reader.line_num}: {error}") from None
+    return rows, lines
+
+
+def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
+    """Rows of words between blanks; quotes hold blanks together."""
+    rows, lines = [], []
+    for number, line in enumerate(lines_of(text), 1):
+        row, at = [], 0
+        while (match := _WORD.match(line, at)) is not None:
+            row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
+            at = match.end()
+        if line[at:].strip():
+            raise DataError(f"{where}, line {number}: a quote that does not close: {line[at:].strip()[:60]!r}")
+        if row:
+            rows.append(row)
+            lines.append(number)
+    return rows, lines
+
+
+def _with_points(rows: list[_Cells]) -> list[_Cells]:
+    """Decimal commas as points; as it is where a number has a point, since its commas may group thousands."""
+    if any(_POINT.fullmatch(cell) for row in rows for cell in row):
+        return rows
+    return [[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row] for row in rows]
+
+
+def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool:
+    """Decide whether the first row holds names.
+
+    Raises
+    ------
+    DataError
+        It holds a word above numbers, like names, and numbers above numbers, like data.
+    """
+    numbers = [as_number(cell) is not None for cell in rows[0]]
+    if len(rows) == 1:
+        return not any(numbers)
+    below = [_numeric(rows[1:], j) for j in range(len(rows[0]))]
+    named = [above not in MISSING and not number for above, number in zip(rows[0], numbers, strict=True)]
+    if any(name and numeric for name, numeric in zip(named, below, strict=True)):
+        if any(number and numeric for number, numeric in zip(numbers, below, strict=True)):
+            raise DataError(
+                f"{where}, line {lines[0]}: it holds words and numbers above numbers: names of columns, or a row of data with a "
+                "cell that is no number? read_csv(path, header=True or False) says which"
+            )
+        return True
+    return not any(numbers) and any(cell.lower() in _LABELS for cell in rows[0])
+
+
+def _numeric(rows: list[_Cells], j: int) -> bool:
+    """Return whether a column begins with a number, cells that hold nothing aside."""
+    cell = next((row[j] for row in rows if j < len(row) and row[j] not in MISSING), None)
+    return cell is not None and as_number(cell) is not None
+
+
+#: Levels up to which a column of words is taken for categories, and not for names of rows.
+_MOST_LEVELS = 50
+
+Missing: TypeAlias = Literal["refuse", "drop", "median"]
+Categories: TypeAlias = Literal["refuse", "indicators"]
+_TidyingCells: TypeAlias = list[str | None]
+
+
+@dataclass(frozen=True)
+class Tidying:
+    """The operations on the features of a table before they are read as numbers.
+
+    Parameters
+    ----------
+    missing : {"refuse", "drop", "median"}
+        Cells that hold nothing: an error; their rows left out; the median of the column's other cells (in a column of categories:
+        none of them).
+    categories : {"refuse", "indicators"}
+        Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
+    leave_out : sequence of str or int
+        Columns that are no features, by name or index.
+
+    Raises
+    ------
+    InputError
+        Another value.
+    """
+
+    missing: Missing = "refuse"
+    categories: Categories = "refuse"
+    leave_out: Sequence[str | int] = ()
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("missing", get_args(Missing)), ("categories", get_args(Categories))):
+            if getattr(self, name) not in kinds:
+                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}")
+        if isinstance(self.leave_out, (str, int)):
+            object.__setattr__(self, "leave_out", (self.leave_out,))
+
+    @property
+    def asked(self) -> bool:
+        """Return whether anything is to be done."""
+        return self != Tidying()
+
+    def applied(self, table: Table, label: str | int | None) -> tuple[Table, int, str]:
+        """The tidied table, the place of its label, and what was done, in words.
+
+        Raises
+        ------
+        DataError
+            No rows are left; a column without a value; more words in a column than categories have.
+        InputError
+            A column to leave out that is the label.
+        """
+        if not table.rows:
+            return table, 0, ""
+        width = len(table.rows[0])
+        target = target_column(table, label)
+        out = [label_column(table.where, table.names, width, column) for column in self.leave_out]
+        if target in out:
+            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}")
+        features = feature_columns(table, target, out)
+        notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
+        rows, lines = table.rows, table.lines
+        if self.missing == "drop":
+            whole = [all(row[j] is not None for j in (*features, target)) for row in rows]
+            rows = [row for row, good in zip(rows, whole, strict=True) if good]
+            lines = [line for line, good in zip(lines, whole, strict=True) if good]
+            if not rows:
+                raise DataError(f"{table.where}: every row has a missing value; missing='median' keeps them")
+            notes += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
+        columns: list[tuple[str, _TidyingCells]] = []
+        kinds: dict[int, Kind] = {}
+        for j in features:
+            if table.kinds.get(j) == "string" and self.categories == "refuse":
+                kinds[len(columns)] = "string"
+            columns += self._column(table, j, [row[j] for row in rows], notes)
+        cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
+        names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
+        return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(notes)
+
+    def _column(self, table: Table, j: int, cells: _TidyingCells, said: list[str]) -> list[tuple[str, _TidyingCells]]:
+        """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
+        name, present = _name(table, j), [cell for cell in cells if cell is not None]
+        if not present:
+            raise DataError(f"{table.where}: column {name!r} has no value; leave it out (leave_out)")
+        if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
+            return self._indicators(table, name, cells, present, said) if self.categories == "indicators" else [(name, cells)]
+        if self.missing == "median" and len(present) < len(cells):
+            middle = f"{float(np.median([float(cell) for cell in present])):.17g}"
+            said.append(f"{len(cells) - len(present)} missing {name} at the median {float(middle):g}")
+            cells = [middle if cell is None else cell for cell in cells]
+        return [(name, cells)]
+
+    def _indicators(
+        self, table: Table, name: str, cells: _TidyingCells, held: list[str], said: list[str]
+    ) -> list[tuple[str, _TidyingCells]]:
+        levels = sorted(set(held))
+        if len(levels) > _MOST_LEVELS:
+            raise DataError(
+                f"{table.where}: column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
+                "Leave it out (leave_out)"
+            )
+        if self.missing == "refuse" and len(held) < len(cells):
+            return [(name, cells)]  # refused, with its line
+        said.append(f"{name} as {len(levels)} categories")
+        shown = levels[1:] if len(levels) == 2 else levels
+        return [(f"{name}={level}", ["1" if cell == level else "0" for cell in cells]) for level in shown]
+
+
+def _name(table: Table, j: int) -> str:
+    return str(j) if table.names is None else table.names[j]

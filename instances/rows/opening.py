@@ -15,10 +15,17 @@ import numpy.typing as npt
 from ...errors import DataError, InputError
 from ...rows import Rows, SparseBlock
 from ..arrays import FloatArray, Label, encode_labels
-from ..formats.compressed import as_path, stem, suffix
-from ..formats.readers import LIBSVM_SUFFIXES
-from .stored_rows import Buffer, StoredArray, stored_in_npz, stored_npy
-from .unpacked_arrays import ArrayFolder, unpacked_libsvm, unpacked_member, unpacked_parquet
+from ..formats.readers import LIBSVM_SUFFIXES, as_path, stem, suffix
+from .unpacked_arrays import (
+    ArrayFolder,
+    Buffer,
+    StoredArray,
+    stored_in_npz,
+    stored_npy,
+    unpacked_libsvm,
+    unpacked_member,
+    unpacked_parquet,
+)
 
 __all__ = ["OpenedRows", "open_rows"]
 

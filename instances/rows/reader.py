@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
 from ...rows.sparse import StoredBlock
-from .stored_rows import Buffer, StoredArray
+from .unpacked_arrays import Buffer, StoredArray
 
 __all__ = ["SparseReader"]
 

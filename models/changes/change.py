@@ -15,7 +15,7 @@ from ..program.form import Block, StandardForm
 from ..statement import Line
 
 if TYPE_CHECKING:
-    from ..importing.proof import Import
+    from ..importing.source import Import
 
 __all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks", "shared_places"]
 

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ..appraisal import CountedCost
+from ..appraisal import CountedCost, Tilt, restricted_bound
 from ..arrays import FloatArray
 from ..inspection.point_explanation import PointExplanation
 from ..model import Bound, Model
 from ..program.cones import Feature
 from ..program.form import StandardForm
-from ..restricted_bound import Tilt, restricted_bound
 from ..statement import Statement
-from .blocks import cvxpy_module
 from .change import Change, FixedVariables, Relaxed
-from .expressions import expression_line, row_line
+from .expressions import cvxpy_module, expression_line, row_line
 
 if TYPE_CHECKING:
-    from ..importing.proof import Import
+    from ..importing.source import Import
 import itertools
 from collections.abc import Callable, Iterable
 
@@ -32,12 +30,12 @@ import scipy.sparse as sp
 from ...errors import UnsupportedModelError
 from ..arrays import BoolArray
 from ..importing.cvxpy import CVXPYSource
-from ..importing.proof import Import
-from ..kernels.padded_matrix import PaddedGram
+from ..importing.source import Import
+from ..kernels.gram import PaddedGram
 from ..program.form import Block, Constraint, Quadratic
 from ..statement import Line
-from .blocks import BlockVariables, variables_behind
 from .change import check_blocks, shared_places
+from .expressions import BlockVariables, variables_behind
 
 __all__ = ["ChangedModel", "relaxed", "with_constraint", "with_fixed", "with_variables"]
 

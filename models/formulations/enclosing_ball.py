@@ -12,14 +12,13 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
 from ..inspection.point_explanation import ON, PointExplanation, PointRow, positive
-from ..kernel_names import kernel_parameters, with_kernel
-from ..kernels.centring import Place, placed
+from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..record import DataKind, FormulationInfo
+from ..record import DataKind, FormulationInfo, kernel_parameters, with_kernel
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .simplex_model import SimplexModel
+from .kernel_duals import SimplexModel
 
 __all__ = ["MEBDual"]
 

@@ -25,16 +25,16 @@ from ..arrays import (
     row_norms_squared,
 )
 from ..inspection.point_explanation import PointExplanation, priced, two_classes
-from ..linear_view import LinearLoss, LinearProblem
 from ..model import Bound, CountedCost, Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus
+from ..views import LinearLoss, LinearProblem
 from .linear import linear_summary, price_words, priced_sum, warn_about_features
-from .margin.losses.hinge import Hinge
+from .margin.margin_losses import Hinge
 from .margin.model import Margin
-from .margin.unchecked import unchecked_margin
+from .margin.named import unchecked_margin
 
 __all__ = ["HingeSVM"]
 

@@ -11,18 +11,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, as_points
-from ..kernel_names import kernel_parameters, with_kernel
-from ..kernels.centring import Place, placed
+from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..model import Bound
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..record import DataKind, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
-from .kernel_svm import KernelSVMDual
+from .kernel_duals import KernelSVMDual
 
 __all__ = ["L1SVMDual"]
 

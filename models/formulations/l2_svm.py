@@ -10,14 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, as_points
-from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..record import DataKind, FormulationInfo, Parameter
+from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .kernel_svm import KernelSVMDual
-from .simplex_model import SimplexModel
+from .kernel_duals import KernelSVMDual, SimplexModel
 
 __all__ = ["L2SVMDual"]
 

@@ -17,7 +17,7 @@ from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .simplex_model import SimplexModel
+from .kernel_duals import SimplexModel
 from .stiefel import stiefel_gradient
 
 __all__ = ["GradientKind", "ParetoQP", "manifold_gradient"]

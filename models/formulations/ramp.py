@@ -17,9 +17,9 @@ from ..program.form import Constraint, StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, plus
 from .linear import linear_summary, price_words, priced_sum, signed_rows, warn_about_features
-from .margin.losses.ramp import Ramp
+from .margin.margin_losses import Ramp
 from .margin.model import Margin
-from .margin.unchecked import unchecked_margin
+from .margin.named import unchecked_margin
 from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
 
 __all__ = ["RampSVM"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, MissingPackageError
 from ..program.form import StandardForm
-from .proof import imported
-from .source import Recipient
+from .source import Recipient, imported
 
 if TYPE_CHECKING:
     from .cvxpy import CVXPYSource

@@ -1,7 +1,16 @@
-"""CVXPY's canonicalisation with stated bounds only, of a problem whose variables stand as if they had no values.
+"""CVXPY's canonical form with stated bounds only, and values of its auxiliary variables from those of the user's.
+
+CVXPY's canonicalisation with stated bounds only, of a problem whose variables stand as if they had no values.
 
 CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
 them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.
+
+Auxiliary variables of a conic form at given values of the others.
+
+Modelling packages write |x|, max, norms and squares with auxiliary variables: t ≥ f(x) for a convex f, t ≤ f(x) for a concave
+one, y = Ax + b for an affine one. Where t is as low (as high) as its rows let it, it *is* f(x): then the form's objective and its
+other rows are those of the source. A variable's value is read off once every other variable of the rows that define it is known.
+Definitions without a closed form (eigenvalues, sums of largest entries) stay unknown.
 """
 
 from __future__ import annotations
@@ -9,14 +18,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from ..arrays import BoolArray, FloatArray
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
+from ..program.form import Constraint
 
-__all__ = ["cones_of", "reader", "with_stated_bounds", "without_values"]
+__all__ = ["completed", "cones_of", "reader", "with_stated_bounds", "without_values"]
 
 
 def with_stated_bounds(problem: Any) -> Any:
@@ -108,3 +121,152 @@ def cones_of(piece: Any) -> list[Cone]:
     assert isinstance(piece, SvecPSD)
     count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
     return [PSD(piece.size // count, count)]
+
+
+#: Share of a row's terms by which a definition may be violated at the completed point.
+_ROUNDING = 1e-9
+
+
+def completed(x: FloatArray, known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray]:
+    """Return x with its auxiliary variables, and which entries are known.
+
+    Parameters
+    ----------
+    x : ndarray (n,)
+        Entries that are not known may be anything.
+    known : ndarray of bool (n,)
+    definitions : sequence of Constraint
+        The rows that define auxiliary variables: all but those that the user stated.
+    """
+    x, known = np.where(known, x, 0.0), known.copy()
+    rows = _LinearRows.of(definitions, x.size)
+    cones = [piece for c in definitions if isinstance(c.cone, SecondOrder) for piece in _cones(c)]
+    others = np.zeros(x.size, dtype=bool)
+    for c in definitions:
+        if not isinstance(c.cone, (Zero, Nonnegative, SecondOrder)):
+            others[np.unique(c.F.indices)] = True
+    while not known.all():
+        ends = _Ends(x.size)
+        settled = rows.settle(x, known, ends)
+        for cone in cones:
+            cone.settle(x, known, ends)
+        for end, ready in ((ends.lower, ends.lower_ready & ~others), (ends.upper, ends.upper_ready & ~others)):
+            new = ready & ~known & np.isfinite(end)
+            x[new], known[new] = end[new], True
+            settled |= bool(new.any())
+        if not settled:
+            break
+    return x, known & _met(definitions, x, known)
+
+
+def _met(definitions: Sequence[Constraint], x: FloatArray, known: BoolArray) -> BoolArray:
+    """Return the mask of the variables that no violated definition contains."""
+    met = np.ones(x.size, dtype=bool)
+    for c in definitions:
+        if known[c.F.indices].all() and c.rows:
+            size = np.abs(c.F) @ np.abs(x) + np.abs(c.g)
+            if c.cone.violation(c.value(x)) > _ROUNDING * max(1.0, float(size.max(initial=0.0))):
+                met[c.F.indices] = False
+    return met
+
+
+class _Ends:
+    """The least and largest value of each variable by rows whose other variables are known, and whether all its rows are so."""
+
+    def __init__(self, n: int) -> None:
+        self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
+        self.lower_ready, self.upper_ready = np.ones(n, dtype=bool), np.ones(n, dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearRows:
+    """F x + g ≥ 0, or = 0 where ``equal``; by rows."""
+
+    F: sp.csr_array
+    g: FloatArray
+    equal: BoolArray
+
+    @classmethod
+    def of(cls, definitions: Sequence[Constraint], n: int) -> _LinearRows:
+        linear = [c for c in definitions if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
+        F = sp.csr_array(sp.vstack([sp.csr_array((0, n)), *(c.F for c in linear)], format="csr"))
+        F.eliminate_zeros()
+        equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
+        return cls(F, np.concatenate([np.zeros(0), *(c.g for c in linear)]), equal)
+
+    def settle(self, x: FloatArray, known: BoolArray, ends: _Ends) -> bool:
+        """Solve equations of one unknown, and note the ends that inequalities leave; return whether an equation was solved."""
+        row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
+        unknown = ~known[self.F.indices]
+        count = np.bincount(row[unknown], minlength=self.g.size)
+        rest = self.F @ x + self.g  # unknown entries of x are zero
+        single = unknown & (count[row] == 1)
+        solved = single & self.equal[row]
+        columns, values = self.F.indices[solved], -rest[row[solved]] / self.F.data[solved]
+        x[columns], known[columns] = values, True
+        bound = single & ~self.equal[row]
+        at, value = self.F.indices[bound], -rest[row[bound]] / self.F.data[bound]
+        up = self.F.data[bound] > 0.0
+        np.maximum.at(ends.lower, at[up], value[up])
+        np.minimum.at(ends.upper, at[~up], value[~up])
+        open_rows = unknown & ~single
+        ends.lower_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data > 0.0))]] = False
+        ends.upper_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data < 0.0))]] = False
+        return bool(solved.any())
+
+
+@dataclass(frozen=True, eq=False)
+class _Cone:
+    """||T x + τ|| ≤ h'x + η; ``columns`` are the variables in it."""
+
+    columns: np.ndarray
+    F: FloatArray
+    g: FloatArray
+
+    def settle(self, x: FloatArray, known: BoolArray, ends: _Ends) -> None:
+        """Note the ends that the cone leaves to its one unknown variable, or that its unknown ones must wait."""
+        unknown = np.flatnonzero(~known[self.columns])
+        heads = self.F[0, unknown]
+        if unknown.size > 1:
+            ends.lower_ready[self.columns[unknown[heads > 0.0]]] = False
+            ends.upper_ready[self.columns[unknown[heads <= 0.0]]] = False
+        if unknown.size != 1:
+            return
+        j, rest, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
+        low, high = _interval(a, rest)
+        if a[0] > 0.0:
+            ends.lower[j] = max(ends.lower[j], low)
+        else:
+            ends.upper[j] = min(ends.upper[j], high)
+
+
+def _interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
+    """Return the t with ||a_1 t + b_1|| ≤ a_0 t + b_0, from a quadratic equation; NaN where there are none."""
+    if not a[1:].any():
+        end = (float(np.linalg.norm(b[1:])) - b[0]) / a[0]
+        return (end, np.inf) if a[0] > 0.0 else (-np.inf, end)
+    # (a_1² - a_0²) t² + 2 (a_1 b_1 - a_0 b_0) t + (b_1² - b_0²) ≤ 0 and a_0 t + b_0 ≥ 0
+    A, B, C = a[1:] @ a[1:] - a[0] ** 2, a[1:] @ b[1:] - a[0] * b[0], b[1:] @ b[1:] - b[0] ** 2
+    if abs(A) <= 1e-14 * float(a @ a):
+        if B == 0.0:
+            return np.nan, np.nan
+        end = -C / (2.0 * B)
+        return (end, np.inf) if B < 0.0 else (-np.inf, end)
+    root = B * B - A * C
+    if root < 0.0:
+        return np.nan, np.nan
+    q = -(B + np.copysign(np.sqrt(root), B))
+    ends = sorted((q / A, C / q if q != 0.0 else 0.0))
+    if A > 0.0:
+        return ends[0], ends[1]
+    return (ends[1], np.inf) if a[0] > 0.0 else (-np.inf, ends[0])
+
+
+def _cones(c: Constraint) -> Iterator[_Cone]:
+    """The cones of a stack, one by one."""
+    for k in range(c.rows // c.cone.block):
+        part = slice(k * c.cone.block, (k + 1) * c.cone.block)
+        F = sp.csr_array(c.F[part])
+        F.eliminate_zeros()
+        columns = np.unique(F.indices)
+        yield _Cone(columns, F[:, columns].toarray(), c.g[part])

@@ -20,10 +20,9 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.cones import svec
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.svec import svec
-from .canonical import cones_of, reader, with_stated_bounds, without_values
-from .completion import completed
+from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
 from .source import Ending, Evaluated, Recipient, Returned, Row, Source
 

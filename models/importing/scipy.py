@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
-from .proof import imported
 from .rows import RowProgram, RowSource, row_values
-from .source import Ending, Evaluated, Recipient, Returned
+from .source import Ending, Evaluated, Recipient, Returned, imported
 
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]

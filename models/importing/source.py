@@ -1,22 +1,33 @@
-"""A program that another package holds: its standard form, how an answer goes back into it, and what it is at a point.
+"""A program that another package holds, and the proof that its form says the same.
+
+A program that another package holds: its standard form, how an answer goes back into it, and what it is at a point.
 
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
+
+The proof of an import: form and source compared at points, when the import is made and when an answer comes.
+
+The argument. A form made from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary
+variables: at given values of its own variables these take the values that their definitions leave (`completion`), which is what
+the expression that they stand for is worth; then objective and stated rows must be the source's. So where the evaluations agree,
+the form's rows cut off no point of the source, and none costs another price, as far as the points tell.
+A claim of infeasibility, or a bound, is refuted by one point that the *source* finds feasible, or cheaper than the bound.
 """
 
 from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, IntArray
-from ..program.form import StandardForm
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.cones import Nonnegative, Zero
+from ..program.form import Constraint, StandardForm
 
-__all__ = ["AGREEMENT", "Ending", "Evaluated", "Recipient", "Returned", "Row", "Source"]
+__all__ = ["AGREEMENT", "Ending", "Evaluated", "Import", "Recipient", "Returned", "Row", "Source", "imported", "near_points"]
 
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
 AGREEMENT = 1e-9
@@ -208,3 +219,177 @@ class Recipient(ABC):
                 f"this result is of another program: {', '.join(missing) or 'more blocks than it has'} "
                 "do not fit; give the problem that the solved form was made from"
             )
+
+
+#: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
+_POINTS, _OUTWARDS = 3, 3
+#: Violation, beside the size of the point, from which a point that the form holds is none of the source.
+_ONE_SIDED = 1e-5
+#: Projections onto the violated rows of one point, and entries of the rows at most.
+_SWEEPS, _SWEPT = 100, 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """An import with its comparison.
+
+    Parameters
+    ----------
+    source : Source
+    points : tuple of ndarray
+        Where it was compared: one of them violates a constraint, where there is one that a point can violate.
+    before : tuple of Evaluated
+        The source's own evaluations there, at the time of the import.
+    disagreement : str
+        The first expression that differs; empty where all agree.
+    places : ndarray of int or None
+        Where the variables of the source's form are in the x of the model; None where they are x.
+    """
+
+    source: Source
+    points: tuple[FloatArray, ...]
+    before: tuple[Evaluated, ...]
+    disagreement: str
+    places: IntArray | None = None
+
+    @classmethod
+    def of(cls, source: Source, places: IntArray | None = None) -> Import:
+        """Compare a source with its form."""
+        points = tuple(_points(source))
+        before = tuple(source.theirs(x) for x in points)
+        pairs = zip(points, before, strict=True)
+        disagreement = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
+        return cls(source, points, before, disagreement, places)
+
+    @property
+    def changed(self) -> bool:
+        """Return whether the source evaluates to other numbers than when it was imported."""
+        return any(_differ(self.source.theirs(x), theirs) for x, theirs in zip(self.points, self.before, strict=True))
+
+    def own(self, x: FloatArray) -> FloatArray:
+        """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
+        form = self.source.form
+        y = x if self.places is None else x[self.places]
+        y = np.where(form.integer, np.round(y), y)
+        return np.clip(y, form.lower, form.upper)
+
+    def at(self, x: FloatArray) -> str:
+        """Return what differs at a point of the model; empty where all agree."""
+        y = self.own(x)
+        ours, theirs = self.source.ours(y), self.source.theirs(y)
+        return ours.disagreement(theirs) or self._one_sided(x, ours, theirs)
+
+    def _one_sided(self, x: FloatArray, ours: Evaluated, theirs: Evaluated) -> str:
+        """Return what a feasible point of the form violates there, or costs more there, of expressions without a completion.
+
+        Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
+        """
+        form = self.source.form
+        y = self.own(x)
+        x = x if self.places is None else x[self.places]
+        if self.source.variables.size == form.n or np.abs(x - y).max(initial=0.0) > _ONE_SIDED:
+            return ""
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        worst = max((c.cone.violation(c.value(x)) for c in form.constraints if c.rows), default=0.0)
+        if worst > 1e-2 * _ONE_SIDED * size:
+            return ""
+        cost = form.objective(x)
+        if not np.isfinite(ours.objective) and theirs.objective > cost + _ONE_SIDED * max(size, abs(cost)):
+            return f"the objective is {theirs.objective:.10g} there and {cost:.10g} here"
+        compared = {row.name for row in ours.rows}
+        for row in theirs.rows:
+            if row.name not in compared and np.isfinite(row.violation) and row.violation > _ONE_SIDED * size:
+                return f"the constraint {row.name} is violated by {row.violation:.3g} there and met here"
+        return ""
+
+    def known(self) -> FloatArray | None:
+        """Return the values that the package's variables have, in the form's x."""
+        return self.source.point() if self.places is None else None
+
+
+def imported(source: Source) -> StandardForm:
+    """Return the source's form, compared with its source, which it keeps (in this process: copies elsewhere are without)."""
+    return source.form.imported_by(Import.of(source))
+
+
+def _differ(now: Evaluated, before: Evaluated) -> bool:
+    """Return whether two evaluations of one program at one point are of different programs."""
+    if len(now.rows) != len(before.rows) or not np.array_equal(now.objective, before.objective, equal_nan=True):
+        return True
+    pairs = zip(now.rows, before.rows, strict=True)
+    return any(a.name != b.name or not np.array_equal(a.value, b.value, equal_nan=True) for a, b in pairs)
+
+
+def _points(source: Source) -> Iterator[FloatArray]:
+    """Points for a comparison: near the origin, then at random, the last moved outwards until it violates a constraint."""
+    form, rng = source.form, np.random.default_rng(0)
+    yield _inside(form, np.zeros(form.n))
+    if not form.n:
+        return
+    for _ in range(_POINTS - 1):
+        yield _inside(form, rng.normal(size=form.n))
+    direction, reach = rng.normal(size=form.n), 3.0
+    for _ in range(_OUTWARDS):
+        x = _inside(form, reach * direction)
+        theirs = source.theirs(x)
+        if not theirs.feasible(theirs, AGREEMENT):
+            break
+        reach *= 30.0
+    yield x
+
+
+def _inside(form: StandardForm, x: FloatArray) -> FloatArray:
+    """The nearest point within bounds, integers whole."""
+    inside = np.clip(np.where(form.integer, np.round(x), x), form.lower, form.upper)
+    return np.where(form.integer & np.isfinite(inside), np.round(inside), inside)
+
+
+def near_points(form: StandardForm, starts: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """Yield the starts inside the bounds, and points near them that projections onto the violated rows find; integers whole."""
+    linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
+    rows = _Rows.of(linear, form.n)
+    if not form.n or rows is None:
+        return
+    for start in starts:
+        x = _inside(form, start)
+        yield x
+        for _ in range(_SWEEPS):
+            step = rows.step(x)
+            if step is None:
+                break
+            moved = _inside(form, x + step)
+            if np.array_equal(moved, x):
+                break
+            x = moved
+        yield x
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Linear rows F x + g ≥ 0, or = 0 where ``equal``, of length 1."""
+
+    F: FloatArray
+    g: FloatArray
+    equal: BoolArray
+
+    @classmethod
+    def of(cls, linear: Sequence[Constraint], n: int) -> _Rows | None:
+        """Return the evidence; None where the program has too many rows."""
+        if sum(c.rows for c in linear) * n > _SWEPT:
+            return None
+        F = np.vstack([np.zeros((0, n)), *(c.F.toarray() for c in linear)])
+        g = np.concatenate([np.zeros(0), *(c.g for c in linear)])
+        equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
+        norms = np.linalg.norm(F, axis=1)
+        there = norms > 0.0
+        return cls(F[there] / norms[there, None], g[there] / norms[there], equal[there])
+
+    def step(self, x: FloatArray) -> FloatArray | None:
+        """Return the step along the violations' own direction that takes their squares to zero; None where all are met."""
+        value = self.F @ x + self.g
+        violated = np.where(self.equal, value, np.minimum(value, 0.0))
+        if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * AGREEMENT:
+            return None
+        direction = self.F.T @ violated
+        along = float(direction @ direction)
+        return None if along == 0.0 else -direction * (float(violated @ violated) / along)

@@ -1,6 +1,10 @@
-"""Explanations of solutions: the meaning of multipliers, active constraints, support vectors and misclassified points.
+"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane.
+
+Explanations of solutions: the meaning of multipliers, active constraints, support vectors and misclassified points.
 
 What it is to know of a formulation the formulation says itself (`Explainable`).
+
+Points, boundary and margins of a solution in the plane.
 """
 
 from __future__ import annotations
@@ -12,14 +16,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...display import Display, Displayed
-from ...drawing import Picture
+from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ..appraisal import Appraisal
-from ..arrays import FloatArray
+from ..arrays import FloatArray, to_dense
 from ..program.form import Constraint, StandardForm
 from .point_explanation import ZERO as _ZERO, PointExplanation, PointRow
 
-__all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
+__all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain", "picture"]
 
 
 class Solution(Protocol):
@@ -169,8 +173,6 @@ class Explanation(Displayed):
         InputError
             The model has no classifier and no ball, or its data do not have two varying features.
         """
-        from .picture import picture
-
         return picture(self.title, self.said, self.support, self.misclassified)
 
 
@@ -239,3 +241,55 @@ def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray]
     outside = np.concatenate([form.lower[low] - x[low], x[high] - form.upper[high]])
     prices = None if reduced is None else max((float(np.abs(v).max(initial=0.0)) for v in reduced.values()), default=0.0)
     return Activity("bounds", int(low.sum() + high.sum()), active, max(float(outside.max(initial=0.0)), 0.0), prices, meaning)
+
+
+_GRID = 160
+
+
+def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
+    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``said.surface``.
+
+    Raises
+    ------
+    InputError
+        There is nothing to draw, or the data do not have two varying features.
+    """
+    if said.X is None or said.surface is None:
+        raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball")
+    X = to_dense(said.X)
+    varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
+    if varying.size != 2 or X.shape[1] > 3:
+        raise InputError(
+            f"a picture needs two features that vary (and at most a constant one); X has {varying.size} of {X.shape[1]}"
+        )
+    figure = figure_of(6.4, 5.2)
+    ax = figure.subplots()
+    plane = X[:, varying]
+    low, high = plane.min(axis=0), plane.max(axis=0)
+    pad = said.pad * (high - low)
+    across, up = (np.linspace(low[k] - pad[k], high[k] + pad[k], _GRID) for k in (0, 1))
+    grid = np.tile(X[0], (_GRID * _GRID, 1))
+    grid[:, varying] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    surface = np.asarray(said.surface(grid), dtype=np.float64).reshape(_GRID, _GRID)
+    _lines(ax, across, up, surface, said.levels)
+    classes = sorted({p.label for p in said.points}, key=str if any(isinstance(p.label, str) for p in said.points) else None)
+    for c, label in enumerate(classes):
+        chosen = [p.index for p in said.points if p.label == label]
+        style: dict[str, Any] = {"color": colour_of(c), "markersize": 5, "linestyle": "none"}
+        ax.plot(*plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {said.shown(label)}", **style)
+    for indices, mark, name in ((support, "o", said.ringed), (wrong, "x", "misclassified")):
+        if indices:
+            ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "linestyle": "none"}
+            ax.plot(*plane[list(indices)].T, mark, markersize=10, label=name, **ring)
+    ax.set_xlabel(f"feature {varying[0]}")
+    ax.set_ylabel(f"feature {varying[1]}")
+    ax.set_title(title, fontsize=10)
+    ax.legend(fontsize=8)
+    return Picture(svg_of(figure))
+
+
+def _lines(ax: Any, across: FloatArray, up: FloatArray, surface: FloatArray, levels: tuple[tuple[float, str], ...]) -> None:
+    """Contours of the levels that are there."""
+    for level, style in levels:
+        if surface.min() < level < surface.max():
+            ax.contour(across, up, surface, levels=[level], colors="black", linestyles=style, linewidths=1.0)

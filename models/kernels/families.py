@@ -10,9 +10,8 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, to_dense
 from ..rounding import gamma as gamma_n
-from .functions.distances import squared_distances
-from .functions.kernel import DistanceKernel, ParameterRange, RadialKernel
-from .kernels import Kernel
+from .distances import squared_distances
+from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 

@@ -1,4 +1,15 @@
-"""Rows ψ_i with ψ_i'ψ_j = k(x_i, x_j): what turns a kernel formulation into a linear one of at most n features."""
+"""Features of a kernel: rows whose inner products are its values, coordinates of the data's span, and points moved to the origin.
+
+Rows ψ_i with ψ_i'ψ_j = k(x_i, x_j): what turns a kernel formulation into a linear one of at most n features.
+
+Coordinates of the span of the data in feature space: what turns a kernel problem into a linear one, exactly.
+
+Points of models that a translation does not change, moved to the origin where their digits would be lost otherwise.
+
+x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A model whose
+feasible weights sum to zero (or, with a diagonal that goes along, to one) does not see where the origin is, so for the linear
+kernel it may take x - c for x; for kernels of x - z any model may.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +20,10 @@ import numpy as np
 import scipy.linalg
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_points, to_dense
-from ..memory import check_bytes
-from .kernels import Kernel, Linear, Precomputed
+from ..arrays import FloatArray, Points, as_points, check_bytes, frozen, to_dense
+from .kernels import Kernel, Linear, Precomputed, expansion
 
-__all__ = ["FeatureMap"]
+__all__ = ["FeatureMap", "KernelCoordinates", "Place", "placed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +111,108 @@ class FeatureMap:
         step = max(1, 8_000_000 // self.X.shape[0])
         blocks = [self.kernel.matrix(rows[i : i + step], self.X) @ beta for i in range(0, rows.shape[0], step)]
         return np.asarray(np.concatenate(blocks) + self.offset * beta.sum(axis=0))
+
+
+#: Eigenvalues of K below this share of the largest are taken as zero; negative ones beyond it refute the kernel.
+_ZERO = 1e-12
+_NEGATIVE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCoordinates:
+    """Ψ with ΨΨ' = K, one column for each eigenvalue that is not zero: Ψ = VΛ^½ of K = VΛV'.
+
+    A problem that depends on w through scores and ||w|| has an optimal w in the span of the φ(x_i) (representer theorem); u are
+    its coordinates there: scores of the data Ψu, ||w|| = ||u||, and f(x) = Σ β_i k(x_i, x) with β = VΛ^{-½}u.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+    kernel : Kernel
+        Fitted.
+
+    Raises
+    ------
+    InputError
+        K is not positive semidefinite (no Mercer kernel).
+    TooLargeError
+        K (n² numbers) and its eigenvectors do not fit.
+    """
+
+    X: Points
+    kernel: Kernel
+
+    @cached_property
+    def _spectrum(self) -> tuple[FloatArray, FloatArray]:
+        n = self.X.shape[0]
+        check_bytes(24 * n * n, "the kernel matrix and its eigenvectors")
+        K = np.asarray(self.kernel.matrix(self.X, self.X), dtype=np.float64)
+        try:
+            values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+        except np.linalg.LinAlgError:  # numbers whose squares overflow
+            most = np.abs(K).max()
+            raise InputError(f"the kernel matrix has no eigenvalues in float64; its largest entry is {most:.3g}") from None
+        top = float(np.abs(values).max(initial=0.0))
+        if values.size and values[0] < -_NEGATIVE * top:
+            raise InputError(
+                f"the kernel matrix is not positive semidefinite: its smallest eigenvalue is {values[0]:.3g}, its largest "
+                f"{top:.3g}; a norm needs a Mercer kernel"
+            )
+        large = values > _ZERO * top
+        return values[large][::-1], vectors[:, large][:, ::-1]
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """Ψ, n × rank of K."""
+        values, vectors = self._spectrum
+        return np.ascontiguousarray(vectors * np.sqrt(values))
+
+    def coefficients(self, u: FloatArray) -> FloatArray:
+        """β = VΛ^{-½}u."""
+        values, vectors = self._spectrum
+        return np.asarray(vectors @ (u / np.sqrt(values)))
+
+    def scores(self, u: FloatArray, X: object) -> FloatArray:
+        """Σ β_i k(x_i, x) for new rows (rows of k(x, x_i) with a precomputed kernel)."""
+        return expansion(self.kernel, as_points(X, columns=self.X.shape[1]), self.X, self.coefficients(u))
+
+    def squares(self, X: object) -> FloatArray:
+        """||φ(x)||² = k(x, x) of new rows.
+
+        Raises
+        ------
+        InputError
+            A precomputed kernel, which does not know it.
+        """
+        if isinstance(self.kernel, Precomputed):
+            raise InputError(
+                "a precomputed kernel does not know k(x, x) of new points, which these scores need; give the kernel itself"
+            )
+        return np.asarray(self.kernel.diagonal(as_points(X, columns=self.X.shape[1])))
+
+
+#: ||mean||² over the mean squared distance to it from which on the points are moved: below, two digits are lost at most.
+_FAR = 1e2
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The points less their centre; ``centre`` is None where they stay."""
+
+    points: Points
+    centre: FloatArray | None = None
+
+    def of(self, rows: Points) -> Points:
+        """Other rows, moved in the same way."""
+        return rows if self.centre is None else to_dense(rows) - self.centre
+
+
+def placed(kernel: Kernel, X: Points) -> Place:
+    """The points of a translation-invariant model with this kernel, dense data only (sparse data would become dense)."""
+    if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
+        return Place(X)
+    centre = X.mean(axis=0)
+    moved = X - centre
+    if not float(centre @ centre) > _FAR * float(np.vdot(moved, moved)) / len(X):
+        return Place(X)
+    return Place(frozen(moved), frozen(centre))

@@ -7,7 +7,7 @@
 Conventions, once and for all. Minimisation; a model that maximises sets ``maximise`` and its objective is the negative
 of the form's. Lagrangian f(x) - Σ_k <z_k, F_k x + g_k> - <ζ, x> with z_k in the dual cone of K_k and
 ζ = ζ_l - ζ_u the reduced costs of the bounds, so stationarity reads ``P x + q = Σ_k F_k'z_k + ζ`` and every
-multiplier has one sign. Symmetric blocks are stored as svec (`models.program.svec`).
+multiplier has one sign. Symmetric blocks are stored as svec (`models.program.cones`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from ...display import Display, Displayed
 from ...drawing import Picture
 from ..arrays import FloatArray
 from ..export_methods import ExportMethods
-from ..inspection.inspection import FormReport, inspect_form
-from ..inspection.spy import spy
+from ..inspection.inspection import FormReport, inspect_form, spy
 from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData
@@ -69,7 +68,9 @@ class StandardForm(Displayed, FormData, ExportMethods):
 
     @property
     def imports(self) -> tuple[Any, ...]:
-        """The program of another package that the form was made from (`models.importing.proof.Import`); none of derived forms."""
+        """The program of another package that the form was made from (`models.importing.source.Import`); none of derived
+        forms.
+        """
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
     def imported_by(self, record: Any) -> StandardForm:
@@ -92,7 +93,7 @@ class StandardForm(Displayed, FormData, ExportMethods):
         return inspect_form(self)
 
     def spy(self) -> Picture:
-        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspection.spy`)."""
+        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspection.inspection`)."""
         return spy(self)
 
     def replace(self, **changes: Any) -> StandardForm:

@@ -11,14 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import FloatArray, IntArray, frozen
+from ..arrays import FloatArray, IntArray, check_bytes, frozen
 from ..kernels.gram import GramOperator
-from ..memory import check_bytes
 from ..rounding import Rounded, dot, gamma, transposed_product
-from .cones import Cone
+from .cones import Cone, smat, svec, svec_indices, svec_size
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity
 from .entries import Entries, by_column, triangle
-from .svec import smat, svec, svec_indices, svec_size
 
 __all__ = ["Block", "Constraint", "Quadratic"]
 
@@ -186,7 +184,7 @@ class Quadratic:
         Raises
         ------
         TooLargeError
-            It would need more than `models.memory.materialise_limit` bytes.
+            It would need more than `models.arrays.materialise_limit` bytes.
         """
         if self.matrix is not None:
             return self.matrix

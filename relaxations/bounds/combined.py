@@ -10,13 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_vector
-from ...models.formulations.conic.model import ConicSVM
+from ...models.formulations.conic import ConicSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.statement import Line, Statement
-from ..reduction import LiftedDual, Need, without_warnings
-from ..relaxation import Relaxation
+from ..reduction import LiftedDual, Need, Relaxation, without_warnings
 from .big_m import MSource, WithConstants
 from .convexified import Convexification, ConvexifiedLosses, dual_with_rows, positive
 
@@ -42,7 +41,7 @@ class CombinedRelaxation(ConvexifiedLosses):
     Notes
     -----
     Form: that of `ConicSVM` with the costs λ_i and the further constraint ``big_m``: u_i + M_i z_i - 1 ≥ 0. The bound is
-    derived in `relaxations.bounds.combined_bound`.
+    derived in `relaxations.bounds.convexified`.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..composed.form_reductions import Continuous, Moments, Products
 from ..composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
 from ..composed.thresholds import Thresholds
-from ..relaxation import Relaxation
+from ..reduction import Relaxation
 
 RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),

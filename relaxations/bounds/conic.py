@@ -1,19 +1,27 @@
-"""The conic (semidefinite) relaxation of the 0-1 loss as a reduction."""
+"""The conic (semidefinite) relaxation of the 0-1 loss, and its kernel form.
+
+The conic (semidefinite) relaxation of the 0-1 loss as a reduction.
+
+The conic SDP in its kernel form with the linear kernel, Conic Appendix A: n + 1 in place of p + 1 as the order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...models.arrays import FloatArray
-from ...models.formulations.conic.model import ConicSVM
+from ...models.formulations.conic import ConicSVM
+from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.kernels.kernels import Linear
 from ...models.views import ConicProblem
-from ..reduction import LiftedDual
-from ..relaxation import Relaxation
+from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multiple
 from .convexified import WholeNorm, dual_at
 
-__all__ = ["Conic"]
+__all__ = ["Conic", "KernelConic"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,39 @@ class Conic(WholeNorm[ConicSVM]):
         return dual_at(ConicProblem(target.signed, target.lam, None), multipliers["hull"], multipliers)
 
 
+@dataclass(frozen=True)
+class KernelConic(WholeNorm[ConicSVM]):
+    """min <K, A> + λ Σz over Conic (21) with x_i replaced by K_i, K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j: the same optimum.
+
+    *Why it is equal.* With the rows a_i' = y_i x_i' of A, K = AA'. An optimal (w, W) of the primal SDP lies in the span of the
+    a_i (the part outside adds to Tr W alone), so w = A'α, W = A'AA for some A ⪰ αα', and every term is the same. Γ agrees too:
+    K - Σ γ_i K_i K_i' = A(I - Σ γ_i a_i a_i')A'. It pays where p > n.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return "kernel SDP, linear kernel"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """The needs of `Conic`, and the constant column that the kernel's + 1 replaces."""
+        return (*super().needs, LEADING_ONES)
+
+    def target(self, model: ZeroOneSVM) -> ConicSVM:
+        """The kernel form on the features without their constant column, which the kernel's + 1 replaces."""
+        return ConicSVM(model.X[:, 1:], model.y, lam=float(model.weights[0]), kernel=Linear())
+
+    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The best multiple of w = Σ α_i a_i."""
+        w = dense_signed_rows(model.X, model.y).T @ np.asarray(values["w"], dtype=np.float64)
+        return model.point(best_multiple(model, w))
+
+    def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """The same γ and v prove the same bound in the primal's data."""
+        return dual_at(ConicProblem(dense_signed_rows(model.X, model.y), target.lam, None), multipliers["hull"], multipliers)
+
+
 RELAXATIONS = (
     Relaxation(
         "conic",
@@ -47,5 +88,12 @@ RELAXATIONS = (
         "Conic (21)",
         rank=80,
         default=True,
+    ),
+    Relaxation(
+        "kernel-conic",
+        "the SDP in its kernel form with the linear kernel: the same optimum, order n + 1 in place of p + 1",
+        KernelConic(),
+        "Conic Appendix A",
+        rank=90,
     ),
 )

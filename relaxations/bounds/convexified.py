@@ -1,4 +1,36 @@
-"""The parts that relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back."""
+"""The parts that relaxations with the closed-form dual value share, and certified bounds of the SDP with big-M rows.
+
+The parts that relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back.
+
+Certified lower bounds of the SDP with big-M rows: the dual value in closed form, from the data alone.
+
+Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in
+Γ, the part of the Lagrangian that depends on z_i is λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i
+becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best δ need not be searched: by
+convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
+
+    χ_i(r) = min { λ_i z + γ_i(r_+²/z + r_-²/(1 - z)) : r/M_i ≤ z ≤ 1, z ≥ 0 }.
+
+*Its value.* r ≤ 0: z = 0, γ r². r > 0: λz + γr²/z is convex in z with its minimum at r√(γ/λ), so z is that number moved into
+[r/M, 1], and there is none if r > M. Dropping indices, with
+
+    s = 2√(λγ),     c = √(λ/γ)   if γ ≥ λ/M²  (the row is slack up to r = M),
+    s = λ/M + γM,   c = M        if γ ≤ λ/M²  (the row gives z = r/M; γ = 0 is the big-M relaxation alone),
+
+χ(r) = γr² for r ≤ 0, s·r for 0 ≤ r ≤ c, λ + γr² for c ≤ r ≤ M, ∞ beyond: convex (slopes 0, s, 2γr ≥ s, ∞), and equal to the
+conic loss plus γr² where M is large. Its conjugate is
+
+    χ*(V) = V²/(4γ) for V < 0 (γ = 0 asks V ≥ 0);  0 for 0 ≤ V ≤ s;  V²/(4γ) - λ for s ≤ V ≤ 2γM (where c < M);
+    MV - λ - γM² beyond.
+
+As in `models.conic_bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ γ_i with S = I - Σ γ_i a_i a_i', so for
+*any* γ in Γ and any V
+
+    D(γ, V) = -Σ γ_i + Σ V_i - Σ χ*_i(V_i) - ¼ g'S⁻¹g,     g = Σ (2γ_i - V_i) a_i,
+
+is a lower bound of the optimum, hence of the 0-1 optimum if M is valid. V_i = v_i + δ_i in terms of the multipliers of the rows
+``split`` and ``big_m``. Nothing here solves the SDP.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +43,200 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError
+from ...models.appraisal import Bound
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
-from ...models.conic_dual.bound import certified_bound
+from ...models.conic_bound import MARGINS, Slopes, certified_bound, newton_piecewise, proved_sum, repair_gamma
+from ...models.conic_point import coordinates
 from ...models.formulations.linear import dense_signed_rows, linear_summary, warn_about_features
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Bound, Model
+from ...models.model import Model
 from ...models.views import ConicProblem
 from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, T, without_warnings
-from .combined_bound import combined_bound
 
-__all__ = ["Convexification", "ConvexifiedLosses", "WholeNorm", "dual_at", "dual_with_rows", "positive"]
+__all__ = [
+    "CombinedBound",
+    "Convexification",
+    "ConvexifiedLosses",
+    "PointLosses",
+    "WholeNorm",
+    "combined_bound",
+    "combined_value",
+    "dual_at",
+    "dual_with_rows",
+    "positive",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedBound:
+    """A proved lower bound and the dual point that proves it."""
+
+    value: float
+    gamma: FloatArray
+    slope: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PointLosses:
+    """χ_i of the module's head, all points at once.
+
+    Parameters
+    ----------
+    weights, M, gamma : ndarray (n,)
+        λ_i > 0, M_i > 0, γ_i ≥ 0.
+    """
+
+    weights: FloatArray
+    M: FloatArray
+    gamma: FloatArray
+    s: FloatArray
+    c: FloatArray
+
+    @classmethod
+    def of(cls, weights: FloatArray, M: FloatArray, gamma: FloatArray) -> PointLosses:
+        """Slopes s and corners c."""
+        slack = gamma * M * M >= weights
+        s = np.where(slack, 2.0 * np.sqrt(weights * gamma), weights / M + gamma * M)
+        c = np.where(slack, np.sqrt(weights / np.where(slack, gamma, 1.0)), M)
+        return cls(weights, M, gamma, s, np.minimum(c, M))
+
+    @property
+    def last(self) -> FloatArray:
+        """Slope at r = M from the left."""
+        return np.maximum(self.s, 2.0 * self.gamma * self.M * (self.c < self.M))
+
+    def value(self, r: FloatArray) -> FloatArray:
+        """χ(r)."""
+        square = self.gamma * r * r
+        inside = np.where(r <= 0.0, square, np.where(r <= self.c, self.s * r, self.weights + square))
+        return np.where(r > self.M, np.inf, inside)
+
+    def conjugate(self, V: FloatArray) -> FloatArray:
+        """χ*(V)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = np.where(V == 0.0, 0.0, V * V / (4.0 * self.gamma))
+        wall = self.M * V - self.weights - self.gamma * self.M**2
+        beyond = np.where(self.last >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
+        return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(beyond, 0.0)))
+
+    def slopes(self, delta: float) -> Slopes:
+        """The maximiser of V r - χ*(V) - ½κV² and its derivative in r, κ_i = δ c_i/s_i: χ' smoothed (Moreau-Yosida).
+
+        r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
+        """
+        M, s, last, wall = self.M, self.s, self.last, self.c >= self.M
+        kappa = delta * self.c / s
+        outer = 2.0 * self.gamma / (1.0 + 2.0 * self.gamma * kappa)
+        bend, leave, end = kappa * s, self.c + kappa * s, M + kappa * last
+
+        def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+            beyond = (r > leave) & (r <= end)
+            V = np.minimum(r / kappa, s)
+            np.multiply(outer, r, out=V, where=r < 0.0)
+            np.minimum(np.maximum(outer * r, s), last, out=V, where=r > leave)
+            np.divide(r - M, kappa, out=V, where=r > end)
+            flat = ((r >= bend) & (r <= leave)) | (beyond & wall)
+            return V, np.where(flat, 0.0, np.where((r < 0.0) | beyond, outer, 1.0 / kappa))
+
+        return at
+
+    def smoothed(self, r: FloatArray, delta: float) -> FloatArray:
+        """Value of that maximum."""
+        V, _ = self.slopes(delta)(r)
+        return V * r - self.conjugate(V) - 0.5 * delta * self.c / self.s * V * V
+
+
+def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> float:
+    """A lower bound of D(γ, V), rounding included; -inf where S is not positive definite, or not for certain.
+
+    No inverse of S is trusted (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and
+    γM², each of at most six operations; where V is within roundings of the corner s, χ*(V) ≤ c(V - s) is one more of c·s.
+    """
+    gamma = losses.gamma
+    try:
+        factor = np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return -np.inf
+    penalty = losses.conjugate(V)
+    determined = (penalty != 0.0) | (losses.s * (1.0 - 1e-12) <= V)
+    size = np.where(determined, losses.M * np.abs(V) + losses.weights + losses.gamma * losses.M**2 + losses.c * losses.s, 0.0)
+    return proved_sum(rows, factor, gamma, V, penalty, size + penalty, 0.0)[0]
+
+
+def combined_bound(
+    A: FloatArray,
+    weights: FloatArray,
+    M: FloatArray,
+    gamma: FloatArray,
+    slope: FloatArray | None = None,
+    w: FloatArray | None = None,
+) -> CombinedBound:
+    """Best proved lower bound that γ of any quality gives.
+
+    γ is clipped and scaled into Γ for several margins; for each, V maximises D(γ, ·) by Newton's method on the smoothed
+    p-dimensional primal, smoothed less and less. A ``slope`` that is given is tried as well.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows y_i x_i.
+    weights, M : ndarray (n,)
+        λ_i > 0 and M_i > 0.
+    gamma : ndarray (n,)
+        Multipliers of the hull rows, any finite numbers.
+    slope : ndarray (n,), optional
+        v + δ of the solver.
+    w : ndarray (p,), optional
+        Primal point to start from.
+
+    Raises
+    ------
+    InputError
+        Wrong lengths, non-finite numbers, or M_i ≤ 0.
+    """
+    n = A.shape[0]
+    checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
+    if any(a.shape != (n,) or not np.isfinite(a).all() for a in checked) or not (checked[1] > 0).all():
+        raise InputError(f"weights, M > 0, gamma and slope must each hold {n} finite numbers")
+    weights, M, gamma, given = checked
+    space = coordinates(A)
+    start = np.zeros(space.rows.shape[1]) if w is None else space.reduce(np.asarray(w, dtype=np.float64))
+    best = CombinedBound(0.0, np.zeros(n), np.zeros(n))  # D(0, 0) = 0
+    for margin in MARGINS:
+        before = best.value
+        repaired = repair_gamma(A, gamma, margin=margin)
+        losses = PointLosses.of(weights, M, repaired)
+        trials = [_maximise(space.rows, losses, start)]
+        if slope is not None:
+            scale = min(1.0, float(repaired.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
+            trials.append(np.clip(scale * given, 0.0, losses.last))
+        for V in trials:
+            value = combined_value(space.rows, losses, V)
+            if value > best.value:
+                best = CombinedBound(value, repaired, V)
+        if margin > MARGINS[0] and best.value - before <= 1e-10 * abs(best.value):
+            break
+    return best
+
+
+def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArray:
+    """A V that (nearly) maximises D(γ, ·)."""
+    best, best_value = np.zeros_like(losses.s), -np.inf
+    for delta in 10.0 ** -np.arange(1.0, 12.0):
+        w = _newton(rows, losses, w, delta)
+        V, _ = losses.slopes(delta)(1.0 - rows @ w)
+        value = combined_value(rows, losses, V)
+        if value <= best_value:
+            break
+        best, best_value = V, value
+    return best
+
+
+def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) -> FloatArray:
+    """min over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
+    S = np.eye(rows.shape[1]) - (rows * losses.gamma[:, None]).T @ rows
+    linear, floor = 2.0 * rows.T @ losses.gamma, 1e-15 * float(losses.weights.sum())
+    return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)
 
 
 def dual_at(
@@ -31,7 +247,7 @@ def dual_at(
     w: FloatArray | None = None,
 ) -> LiftedDual:
     """γ moved into Γ and subgradients v of the conic losses, from those of ``split`` or found: D(γ, v) of
-    `models.conic_dual.bound`.
+    `models.conic_bound`.
     """
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)

@@ -34,8 +34,7 @@ from ...models.statement import Line, Statement
 from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
 from ..composed.form_reductions import Continuous
-from ..reduction import LiftedDual, Need, Reduction, restated
-from ..relaxation import Relaxation
+from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
 
 __all__ = ["Lagrangian", "LagrangianRelaxation"]
 

@@ -11,14 +11,13 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_vector
-from ...models.conic_dual.bound import repair_gamma
+from ...models.conic_bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
+from ...models.formulations.zero_one.encodings import as_gamma, strengthened_form, strengthened_lines
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.formulations.zero_one.strengthened import as_gamma, strengthened_form, strengthened_lines
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
-from ..reduction import LiftedDual, Need
-from ..relaxation import Relaxation
+from ..reduction import LiftedDual, Need, Relaxation
 from .big_m import BigM, MSource
 from .convexified import Convexification, ConvexifiedLosses, dual_at, dual_with_rows, positive
 
@@ -49,7 +48,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     Notes
     -----
-    Form: `models.formulations.zero_one.strengthened.strengthened_form`.
+    Form: `models.formulations.zero_one.encodings.strengthened_form`.
 
     Raises
     ------

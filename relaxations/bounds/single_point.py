@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_positive
-from ...models.formulations.conic.loss_cones import Columns, loss_constraints
+from ...models.formulations.loss_cones import Columns, loss_constraints
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import Block, Constraint, StandardForm
 from ...models.statement import Line, Statement
-from ..reduction import LiftedDual
-from ..relaxation import Relaxation
+from ..reduction import LiftedDual, Relaxation
 from .convexified import Convexification, ConvexifiedLosses, dual_at
 
 __all__ = ["SinglePoint", "SinglePointRelaxation", "single_gamma"]

@@ -13,21 +13,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import MarginoptError
-from ...models.arrays import FloatArray, IntArray, to_dense
+from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
 from ...models.bare_form import as_model
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
-from ...models.memory import check_bytes
 from ...models.model import Model
-from ...models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, Zero
+from ...models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, Zero, svec_indices
 from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
-from ...models.program.svec import svec_indices
 from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
-from .points import multiplied, parts_of, rounded
-from .reductions import ComposedReduction, bounded_by_reach
+from .reductions import ComposedReduction, bounded_by_reach, multiplied, parts_of, rounded
 
 __all__ = ["Continuous", "FormReduction", "Moments", "Products"]
 

@@ -12,13 +12,11 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
-from ...models.formulations.margin.losses.branch import Branch
-from ...models.formulations.margin.losses.loss import Loss
+from ...models.formulations.margin.loss import Branch, Loss
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.part import Setting
-from ...models.program.cones import PSD, RotatedSecondOrder, Zero
+from ...models.program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...models.program.form import StandardForm
-from ...models.program.svec import svec, svec_indices, svec_rank_one, svec_size
 from ...models.statement import Line
 from .reductions import ComposedReduction, bounded_by_reach
 

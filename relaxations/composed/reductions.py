@@ -1,4 +1,9 @@
-"""Reductions of problems from parts: the target is stated by the type of the loss and of the regulariser."""
+"""Reductions of problems from parts, and feasible points from a relaxation's.
+
+Reductions of problems from parts: the target is stated by the type of the loss and of the regulariser.
+
+Feasible points from a relaxation's: the best multiple of w, and what is left once the integers are rounded.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,149 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from ...errors import UnsupportedModelError
-from ...models.arrays import FloatArray
+from ...models.arrays import BoolArray, FloatArray
+from ...models.bare_form import as_model
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
+from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ...solvers.records.options import Options
+from ...solvers.solve import solve_problem
 from ..reduction import LiftedDual, Reduction, without_warnings
-from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 
-__all__ = ["ComposedReduction", "PartsReduction"]
+__all__ = [
+    "ComposedReduction",
+    "PartsReduction",
+    "allowed",
+    "best_allowed_multiple",
+    "changed_level",
+    "multiplied",
+    "parts_of",
+    "rounded",
+    "with_values",
+]
+
+#: Rows and bounds hold within this.
+_NEAR = 1e-9
+#: Residual up to which what is left after rounding counts as a point.
+_FEASIBLE = 1e-6
+#: Multiples that are tried: relaxations with large constants leave the point too small.
+_MULTIPLES = np.geomspace(0.25, 1024.0, 49)
+
+
+def parts_of(model: Model) -> Margin | None:
+    """The problem from parts that a model is; None where it is none."""
+    composed = model.composed
+    return composed if isinstance(composed, Margin) else None
+
+
+def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
+    """t w of least objective that domain and restrictions allow, t in 0, 1 and the multiples that bring a margin to 1.
+
+    None where none of them is allowed.
+    """
+    A, c = composed.loss.rows(composed.points, composed.y)
+    products = np.asarray(A @ w)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        steps = (1.0 - c) / products * (1.0 + 1e-12)
+    steps = np.concatenate([[1.0, 0.0], steps[np.isfinite(steps) & (steps > 0)]])
+    best, found = np.inf, None
+    for t in np.unique(steps):
+        value = composed.objective(t * w)
+        if value < best and allowed(composed, t * w) and _stands(model, t * w):
+            best, found = value, np.asarray(t * w)
+    return found
+
+
+def allowed(composed: Margin, w: FloatArray) -> bool:
+    """Return whether domain and restrictions hold, within 1e-9."""
+    lower, upper = composed.domain.bounds(w.size)
+    if (w < lower - _NEAR).any() or (w > upper + _NEAR).any() or (composed.domain.integer and (w != np.round(w)).any()):
+        return False
+    rows = [c for c in composed.form.constraints if c.label == "increasing"]
+    values = {"w": w, **{b.label: np.zeros(b.shape) for b in composed.form.blocks if b.label != "w"}}
+    if any(c.cone.violation(c.value(composed.form.join(values))) > _NEAR for c in rows):
+        return False
+    return all(r.excess(composed.points, composed.y, w, composed.penalised) <= _NEAR for r in composed.subject_to)
+
+
+def _stands(model: Model, w: FloatArray) -> bool:
+    """Return whether the model's own form takes the point, where it makes one of w alone."""
+    values = model.complete({"w": w})
+    if set(values) != set(model.form.slices) or Feature.INDICATOR in model.form.features:
+        return True
+    return _inside(model.form, model.form.join(values))
+
+
+def _inside(form: StandardForm, x: FloatArray) -> bool:
+    """Return whether bounds and rows hold, within 1e-9."""
+    inside = (x >= form.lower - _NEAR).all() and (x <= form.upper + _NEAR).all()
+    return bool(inside and all(c.cone.violation(c.value(x)) <= _NEAR for c in form.constraints))
+
+
+def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """The best point whose integers are those of ``values`` rounded, or all up, or down; None without one.
+
+    Blocks that ``values`` does not hold stay free, integers of them too.
+    """
+    fixed_values = np.full(form.n, np.nan)
+    for block in form.blocks:
+        if block.label in values:
+            fixed_values[form.slices[block.label]] = block.pack(values[block.label])
+    fixed = form.integer & ~np.isnan(fixed_values)
+    for whole in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
+        point = with_values(form, fixed, np.clip(whole, form.lower, form.upper))
+        if point is not None:
+            return point
+    return None
+
+
+def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """The best multiple of a model's first block, which makes the others, and then the best point with its integers.
+
+    None where the block holds integers, the model makes no point of it alone, or no multiple is one of its form.
+    """
+    form, first = model.form, model.form.blocks[0]
+    if form.integer[form.slices[first.label]].any() or first.label not in values:
+        return None
+    best, found = np.inf, None
+    for t in _MULTIPLES.tolist():
+        try:
+            point = model.complete({first.label: t * np.asarray(values[first.label])})
+        except KeyError:
+            return None
+        if set(point) != set(form.slices):
+            return None
+        x = form.join(point)
+        value = form.objective(x)
+        if value < best and _inside(form, x):
+            best, found = value, x
+    if found is None:
+        return None
+    return with_values(form, form.integer, found) or form.split(found)
+
+
+def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
+    """The best point of a form with some variables fixed; None where none is found."""
+    lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
+    left = form.with_bounds(lower, upper)
+    if fixed[form.integer].all():
+        left = left.with_integers(x)
+    result = solve_problem(as_model(left), "auto", Options(tol=1e-8, time_limit=10.0))
+    if not result.values or result.certificate is None or not result.certificate.feasible(_FEASIBLE):
+        return None
+    return dict(result.values)
+
+
+def changed_level(model: Model) -> float | None:
+    """The objective of a feasible point of a changed model, found by rounding its continuous relaxation; None without one."""
+    form = model.form
+    relaxed = solve_problem(as_model(form.relax_integrality()), "auto", Options(tol=1e-6, time_limit=10.0))
+    point = rounded(form, relaxed.values) if relaxed.values else None
+    return None if point is None else form.objective(form.join(point))
+
 
 # A change of a model in its relaxation: rows over blocks that both have.
 

@@ -43,13 +43,12 @@ from ...models.arrays import FloatArray
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.margin_view import MarginProblem
 from ...models.model import Model
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
+from ...models.views import MarginProblem
 from ..reduction import LiftedDual, without_warnings
-from .points import parts_of
-from .reductions import PartsReduction
+from .reductions import PartsReduction, parts_of
 
 __all__ = ["Thresholds"]
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from ...drawing import Picture
 from ...solvers.certification.result import Kind
-from .data import ReportData, ReportRow
-from .gaps import EXACT, Interval
+from .columns import Table
+from .data import EXACT, Interval, ReportData, ReportRow
 from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
-from .pictures.gallery import gallery
-from .tables.column import Table
-from .tables.listing import report_tables
-from .tables.matrix import Matrix
+from .pictures import gallery
+from .tables import Matrix, report_tables
 
 __all__ = ["Document", "ReportScope"]
 

@@ -14,9 +14,7 @@ from ...solvers.records.answer import Status
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key
-from .data import ReportData
-from .gaps import AGREE, EXACT, gap_left, root_gap
-from .traits import family, trait
+from .data import AGREE, EXACT, ReportData, family, gap_left, root_gap, trait
 
 __all__ = [
     "FACTORS", "NODES", "SECONDS", "TOLERANCES", "VIRTUAL", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios",

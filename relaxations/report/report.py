@@ -11,12 +11,12 @@ from ...display import frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_text, write_texts
+from .columns import text_table
 from .data import ReportData
 from .document import Document
 from .formats import format_of, formats
 from .formats.csv import render_csv
 from .formats.json import read_json
-from .tables.relaxations import text_table
 
 __all__ = ["GapReport"]
 

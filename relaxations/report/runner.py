@@ -1,22 +1,118 @@
-"""Runs tasks one after the other or in parallel, from a store where it has them: a kill costs only what is being computed.
+"""Runs of tasks, from a store where it has them, their progress, and the machine.
+
+Runs tasks one after the other or in parallel, from a store where it has them: a kill costs only what is being computed.
 
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
+
+Progress of a report: one line for each cell, with the time so far and an estimate of what remains.
+
+The machine that a report was made on, in words without its name.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import time
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
+from ...errors import InputError
+from ...models.kernels.threads import blas_controller
 from ...solvers.parallel import Executor
-from .progress import Progress
+from ...terminal import StatusLine
 from .store import CellStore, digest
 
-__all__ = ["Runner", "Work"]
+__all__ = ["Progress", "Runner", "Work", "blas", "machine"]
+
+
+class Progress:
+    """Lines on standard error.
+
+    The estimate takes for every cell that remains the mean seconds of the finished cells of its label, else of its kind, else
+    ``limit``; divided by the number of cells at a time. The first cell of a label, which may have compiled what it runs, does not
+    count once there are others.
+
+    Parameters
+    ----------
+    on : bool
+        Whether to write.
+    limit : float
+        Seconds that a cell of an unknown kind may take.
+
+    Raises
+    ------
+    InputError
+        ``on`` is neither of the two.
+    """
+
+    def __init__(self, on: bool, limit: float) -> None:
+        if not isinstance(on, bool | np.bool_):
+            raise InputError(f"progress must be True or False; it is {on!r}")
+        self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
+        self.jobs = 1
+        self._line = StatusLine()
+        self.done, self.total = 0, 0
+        self._waiting: Counter[tuple[str, str]] = Counter()
+        self._expected: Counter[tuple[str, str]] = Counter()
+        self._times: defaultdict[str, list[float]] = defaultdict(list)
+
+    def expect(self, tasks: list[tuple[str, str]]) -> None:
+        """Cells that a later plan will hold: they count from now on."""
+        self._expected.update(tasks)
+        self._waiting.update(tasks)
+        self.total += len(tasks)
+
+    def plan(self, tasks: list[tuple[str, str]], jobs: int) -> None:
+        """Cells that come now, by kind and label; they take the place of those that were expected."""
+        self._waiting -= self._expected
+        self.total -= self._expected.total()
+        self._expected.clear()
+        self._waiting.update(tasks)
+        self.total += len(tasks)
+        self.jobs = jobs
+
+    def finish(self, kind: str, label: str, seconds: float, known: bool) -> None:
+        """One cell is done; what came from the store says nothing about times."""
+        self._waiting[kind, label] -= 1
+        self.done += 1
+        if not known:
+            self._times[f"{kind}: {label}"].append(seconds)
+            self._times[kind].append(seconds)
+
+    @property
+    def remaining(self) -> float:
+        """Estimated seconds until the planned cells are done."""
+        return sum(count * self._each(*what) for what, count in self._waiting.items()) / self.jobs
+
+    def _seen(self, kind: str, label: str) -> list[float]:
+        return self._times.get(f"{kind}: {label}") or self._times.get(kind) or []
+
+    def _each(self, kind: str, label: str) -> float:
+        times = self._seen(kind, label)
+        later = times[1:] or times
+        return sum(later) / len(later) if later else self.limit
+
+    @property
+    def _word(self) -> str:
+        """The estimate of the remaining time. The limit counts for kinds of cells that none is done of."""
+        return "about" if all(self._seen(*what) for what, count in self._waiting.items() if count > 0) else "at most"
+
+    def line(self, text: str) -> None:
+        """Tell of one event."""
+        if self.on:
+            seconds = time.perf_counter() - self.begin
+            self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
+
+    def end(self) -> None:
+        """End the display."""
+        if self.on:
+            self._line.end()
 
 
 class Work(Protocol):
@@ -102,3 +198,15 @@ def _perform(task: Work, threads: int | None) -> tuple[dict[str, Any], bool, flo
     begin = time.perf_counter()
     record, keep = task.compute(threads)
     return record, keep, time.perf_counter() - begin
+
+
+def machine() -> str:
+    """System, architecture, cores, memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+
+
+def blas() -> list[str]:
+    """The BLAS libraries that are loaded, with their threads."""
+    libraries = blas_controller().info()
+    return [f"{b['internal_api']} {b['version']}, {b.get('architecture', '?')}, {b['num_threads']} threads" for b in libraries]

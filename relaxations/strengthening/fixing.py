@@ -1,6 +1,6 @@
 r"""Fixing z_i and tightening M_i from an incumbent and a dual point of any relaxation, with the proof.
 
-Let γ in Γ and V be a dual point with value D (`relaxations.bounds.combined_bound`; γ = 0 for the big-M relaxation),
+Let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexified`; γ = 0 for the big-M relaxation),
 S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the convexified
 losses χ_j(r) ≥ V_j r - χ*_j(V_j),
 
@@ -29,8 +29,8 @@ import scipy.linalg as sl
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, as_positive, as_vector
-from ...models.conic_dual.bound import repair_gamma
-from ...models.conic_dual.point import coordinates
+from ...models.conic_bound import repair_gamma
+from ...models.conic_point import coordinates
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
@@ -39,7 +39,7 @@ from ...solvers.better_points import polish
 from ...solvers.records.options import Options
 from ...solvers.registry import SolverLike
 from ..bounds.combined import Combined
-from ..bounds.combined_bound import PointLosses, combined_bound, combined_value
+from ..bounds.convexified import PointLosses, combined_bound, combined_value
 from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from ..relax import relax
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from marginopt.drawing import Picture, colour_of, figure_of, svg_of
-from marginopt.relaxations.report.pictures.losses import loss_functions
+from marginopt.relaxations.report.pictures import loss_functions
 
 from ..catalogue import CONIC
 from ..protocol_size import ProtocolSize

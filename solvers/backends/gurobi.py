@@ -1,10 +1,16 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs."""
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
+
+Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
+
+The separator as a Gurobi callback.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,20 +19,52 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
-from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
+from ...models.export.programs import native_size, quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.newton_refinement import newton_polish
-from ..cuts.gurobi import GurobiCuts
-from ..cuts.options import CUTS, cuts_of, with_cuts
+from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records.answer import Answer, Status
 from ..records.options import Options
 
-__all__ = ["SOLVERS", "Gurobi"]
+__all__ = ["SOLVERS", "Gurobi", "GurobiCuts"]
+
+
+class GurobiCuts:
+    """Cuts for Gurobi: lazy constraints if they remove worse solutions, which Gurobi's user cuts must not remove.
+
+    ``variables`` are the variables that the separator reads.
+    """
+
+    def __init__(self, cuts: Separator, variables: Sequence[Any]) -> None:
+        self._separator, self._variables = cuts, list(variables)
+        self.added = 0
+
+    @classmethod
+    def of(cls, cuts: Separator | None, model: Any, form: StandardForm) -> GurobiCuts | None:
+        """Prepare the Gurobi model of ``form`` and return its callback; None without a separator."""
+        if cuts is None:
+            return None
+        model.setParam("LazyConstraints" if cuts.lazy else "PreCrush", 1)
+        variables = model.getVars()
+        return cls(cuts, [variables[j] for j in cuts.places(form)])
+
+    def at_node(self, gurobipy: Any, model: Any) -> None:
+        """Add violated cuts, in a callback with ``where == MIPNODE``."""
+        codes = gurobipy.GRB
+        if model.cbGet(codes.Callback.MIPNODE_STATUS) != codes.OPTIMAL:
+            return
+        x = np.array(model.cbGetNodeRel(self._variables))
+        add = model.cbLazy if self._separator.lazy else model.cbCut
+        for cut in self._separator.cuts(x, model.cbGet(codes.Callback.MIPNODE_OBJBST)):
+            terms = zip(cut.coefficients.tolist(), cut.where.tolist(), strict=True)
+            add(gurobipy.quicksum(coefficient * self._variables[i] for coefficient, i in terms) >= cut.least)
+            self.added += 1
+
 
 # Gurobi's licence: its kind, its size limit and its end.
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.pyomo import indices, to_pyomo
-from ...models.export.shared.quadratic_cones import quadratic_cones
+from ...models.export.programs import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, not_taken

@@ -26,8 +26,7 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
-from ..rational.farkas import farkas_exists
-from ..rational.ray import ray_exists
+from ..rational.rays import farkas_exists, ray_exists
 from ..records.answer import Status
 
 __all__ = ["Ray", "Separability", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual", "separability"]

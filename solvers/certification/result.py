@@ -16,8 +16,7 @@ from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMo
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
-from ...models.importing.proof import Import
-from ...models.importing.source import AGREEMENT, Ending, Recipient, Returned
+from ...models.importing.source import AGREEMENT, Ending, Import, Recipient, Returned
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ...models.program.parts import Block, NamedValues

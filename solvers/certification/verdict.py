@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
-from ...models.importing.proof import Import, near_points
+from ...models.importing.source import Import, near_points
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm

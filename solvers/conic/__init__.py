@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..interface.solver import Solver
 from .factored_cones import ConicFactored
-from .ipm import ConicIPM
-from .path import ConicPathPoint, conic_path
+from .ipm import ConicIPM, ConicPathPoint, conic_path
 
 __all__ = ["SOLVERS", "ConicFactored", "ConicIPM", "ConicPathPoint", "conic_path"]
 

@@ -1,4 +1,6 @@
-"""The primal-dual iterate of the conic SVM and its step: both points are feasible by construction at every iteration.
+"""The primal-dual iterate of the conic SVM: coordinates of the data, the points' 2 × 2 cones, and the step.
+
+The primal-dual iterate of the conic SVM and its step: both points are feasible by construction at every iteration.
 
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
@@ -10,19 +12,139 @@ system only makes the next point less central, and the gap, a sum of complementa
 The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 w'; w W] = P diag(1, V) P', and S̄ becomes P'S̄P,
 whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
 nearly exact.
+
+The data of the conic SVM in the coordinates of the interior-point method, and the inverse map.
+
+The 2 × 2 semidefinite cones of all points: scaling, step lengths and complementarity in closed form.
+
+Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0. Arrays hold one entry per point; a stack of
+symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are algebraic, without loops or eigenvalue
+routines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from ...models.arrays import FloatArray
-from .point_cones import Sym2
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray
+from ...models.conic_bound import ConicBound, certified_bound
+from ...models.conic_point import ConicPoint, Coordinates, coordinates, primal_point
+from ...models.views import ConicProblem
 
-__all__ = ["ConicData", "Iterate", "Step"]
+__all__ = ["ConicData", "Iterate", "PointScaling", "Prepared", "Step", "Sym2", "max_step"]
+
+
+class Sym2(NamedTuple):
+    """A stack of symmetric 2 × 2 matrices [a c; c b]."""
+
+    a: FloatArray
+    b: FloatArray
+    c: FloatArray
+
+    def det(self) -> FloatArray:
+        """Return ab - c²."""
+        return self.a * self.b - self.c * self.c
+
+    def dot(self, other: Sym2) -> FloatArray:
+        """Return tr(S Y) for each point."""
+        return self.a * other.a + self.b * other.b + 2.0 * self.c * other.c
+
+    def plus(self, other: Sym2, t: float) -> Sym2:
+        """Return S + tY."""
+        return Sym2(self.a + t * other.a, self.b + t * other.b, self.c + t * other.c)
+
+    def inside(self) -> bool:
+        """Return True if every matrix is positive definite."""
+        return bool((self.a > 0).all() and (self.b > 0).all() and (self.det() > 0).all())
+
+
+def max_step(S: Sym2, D: Sym2) -> float:
+    """Return the largest t (or ∞) with S + tD ⪰ 0 for every point, from the smaller root of det(D - xS) = 0."""
+    det = S.det()
+    b = S.a * D.b + S.b * D.a - 2.0 * S.c * D.c
+    c = D.det()
+    root = np.sqrt(np.maximum(b * b - 4.0 * det * c, 0.0))
+    # x_min = (b - root)/(2 det), written without cancellation for b > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        smallest = np.where(b > 0.0, 2.0 * c / (b + root), (b - root) / (2.0 * det))
+    worst = float(np.nanmin(smallest, initial=0.0))
+    return np.inf if worst >= 0.0 else -1.0 / worst
+
+
+class PointScaling:
+    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular."""
+
+    def __init__(self, S: Sym2, Y: Sym2) -> None:
+        det_s, det_y = np.sqrt(S.det()), np.sqrt(Y.det())
+        # Θ = √(α/y)·M/√det M with M = S/α + adj(Y)/y, det M = 2 + tr(SY)/(αy), without cancellation
+        factor = np.sqrt(det_s / det_y) / np.sqrt(2.0 + S.dot(Y) / (det_s * det_y))
+        self.theta = Sym2(
+            factor * (S.a / det_s + Y.b / det_y), factor * (S.b / det_s + Y.a / det_y), factor * (S.c / det_s - Y.c / det_y)
+        )
+        self.det = det_s / det_y
+        self.g1 = np.sqrt(self.theta.a)
+        self.g2 = self.theta.c / self.g1
+        self.g3 = np.sqrt(self.det) / self.g1
+        self.S, self.Y = S, Y
+        self.scaled = self.scale_dual(Y)  # Λ = G'YG = G⁻¹SG⁻ᵀ
+        self._det = det_s * det_y
+        self._trace = self.scaled.a + self.scaled.b
+
+    def scale_dual(self, Y: Sym2) -> Sym2:
+        """Return G'YG."""
+        g1, g2, g3 = self.g1, self.g2, self.g3
+        return Sym2(g1 * g1 * Y.a + 2.0 * g1 * g2 * Y.c + g2 * g2 * Y.b, g3 * g3 * Y.b, g3 * (g1 * Y.c + g2 * Y.b))
+
+    def scale_primal(self, S: Sym2) -> Sym2:
+        """Return G⁻¹SG⁻ᵀ."""
+        i1, i3 = 1.0 / self.g1, 1.0 / self.g3
+        k = -self.g2 * i1 * i3  # G⁻¹ = [i1 0; k i3]
+        return Sym2(i1 * i1 * S.a, k * k * S.a + 2.0 * k * i3 * S.c + i3 * i3 * S.b, i1 * (k * S.a + i3 * S.c))
+
+    def _unscale_primal(self, R: Sym2) -> Sym2:
+        """Return GRG'."""
+        g1, g2, g3 = self.g1, self.g2, self.g3
+        return Sym2(g1 * g1 * R.a, g2 * g2 * R.a + 2.0 * g2 * g3 * R.c + g3 * g3 * R.b, g1 * (g2 * R.a + g3 * R.c))
+
+    def _unscale_dual(self, R: Sym2) -> Sym2:
+        """Return G⁻ᵀRG⁻¹."""
+        i1, i3 = 1.0 / self.g1, 1.0 / self.g3
+        k = -self.g2 * i1 * i3
+        return Sym2(i1 * i1 * R.a + 2.0 * i1 * k * R.c + k * k * R.b, i3 * i3 * R.b, i3 * (i1 * R.c + k * R.b))
+
+    def target(self, centre: float, dS: Sym2 | None = None, dY: Sym2 | None = None) -> tuple[Sym2, Sym2]:
+        """Return R and P = ΘRΘ of the step equations dY + Θ⁻¹dSΘ⁻¹ = R, dS + ΘdYΘ = P.
+
+        They are equivalent to Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ, the last term only if given. P is not computed from R, since
+        the entries of Θ are of order 1/√ν and those of P are small.
+        """
+        zero = np.zeros_like(self.g1)
+        right = Sym2(zero + centre, zero + centre, zero)
+        if dS is not None and dY is not None:
+            s, y = self.scale_primal(dS), self.scale_dual(dY)
+            right = Sym2(
+                centre - s.a * y.a - s.c * y.c,
+                centre - s.b * y.b - s.c * y.c,
+                -0.5 * (s.a * y.c + s.c * y.b + y.a * s.c + y.c * s.b),
+            )
+        scaled = self._lyapunov(right)
+        return self._unscale_dual(scaled).plus(self.Y, -1.0), self._unscale_primal(scaled).plus(self.S, -1.0)
+
+    def _lyapunov(self, Q: Sym2) -> Sym2:
+        """Return the X with ½(ΛX + XΛ) = Q: X = (det Λ·Q + adj Λ·Q·adj Λ)/(det Λ·tr Λ)."""
+        a, b, c = self.scaled
+        scale = 1.0 / (self._det * self._trace)
+        # adj Λ = [b -c; -c a]
+        aa = b * b * Q.a - 2.0 * b * c * Q.c + c * c * Q.b
+        bb = c * c * Q.a - 2.0 * a * c * Q.c + a * a * Q.b
+        ab = -b * c * Q.a + (a * b + c * c) * Q.c - a * c * Q.b
+        return Sym2(scale * (self._det * Q.a + aa), scale * (self._det * Q.b + bb), scale * (self._det * Q.c + ab))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,3 +301,118 @@ def _is_positive_definite(M: FloatArray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The prepared problem: metric whitened, p ≤ n, rows of zeros removed, rows scaled to mean square one (objective times σ²).
+
+    A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+    space : Coordinates
+    used : ndarray of bool (n,)
+        Rows that are not zero.
+    sigma2 : float
+        σ².
+    data : ConicData
+        Scaled rows, with σ²λ or the remaining budget.
+    """
+
+    problem: ConicProblem
+    space: Coordinates
+    used: BoolArray
+    sigma2: float
+    data: ConicData
+
+    @staticmethod
+    def of(problem: ConicProblem) -> Prepared:
+        """Prepare a problem.
+
+        Raises
+        ------
+        InputError
+            Every row is zero or has a square beneath float64, or κ ≤ 0.
+        """
+        if problem.kappa is not None and problem.kappa <= 0.0:
+            raise InputError(
+                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP"
+            )
+        space = coordinates(problem.A, problem.metric)
+        squares = np.einsum("ij,ij->i", space.rows, space.rows)
+        used = squares > 0.0
+        if not used.any():
+            raise InputError("every row of the data is zero: there is nothing to separate")
+        sigma2 = float(squares[used].mean())
+        if sigma2 < 1.0 / np.finfo(np.float64).max:
+            largest = float(np.abs(space.rows).max())
+            raise InputError(f"squares of the data leave float64 (largest entry {largest:.3g}): scale the features")
+        A = np.ascontiguousarray(space.rows[used] / np.sqrt(sigma2))
+        return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
+
+    def at(self, lam: float | None, kappa: float | None) -> Prepared:
+        """Return the same data with another λ or κ."""
+        zeros = int(self.used.size - self.used.sum())
+        budget = None if kappa is None else kappa * self.used.size - zeros
+        data = replace(self.data, lam=None if lam is None else lam * self.sigma2, budget=budget)
+        return replace(self, problem=replace(self.problem, lam=lam, kappa=kappa), data=data)
+
+    @property
+    def feasible(self) -> bool:
+        """True if the rows of zeros leave a positive budget."""
+        return self.data.budget is None or self.data.budget > 0.0
+
+    def offset(self) -> float:
+        """Return the contribution of the rows of zeros to the objective."""
+        return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
+
+    def reduced(self, start: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return (w, V) of the user's values w and W in these coordinates; V = 0 without W.
+
+        Raises
+        ------
+        InputError
+            w is missing, or a value has a wrong shape or numbers that are not finite.
+        """
+        if "w" not in start:
+            raise InputError(
+                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}"
+            )
+        p = self.problem.A.shape[1]
+        w, W = np.asarray(start["w"], dtype=np.float64), start.get("W")
+        if w.shape != (p,) or not np.isfinite(w).all():
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+        scaled = self.space.reduce(w) * np.sqrt(self.sigma2)
+        if W is None:
+            return scaled, np.zeros((scaled.size, scaled.size))
+        W = np.asarray(W, dtype=np.float64)
+        if W.shape != (p, p) or not np.isfinite(W).all():
+            raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}")
+        return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
+
+    def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:
+        """Return the primal point in the problem's own coordinates, with the best z for its w and V = W - ww'."""
+        w = self.space.lift(w) / np.sqrt(self.sigma2)
+        return primal_point(self.problem, w, self.space.lift_matrix(V) / self.sigma2 + np.outer(w, w))
+
+    def bound(
+        self,
+        gamma: FloatArray,
+        v: FloatArray,
+        mu: float,
+        point: ConicPoint,
+        tolerance: float,
+        *,
+        improve: bool = True,
+    ) -> ConicBound:
+        """Repair the dual point and evaluate it from the data; improve it only if it misses the tolerance."""
+        full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2
+        full_gamma[self.used], full_v[self.used] = gamma / self.sigma2, v / self.sigma2
+        # a row of zeros adds λ to the dual objective and does not change S
+        full_gamma[~self.used], full_v[~self.used] = mu, 2.0 * mu
+        target = point.objective - tolerance * abs(point.objective)
+        fixed_mu = None if self.problem.kappa is None else mu
+        w = point.values["w"]
+        return certified_bound(self.problem, full_gamma, w, fixed_mu, full_v, target=target, improve=improve)

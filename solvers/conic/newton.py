@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...models.arrays import FloatArray
-from ...models.program.svec import svec_indices, svec_rank_one, svec_size
+from ...models.program.cones import svec_indices, svec_rank_one, svec_size
 
 __all__ = ["Compliance", "GramSystem", "NewtonSystem", "PointSystem", "best_system"]
 

@@ -1,4 +1,9 @@
-"""The public function ``halfspace_depth`` and its search."""
+"""The halfspace depth: the public function, its search, and the least count for integer points.
+
+The public function ``halfspace_depth`` and its search.
+
+The least count for integer points, hyperplane by hyperplane, with recursion into hyperplanes that hold many points.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +20,120 @@ import numpy.typing as npt
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
 from ..rational.form import Vector, solve_linear
-from .integer_points import Least, least_count, whole_numbers
 
-__all__ = ["HalfspaceDepth", "halfspace_depth"]
+__all__ = ["HalfspaceDepth", "Least", "halfspace_depth", "least_count", "whole_numbers"]
+
+#: Largest number of bits before reduction; largest integer after it.
+_MAX_BITS, _LARGEST = 60, 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """The result of a search for the least count.
+
+    Parameters
+    ----------
+    count : int
+        The least count below the limit, or the limit.
+    subset : ndarray of int (d - 1,)
+        Points that span the hyperplane beside which the least count occurs; -1 without one.
+    whole : bool
+        Whether all hyperplanes were examined.
+    seen : int
+        Number of examined hyperplanes.
+    """
+
+    count: int
+    subset: IntArray
+    whole: bool
+    seen: int
+
+
+def whole_numbers(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:
+    """Return the points as columns of small integers, each up to a positive factor, all up to a regular linear map; or None."""
+    rows = []
+    for point in points:
+        scale = math.lcm(*(v.denominator for v in point))
+        row = [v.numerator * (scale // v.denominator) for v in point]
+        divisor = math.gcd(*row)
+        if max(map(abs, row)) // divisor >= 2**_MAX_BITS:
+            return None
+        rows.append([v // divisor for v in row])
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    while any(_shorten(columns, j, k) for j in range(len(columns)) for k in range(len(columns)) if j != k):
+        pass
+    largest = max(max(map(abs, column)) for column in columns)
+    return np.array(columns, dtype=np.float64) if largest <= _LARGEST else None
+
+
+def _shorten(columns: list[list[int]], j: int, k: int) -> bool:
+    """Subtract the multiple of column k that shortens column j most; return False if no multiple shortens it."""
+    multiple = round(Fraction(_dot(columns[j], columns[k]), _dot(columns[k], columns[k])))
+    if multiple == 0:
+        return False
+    shorter = [a - multiple * b for a, b in zip(columns[j], columns[k], strict=True)]
+    if _dot(shorter, shorter) >= _dot(columns[j], columns[j]):
+        return False
+    columns[j] = shorter
+    return True
+
+
+def _dot(a: list[int], b: list[int]) -> int:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = math.inf) -> Least:
+    """Return the fewest points with u'a > 0 over all u that are orthogonal to no point, if that count is below the limit.
+
+    The least count of the open cells next to the normal r of a hyperplane is min(|{r'a > 0}|, |{r'a < 0}|) plus the least count
+    of the points on the hyperplane, which does not depend on r. For d - 1 independent points the second term is 0. More points
+    are counted recursively if the first term is below the least count so far.
+
+    Parameters
+    ----------
+    A : ndarray (d, n)
+        Integers of rank d, no two columns parallel.
+    weights : ndarray (n,)
+        Positive integers.
+    limit : int
+    end : float
+        Deadline, a value of ``time.perf_counter``.
+
+    Raises
+    ------
+    TooLargeError
+        A minor of A is too large.
+    """
+    from .loops import CROWDED, LARGE, Flats, next_flat
+
+    d, n = A.shape
+    if d == 1:
+        count = int(min(weights[A[0] > 0].sum(), weights[A[0] < 0].sum()))
+        return Least(min(count, limit), np.zeros(0, np.int64), True, 1)
+    flats = Flats.of(A, weights, limit)
+    first, step = 0, n if math.isinf(end) else 1
+    while first < n and time.perf_counter() <= end:
+        flats.now[0], flats.now[3], flats.chosen[0] = 0, first + step, first
+        while (code := next_flat(flats)) == CROWDED:
+            beside, best = int(flats.now[1]), int(flats.best[0])
+            on_hyperplane = flats.value == 0.0
+            coordinates = _coordinates(flats.levels, flats.labels, flats.chosen)
+            inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - beside)
+            if beside + inside.count < best:
+                flats.best[0], flats.best[1:] = beside + inside.count, flats.chosen
+            flats.chosen[-1] += 1
+        if code == LARGE:
+            raise TooLargeError("a minor of the points' coordinates is too large for float64 to hold it exactly")
+        first += step
+    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.now[2]))
+
+
+def _coordinates(levels: FloatArray, labels: IntArray, chosen: IntArray) -> IntArray:
+    """Return the d - 1 coordinates in which the chosen points are independent, those of their pivots."""
+    last = labels[-1].copy()
+    pivot = 0 if levels[-1, 0, chosen[-1]] != 0.0 else 1
+    return np.append(last[2:], last[pivot])
+
 
 # Halfspace depth in rational arithmetic: one ray with the points on its hyperplane, and small sets of points as a whole.
 
@@ -30,7 +146,7 @@ Found = tuple[int, Vector]
 
 def count(points: Sequence[Vector], weights: Sequence[int], u: Vector) -> int:
     """Return the weight of the points with u'a ≥ 0."""
-    return sum(w for a, w in zip(points, weights, strict=True) if _dot(u, a) >= 0)
+    return sum(w for a, w in zip(points, weights, strict=True) if _depth_dot(u, a) >= 0)
 
 
 def independent(points: Sequence[Vector]) -> list[int]:
@@ -100,7 +216,7 @@ def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int])
     r = _orthogonal([points[k] for k in subset])
     if r is None:
         return None
-    values = [_dot(r, point) for point in points]
+    values = [_depth_dot(r, point) for point in points]
     on_hyperplane = [k for k, v in enumerate(values) if v == 0]
     if len(on_hyperplane) == len(subset):
         tilt = solve_linear([points[k] for k in on_hyperplane], [Fraction(-1)] * len(on_hyperplane))
@@ -111,21 +227,21 @@ def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int])
     above = sum(w for v, w in zip(values, weights, strict=True) if v > 0)
     below = sum(w for v, w in zip(values, weights, strict=True) if v < 0)
     sign = 1 if above <= below else -1
-    shifts = [abs(_dot(tilt, point)) for point in points]
+    shifts = [abs(_depth_dot(tilt, point)) for point in points]
     step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
     return min(above, below) + depth_on_hyperplane, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
 
 
 def beside(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
     """Return a direction that agrees with u on the side of all points off its hyperplane, and has no point on its hyperplane."""
-    values = [_dot(u, point) for point in points]
+    values = [_depth_dot(u, point) for point in points]
     on_hyperplane = [point for v, point in zip(values, points, strict=True) if v == 0]
     if not on_hyperplane:
         return u
     # on the directions of the moment curve a point's values are a polynomial, with fewer roots than the point has coordinates
     powers = ([Fraction(s) ** j for j in range(len(u))] for s in itertools.count(1))
-    tilt = next(t for t in powers if all(_dot(t, point) for point in on_hyperplane))
-    shifts = [abs(_dot(tilt, point)) for point in points]
+    tilt = next(t for t in powers if all(_depth_dot(t, point) for point in on_hyperplane))
+    shifts = [abs(_depth_dot(tilt, point)) for point in points]
     step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
     return [a + step * b for a, b in zip(u, tilt, strict=True)]
 
@@ -144,7 +260,7 @@ def _orthogonal(rows: Sequence[Vector]) -> Vector | None:
     return r
 
 
-def _dot(u: Sequence[Fraction], a: Sequence[Fraction]) -> Fraction:
+def _depth_dot(u: Sequence[Fraction], a: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(u, a, strict=True) if x and y), Fraction(0))
 
 
@@ -315,7 +431,7 @@ class _Search:
 
     def _sweep(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:
         """Return the best subset, those with counts below the limit, the least count (None if incomplete), singular subsets."""
-        from .rays import Notes, sweep
+        from .loops import Notes, sweep
 
         floats = np.array([[float(v) for v in point] for point in self._points])
         A = np.ascontiguousarray((floats / np.linalg.norm(floats, axis=1, keepdims=True)).T)

@@ -14,8 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, MarginoptWarning, UnsupportedModelError
-from ...models.arrays import BoolArray, FloatArray
-from ...models.memory import materialise_limit
+from ...models.arrays import BoolArray, FloatArray, materialise_limit
 from ...models.model import Model
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
 from ...models.program.cones import Feature, Zero

@@ -1,7 +1,7 @@
 """Compiled passes over n numbers and over blocks of CSR rows.
 
 r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed) loss, whose number is that
-of `models.linear_view.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square (2), and
+of `models.views.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square (2), and
 c_i/(1 + e^{u_i}) for the logistic loss (3). ``step`` is 0 if c is one number for all, else 1.
 """
 

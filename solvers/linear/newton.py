@@ -23,10 +23,8 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray
-from ...models.linear_view import LinearLoss
-from ...models.memory import most_held
-from ...models.views import LinearProblem
+from ...models.arrays import FloatArray, most_held
+from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..records.answer import Answer, relative_gap

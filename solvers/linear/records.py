@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...models.linear_view import LinearLoss
-from ...models.views import LinearProblem
+from ...models.views import LinearLoss, LinearProblem
 from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = ["LINEAR_NEWTON", "RECORDS"]

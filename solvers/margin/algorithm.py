@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray
-from ...models.margin_view import Corners, MarginProblem
 from ...models.model import Model
+from ...models.views import Corners, MarginProblem
 from ..exact.limits import Limits, check_count, check_path
 from ..exact.log_file import LogFile, Mark
 from ..exact.rotation import rotation, turned

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import DataError, InputError
 from ...models.arrays import FloatArray, IntArray
-from ...models.margin_view import MarginProblem
+from ...models.views import MarginProblem
 from ..exact.checkpoint import Checkpoint, Saved
 from ..exact.log_file import Mark
 from .check.statement import LoggedMarginProblem

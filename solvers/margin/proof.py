@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.margin_view import MarginProblem
+from ...models.views import MarginProblem
 from ..exact.log_file import LogFile, LogWriter
 from .check.statement import FORMAT, LoggedMarginProblem
 

@@ -18,7 +18,7 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..registry import SolverLike, SolverSpec, resolve
-from ..simplex.answer import simplex_multipliers
+from ..simplex.start import simplex_multipliers
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 

@@ -22,7 +22,7 @@ from ..records.answer import Answer, relative_gap
 from ..records.options import Options
 from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
-from ..simplex.warm_up import load_loops
+from ..simplex.start import load_loops
 from ..solve import solve_raw
 from ..stiefel.ascent import orthonormal_start
 from . import records

@@ -9,9 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
-from .payload import Packer, Payload, unpack
-from .worker_cache import cached
+from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
 
 __all__ = ["DaskExecutor"]
 

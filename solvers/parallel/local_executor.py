@@ -10,9 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from .executor import Executor, Job, share_of_cores
-from .payload import Packer, Payload, unpack
-from .worker_cache import cached
+from .executor import Executor, Job, Packer, Payload, cached, share_of_cores, unpack
 
 __all__ = ["JoblibExecutor"]
 

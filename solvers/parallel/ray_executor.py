@@ -6,9 +6,7 @@ import time
 from functools import cache
 from typing import Any
 
-from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
-from .payload import Packer, Payload, unpack
-from .worker_cache import cached
+from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
 
 __all__ = ["RayExecutor"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...models.formulations.margin.scoring_problem import ScoringProblem
+from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import below
 from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome

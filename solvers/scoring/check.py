@@ -40,7 +40,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from ...errors import InputError
 from ...models.arrays import IntArray
-from ...models.formulations.margin.scoring_problem import ScoringProblem
+from ...models.formulations.margin.problems import ScoringProblem
 from ...models.model import Model
 from ...models.rounding import below
 from ..exact.check.arithmetic import InvalidProofError

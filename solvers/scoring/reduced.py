@@ -10,7 +10,7 @@ from operator import mul
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from ...models.formulations.margin.scoring_problem import ScoringProblem, as_fraction
+from ...models.formulations.margin.problems import ScoringProblem, as_fraction
 
 __all__ = ["ReducedScoringProblem", "reduce_problem"]
 

@@ -8,11 +8,9 @@ from .records import RECORDS
 if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
     from .frank_wolfe.core_vector_machine import CoreVectorMachine
     from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
-    from .projected_gradient.accelerated import AcceleratedProjection
-    from .projected_gradient.pga import ProjectedGradient
-    from .smo.auto_simplex import AutoSimplex
+    from .projected_gradient import AcceleratedProjection, ProjectedGradient
     from .smo.box import BoxSMO
-    from .smo.simplex import SMO
+    from .smo.simplex import SMO, AutoSimplex
 
 __all__ = [
     "SMO",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
+from ...models.arrays import materialise_limit
 from ...models.kernels.gram import GramOperator
-from ...models.memory import materialise_limit
 from ..records.options import Options
 
 __all__ = ["CACHE_BYTES", "ColumnCache", "cache_bytes"]

@@ -15,7 +15,7 @@ _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-W
 
 AUTO_SIMPLEX = SolverInfo(
     name="auto-simplex",
-    implementation="marginopt.solvers.simplex.smo.auto_simplex:AutoSimplex",
+    implementation="marginopt.solvers.simplex.smo.simplex:AutoSimplex",
     rank={Purpose.STRUCTURE: 4},
     summary="smo, its precision, cache and start chosen by size, gap and memory",
     views=(SimplexQP,),
@@ -97,7 +97,7 @@ CVM = SolverInfo(
 
 PGA = SolverInfo(
     name="pga",
-    implementation="marginopt.solvers.simplex.projected_gradient.pga:ProjectedGradient",
+    implementation="marginopt.solvers.simplex.projected_gradient:ProjectedGradient",
     summary="projected gradient on faces, exact line search to the first bound",
     views=(SimplexQP,),
     gives=_GIVES,
@@ -107,7 +107,7 @@ PGA = SolverInfo(
 
 ACCELERATED_PROJECTION = SolverInfo(
     name="accelerated-projection",
-    implementation="marginopt.solvers.simplex.projected_gradient.accelerated:AcceleratedProjection",
+    implementation="marginopt.solvers.simplex.projected_gradient:AcceleratedProjection",
     summary="accelerated projected gradient with restarts, simplex projections",
     views=(SimplexQP,),
     gives=_GIVES,

@@ -1,18 +1,42 @@
-"""The starting points of the simplex algorithms."""
+"""The start and the end of every simplex algorithm: parameters, first points, loops loaded, multipliers, the answer.
+
+The starting points of the simplex algorithms.
+
+The end of every simplex algorithm: float64 products, multipliers, the answer.
+
+Checks of parameters that the simplex algorithms share.
+
+Compiled loops, loaded (or compiled, the first time on a machine) before a run's clock starts.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.views import SimplexQP
+from ...models.kernels.gram import MatrixGram
+from ...models.views import BoxEqualityQP, SimplexQP
+from ..interface.algorithm import Algorithm, Outcome
+from ..records.answer import Answer
 from ..records.options import Options
 from .dense_loop import solve_dense
 
-__all__ = ["StartRule", "one_simplex", "starting_point"]
+__all__ = [
+    "StartRule",
+    "check_parameters",
+    "iterations_allowed",
+    "load_loops",
+    "one_simplex",
+    "relative",
+    "simplex_answer",
+    "simplex_multipliers",
+    "starting_point",
+]
 
 #: ``"random20"``: the exact solution on 20 random points (FW, section 5.2.2); ``"farthest"``: a random point and the
 #: one farthest from it, weights ½; ``"vertex"``: the point with the least objective alone; ``"uniform"``: equal weights.
@@ -85,3 +109,70 @@ def _uniform(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> 
 
 
 _RULE = {"random20": _random20, "farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
+
+
+def relative(objective: float, gap: float) -> float:
+    """gap / max(|f|, |f - gap|); 0 where the gap is not positive."""
+    if gap <= 0.0:
+        return 0.0
+    scale = max(abs(objective), abs(objective - gap))
+    return gap / scale
+
+
+def simplex_multipliers(view: SimplexQP, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0: multipliers of Σ_g a = 1 and of a ≥ 0, exactly stationary."""
+    nu = view.least(gradient)
+    return nu, gradient - nu[view.groups]
+
+
+def simplex_answer(view: SimplexQP, a: FloatArray, gradient: FloatArray, details: Mapping[str, Any]) -> Answer:
+    """The point with multipliers ``{"sum": ν}`` and reduced costs ζ (Qa + c = F'ν + ζ)."""
+    nu, zeta = simplex_multipliers(view, gradient)
+    return Answer(values={view.label: a}, multipliers={"sum": nu}, reduced=zeta, details=dict(details))
+
+
+#: Parameters that are integers ≥ 1, and what None means where it is allowed.
+_WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefetch": "", "block": ""}
+
+
+def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
+    """``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling``, those that the algorithm has.
+
+    Raises
+    ------
+    InputError
+        One of them is out of range.
+    """
+    precision = getattr(algorithm, "precision", "double")
+    if precision not in ("single", "double"):
+        raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}")
+    for name, otherwise in _WHOLE.items():
+        value = getattr(algorithm, name, None)
+        if value is not None and value < 1:
+            raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {value!r}")
+
+
+def iterations_allowed(options: Options) -> int:
+    """The iteration limit, or the largest integer."""
+    return int(np.iinfo(np.int64).max) if options.iteration_limit is None else options.iteration_limit
+
+
+#: A gap that a few steps reach.
+_OPTIONS = Options(tol=0.01)
+
+
+@functools.cache
+def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) -> None:
+    """Solve four points by an algorithm of this kind, with columns of this precision, so that its loops are there."""
+    algorithm = kind() if precision is None else kind(precision=precision)  # type: ignore[call-arg]
+    rows = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, 0.4], [-0.2, -1.0]])
+    gram = MatrixGram(rows @ rows.T + np.eye(4))
+    if BoxEqualityQP in algorithm.info.views:
+        state = algorithm.init(
+            BoxEqualityQP(gram, -np.ones(4), np.ones(4), np.array([1.0, 1.0, -1.0, -1.0])), _OPTIONS, np.random.default_rng(0)
+        )
+    else:
+        state = algorithm.init(SimplexQP(gram, np.zeros(4), np.zeros(4, dtype=np.int64)), _OPTIONS, np.random.default_rng(0))
+    for _ in range(20):
+        if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
+            break

@@ -15,8 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from .program import LinearProgram
-from .sums import RationalSum
+from .program import LinearProgram, RationalSum
 from .tree import Branch, ProofNode, Tree, branch_and_bound
 
 __all__ = ["ViprCertificate", "write_vipr"]

@@ -17,8 +17,7 @@ from ...models.export.native.highs import to_highs
 from ...models.program.form import StandardForm
 from ..interface.recorder import beyond_fork
 from ..rational.form import Vector, solve_linear
-from .program import Bounds, LinearProgram
-from .sums import RationalSum, bounding_sum
+from .program import Bounds, LinearProgram, RationalSum, bounding_sum
 
 __all__ = ["Branch", "ProofNode", "Tree", "branch_and_bound"]
 

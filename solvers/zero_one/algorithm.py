@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.zero_one.budget import ZeroOneBudget
+from ...models.formulations.zero_one.cost import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.limits import Limits, check_count, check_path

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.zero_one.budget import ZeroOneBudget
+from ...models.formulations.zero_one.cost import ZeroOneBudget
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome, clear
 from ..interface.solver import Gives, SolverInfo

@@ -14,7 +14,7 @@ from pathlib import Path
 from .errors import DataError, InputError
 from .files import read_bytes, without_compression
 from .instances import Instance, read as read_instance
-from .instances.formats.tidying import Categories, Missing
+from .instances.formats.tables import Categories, Missing
 from .models import StandardForm
 from .models.export.files.formats import file_formats, read_form
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.views import MarginProblem
 from marginopt.solvers import Status
 from marginopt.solvers.exact.check import sealed
 

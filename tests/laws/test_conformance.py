@@ -10,7 +10,7 @@ import pytest
 import marginopt as mo
 from marginopt.conformance import SOLVER_LAWS, Case, State, Trial, examine, tally
 from marginopt.conformance.__main__ import main
-from marginopt.conformance.verdict import Verdict
+from marginopt.conformance.laws import Verdict
 from marginopt.errors import InputError
 from marginopt.models.formulations import get_formulation
 from marginopt.solvers import Solver, SolverInfo, all_solvers, get_solver

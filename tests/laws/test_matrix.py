@@ -20,13 +20,13 @@ from marginopt.conformance import (
     Cell,
     Laws,
     State,
-    cases,
     formulation_cells,
+    laws as cases,
     relaxation_cells,
     solver_cells,
     trial_cells,
 )
-from marginopt.conformance.trial import unusable
+from marginopt.conformance.solver_laws import unusable
 from marginopt.models.formulations import all_formulations, get_formulation
 from marginopt.relaxations import get_relaxation, relaxations
 from marginopt.solvers import all_solvers, get_solver

@@ -31,8 +31,8 @@ TEXTS = {
     "models/formulations/margin/model.py": "the module of an object that is no part, which may be CVXPY's",
     "models/formulations/max_min.py": "a user's 'log-gamma'",
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
-    "models/inspection/picture.py": "a title in a message",
-    "models/memory.py": "Linux's table of what a process holds",
+    "models/inspection/explanation.py": "a title in a message",
+    "models/arrays.py": "Linux's table of what a process holds",
     "models/statement.py": "numbers in a statement, as LaTeX shows them",
     "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
     "relaxations/report/run.py": "a user's '100x zero'",
@@ -51,9 +51,9 @@ TEXTS = {
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {
     "relaxations/bounds/lagrangian.py": "its target is the 0-1 loss at a price, or a form with prices: one of its own two",
-    "relaxations/composed/points.py": "these relaxations read a problem from parts, and say so of any other",
+    "relaxations/composed/reductions.py": "these relaxations read a problem from parts, and say so of any other",
     "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
-    "src/marginopt/estimators/zero_one.py": "an estimator states one formulation; its exact answers are of the one with λ",
+    "src/marginopt/estimators/exact.py": "an estimator states one formulation; its exact answers are of the one with λ",
     "src/marginopt/questions/good_classifiers.py": "these questions read a problem from parts",
     "src/marginopt/questions/lam_selection.py": "the whole path over λ is of this formulation alone",
     "src/marginopt/questions/stability.py": "the counterfactual optimum is of this formulation alone",

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual, L2SVMDual, Linear
-from marginopt.models.kernels.functions.gamma import mean_squared_distance
+from marginopt.models.kernels.distances import mean_squared_distance
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import Polynomial, Precomputed
 from marginopt.solvers import solve

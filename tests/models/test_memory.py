@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-CHILD = "from marginopt.models.memory import most_held; print(most_held())"
+CHILD = "from marginopt.models.arrays import most_held; print(most_held())"
 PARENT = f"""
 import subprocess, sys
-from marginopt.models.memory import most_held
+from marginopt.models.arrays import most_held
 held = b"1" * (1 << 30)
 print(subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, text=True, check=True).stdout, most_held())
 """

@@ -31,14 +31,12 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
-from ...arrays import FloatArray
-from ...memory import check_bytes
-from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...arrays import FloatArray, check_bytes
+from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
-from ...program.svec import svec_indices, svec_size
-from ..shared.layout import Layout, sidecar
-from ..shared.programs import ConicProgram
+from ..layout import Layout, sidecar
+from ..programs import ConicProgram
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "scaled", "unscaled"]

@@ -21,13 +21,11 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import write_text
 from ...arrays import BoolArray, FloatArray
-from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...program.svec import svec_indices
-from ..shared.indicators import indicator_rows
-from ..shared.layout import Layout
-from ..shared.programs import one_sided, symmetric
+from ..layout import Layout, indicator_rows
+from ..programs import one_sided, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -19,8 +19,8 @@ from ...arrays import FloatArray
 from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import Layout, sidecar
-from ..shared.programs import INFINITE, FlatProgram, cone_rows, one_sided, symmetric, two_sided
+from ..layout import Layout, sidecar
+from ..programs import INFINITE, FlatProgram, cone_rows, one_sided, symmetric, two_sided
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
 

@@ -20,8 +20,8 @@ from ....files import read_text, write_texts
 from ...arrays import BoolArray, IntArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import Layout, sidecar
-from ..shared.programs import FlatProgram, cone_rows, one_sided, symmetric, two_sided
+from ..layout import Layout, sidecar
+from ..programs import FlatProgram, cone_rows, one_sided, symmetric, two_sided
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import read_arrays, write_arrays
-from ...memory import check_bytes
+from ...arrays import check_bytes
 from ...program.cones import Feature
 from ...program.form import Constraint, Quadratic, StandardForm
-from ..shared.layout import Layout
+from ..layout import Layout
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -14,12 +14,11 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
-from ...arrays import FloatArray
-from ...memory import check_bytes
+from ...arrays import FloatArray, check_bytes
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import Layout, sidecar
-from ..shared.programs import FlatProgram, one_sided, symmetric
+from ..layout import Layout, sidecar
+from ..programs import FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -21,13 +21,11 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
-from ...arrays import FloatArray
-from ...memory import check_bytes
-from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero
+from ...arrays import FloatArray, check_bytes
+from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
 from ...program.form import Block, Constraint, StandardForm
-from ...program.svec import svec_indices, svec_size
-from ..shared.layout import Layout, sidecar
-from ..shared.programs import ConicProgram
+from ..layout import Layout, sidecar
+from ..programs import ConicProgram
 from .cbf import scaled, unscaled
 from .formats import FileFormat, Source
 

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import RotatedBridge
-from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
-from ...program.svec import svec, svec_indices
 
 __all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
 

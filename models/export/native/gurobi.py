@@ -12,8 +12,8 @@ from ...program.cones import PSD, Nonnegative, Zero
 from ...program.difference import changed_entries
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import StandardForm
-from ..shared.indicators import IndicatorRows, indicator_rows
-from ..shared.quadratic_cones import ConeRows, quadratic_cones
+from ..layout import IndicatorRows, indicator_rows
+from ..programs import ConeRows, quadratic_cones
 
 __all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ...program.difference import changed_entries
 from ...program.form import StandardForm
-from ..shared.programs import FlatProgram
+from ..programs import FlatProgram
 
 __all__ = ["change_highs", "to_highs"]
 

@@ -14,7 +14,7 @@ from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, Rotated
 from ...program.difference import changed_entries
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
-from ..shared.indicators import indicator_rows
+from ..layout import indicator_rows
 
 __all__ = ["change_mosek", "native_order", "psd_order", "to_mosek"]
 

@@ -10,11 +10,10 @@ import scipy.sparse as sp
 
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
-from ...program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
-from ...program.svec import svec_indices
-from ..shared.quadratic_cones import ConeRows, quadratic_cones
+from ..programs import ConeRows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
 

@@ -14,8 +14,8 @@ from ...program.cones import PSD, Nonnegative, Zero
 from ...program.difference import changed_entries
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm
-from ..shared.indicators import indicator_rows
-from ..shared.quadratic_cones import ConeRows, quadratic_cones
+from ..layout import indicator_rows
+from ..programs import ConeRows, quadratic_cones
 
 __all__ = ["change_scip", "extend_point", "to_scip"]
 

@@ -11,29 +11,24 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
-from ...appraisal import Appraisal, CountedCost
+from ...appraisal import Appraisal, CountedCost, Tilt, restricted_bound
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
-from ...conic_dual.bound import certified_bound
+from ...conic_bound import certified_bound
 from ...kernels.kernels import Kernel
-from ...linear_view import LinearLoss, LinearProblem
-from ...margin_view import MarginProblem
 from ...model import Bound, Model
-from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
-from ...views import ConicProblem
+from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
 from ..linear import dense_signed_rows
 from .assembly import Assembly
 from .domains import Domain, Reals
 from .exact_count import ExactCount
 from .features import Features, Images, Plain
-from .losses.hinge import Hinge
-from .losses.loss import Loss
-from .margin_problem import MarginProblemView, margin_problem_of
+from .loss import Loss
+from .margin_losses import Hinge
 from .part import Classifier, Setting
-from .regularisers.regulariser import Regulariser
-from .regularisers.squared_norm import SquaredNorm
-from .restrictions.restriction import Restriction
-from .scoring_problem import ScoringProblem, composed_problem
+from .problems import MarginProblemView, ScoringProblem, composed_problem, margin_problem_of
+from .regularisers import Regulariser, SquaredNorm
+from .restrictions import Restriction
 
 __all__ = ["Composition"]
 

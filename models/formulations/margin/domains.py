@@ -13,8 +13,7 @@ from ....errors import InputError
 from ...arrays import FloatArray
 from ...statement import Line
 from .assembly import Affine, Assembly
-from .part import Part
-from .values import as_numbers, as_wholes
+from .part import Part, as_numbers, as_wholes
 
 __all__ = ["Box", "Domain", "Increasing", "Integers", "Reals", "Signs"]
 

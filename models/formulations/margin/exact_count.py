@@ -18,14 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, IntArray
-from ...margin_view import Budget
 from ...rounding import below, gamma
+from ...views import Budget
 from .domains import Domain
-from .losses.loss import Loss
-from .margin_problem import UnreadError, alone, as_bounds, linear_rows
+from .loss import Loss
 from .part import Setting
-from .regularisers.regulariser import Regulariser
-from .restrictions.restriction import Restriction
+from .problems import UnreadError, alone, as_bounds, linear_rows
+from .regularisers import Regulariser
+from .restrictions import Restriction
 
 __all__ = ["ExactCount", "exact_arguments", "moved_onto"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....rows import Rows
 from ...arrays import FloatArray, Points, as_points, in_memory, row_norms_squared
-from ...kernels.coordinates import KernelCoordinates
+from ...kernels.feature_map import KernelCoordinates
 from ...kernels.kernels import Kernel, as_kernel
 
 __all__ = ["Features", "Images", "Plain", "images_of"]

@@ -22,12 +22,11 @@ from ..linear import first_column_is_one, linear_summary, price_words, warn_abou
 from .assembly import Assembly
 from .composition import Composition
 from .domains import Domain
-from .losses.conjugate import Conjugate
-from .losses.loss import Loss
+from .loss import Conjugate, Loss
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
-from .regularisers.regulariser import Regulariser
-from .restrictions.restriction import Restriction
+from .regularisers import Regulariser
+from .restrictions import Restriction
 
 __all__ = ["Margin"]
 
@@ -253,7 +252,7 @@ class Margin(Composition):
         The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
     kernel : Kernel, optional
         x_i is replaced by its image in feature space: ``w`` then has the intercept first (k + 1 where it is penalised), and after
-        it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.coordinates`). X needs no
+        it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.feature_map`). X needs no
         column of ones. Regularisers, domains and restrictions other than the norm read those coordinates.
 
     Notes

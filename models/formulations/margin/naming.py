@@ -8,29 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ....errors import InputError, near_names
+from .conic_losses import Conic, StrongestConic
+from .count_regularisers import L0
 from .domains import Box, Domain, Integers, Reals
-from .losses.conic import Conic
-from .losses.epsilon_insensitive import EpsilonInsensitive
+from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
+from .loss import Loss
 from .losses.exponential import ExponentialLoss
-from .losses.hinge import Hinge, SquaredHinge
 from .losses.huber import Huber
 from .losses.logistic import Logistic
-from .losses.loss import Loss
-from .losses.nearest_hulls import NearestHulls
-from .losses.nu import NuHinge, OneClass
-from .losses.pairwise import PairwiseHinge
-from .losses.ramp import Ramp
-from .losses.soft_ball import EnclosingBall, SoftBall
-from .losses.strongest_conic import StrongestConic
-from .losses.zero_one import ZeroOne
-from .regularisers.l0 import L0
-from .regularisers.l1 import L1, ElasticNet
-from .regularisers.nothing import NoRegulariser
-from .regularisers.regulariser import Regulariser
-from .regularisers.squared_norm import SquaredNorm
-from .restrictions.counts import ErrorBudget, Nonzero
-from .restrictions.parity import CountParity, Parity
-from .restrictions.rows import Fixed, Keep
+from .margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
+from .regularisers import L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
+from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity
 
 __all__ = ["DOMAINS", "LOSSES", "REGULARISERS", "AtMost", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
 

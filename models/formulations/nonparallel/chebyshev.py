@@ -1,8 +1,15 @@
-"""The multi-objective nonparallel classifier K-NPSVC++: its Chebyshev problem (8), the dual (9), and what a point of it means."""
+"""The multi-objective nonparallel classifier K-NPSVC++: the formulation, its statement, and its record.
+
+The multi-objective nonparallel classifier K-NPSVC++: its Chebyshev problem (8), the dual (9), and what a point of it means.
+
+The record of the problem of all classes at once.
+
+The statement of the Chebyshev problem, and the explanation of the classes' scores for every point.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, final
@@ -12,27 +19,84 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ....errors import InputError, UnsupportedModelError
-from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
-from ...inspection.point_explanation import PointExplanation
+from ...appraisal import Appraisal, Bound
+from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector
+from ...inspection.point_explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...model import Appraisal, Bound, Model
+from ...model import Model
 from ...program.form import StandardForm
-from ...statement import Statement
+from ...record import Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
+from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal
-from .class_labels import as_classes
-from .evaluation import Ridge
-from .hinge_factor import HingeFactor, LoweredFactor
+from .chebyshev_problem import (
+    ChebyshevProblem,
+    appraised,
+    chebyshev_form,
+    chebyshev_multipliers,
+    check_memory,
+    class_objectives,
+    projection_gradients,
+    weighted_bound,
+)
+from .class_data import as_classes, neighbour_laplacian
+from .factors import HingeFactor, KernelRows, LoweredFactor, PointsFactor, Ridge, pulled_each, solve_each
 from .hinge_quadratic import HingeQuadratic
-from .multi_objective.appraisal import appraised, class_objectives, projection_gradients, weighted_bound
-from .multi_objective.form import chebyshev_form, chebyshev_multipliers
-from .multi_objective.memory import check_memory
-from .multi_objective.problem import ChebyshevProblem
-from .multi_objective.statement import chebyshev_statement, explained_scores
-from .neighbour_graph import neighbour_laplacian
-from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
 
-__all__ = ["ChebyshevNPSVC", "Orientation"]
+__all__ = ["FORMULATIONS", "ChebyshevNPSVC", "Orientation", "chebyshev_statement", "explained_scores"]
+
+
+def explained_scores(
+    model: ChebyshevProblem,
+    labels: npt.NDArray[Any],
+    number: IntArray,
+    scores: FloatArray,
+    surface: Callable[[FloatArray], FloatArray] | None,
+) -> PointExplanation:
+    """Score of the own class (``number``), and by how much it beats the best of the others; ``surface`` draws the classes."""
+    turn = 1.0 if model.orientation == "one" else -1.0  # the smallest score wins, or the largest
+    own_scores = scores[np.arange(number.size), number]
+    rest = turn * scores
+    rest[np.arange(number.size), number] = np.inf
+    margins = rest.min(axis=1) - turn * own_scores
+    rows = []
+    for i, m in enumerate(margins.tolist()):
+        kind = "misclassified" if m < 0 else "right class"
+        rows.append(PointRow(i, str(labels[i]), float(own_scores[i]), m, None, kind, m < 0))
+    levels = tuple((k + 0.5, "solid") for k in range(model.K - 1))
+    return PointExplanation(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
+
+
+def chebyshev_statement(model: ChebyshevProblem) -> Statement:
+    """NPSVC++ (8) in words."""
+    near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
+    spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if model.mu else ("", "")
+    return Statement(
+        title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
+        problem_class="nonconvex: P on the Stiefel manifold" if model.P is None else "second-order cone program (P fixed)",
+        sense="minimise",
+        over=Line("rho, U, V" + (", P" if model.P is None else ""), r"\rho, U, V" + (", P" if model.P is None else "")),
+        objective=Line("rho", r"\rho"),
+        constraints=(
+            Line(
+                "w_l [1/2 ||Psi_A u_l||^2 + c sum_B (1 - psi_i'u_l)_+ + r1/2 ||u_l - P v_l||^2 "
+                f"+ r2/2 ||v_l||^2{spread[0]}] <= rho",
+                r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
+                r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
+                rf" + \tfrac{{r_2}}2\|v_l\|^2{spread[1]}\bigr] \le \rho,\ l=1,\dots,K",
+                "objective_l",
+            ),
+            Line("P'P = I" + ("" if model.P is None else ", given"), r"P^\top P = I"),
+        ),
+        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}, "
+        f"c = {model.c:g}, r1 = {model.r1:g}, r2 = {model.r2:g}" + (f", mu = {model.mu:g}" if model.mu else ""),
+        notes=(
+            f"orientation {model.orientation!r}: A is {near}, B is {far}; {model.kernel}",
+            "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
+        ),
+        source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
+    )
+
 
 # The parts that the alternating steps of the Chebyshev problem share for any P: factors, S, and the last P's products.
 
@@ -405,4 +469,30 @@ class ChebyshevNPSVC(Model):
 _FREE = (
     "ChebyshevNPSVC with P free is not convex and has no conic form: solve(model, 'kernel-npsvcpp') finds P; model.at(P) is the "
     "second-order cone program for a fixed one"
+)
+
+
+def _linear(chosen: Chosen) -> bool:
+    return bool(chosen["kernel"] == "linear")
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ChebyshevNPSVC,
+        name="chebyshev",
+        summary="hyperplanes of all classes at once, with features learned and shared",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (8)",
+        data=DataKind.CLASSES,
+        build=with_kernel(ChebyshevNPSVC),
+        parameters=(
+            Parameter("c", "weight of the other classes' losses", float, 1.0),
+            Parameter("r1", "weight of what the projection leaves", float, 1.0),
+            Parameter("r2", "weight of the projected norm", float, 1.0),
+            Parameter("mu", "μ, weight of the neighbour graph", float, 0.0),
+            Parameter("d", "columns of the projection; min(2K, features - 1) where it is not given", int),
+            Parameter("orientation", "whose points are near hyperplane l", str, "one", ("one", "rest")),
+            *kernel_parameters("linear"),
+        ),
+        intercept=_linear,
+    ),
 )

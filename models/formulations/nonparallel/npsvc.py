@@ -1,34 +1,309 @@
-"""The nonparallel classifiers of NPSVC++ (2), Table 1: a hyperplane near each class and away from the others."""
+"""Nonparallel classifiers, NPSVC++ (2), one class at a time: the class's problem, its programs, its statement, and its record.
+
+The nonparallel classifiers of NPSVC++ (2), Table 1: a hyperplane near each class and away from the others.
+
+The record of one class's problem.
+
+The data and parameters of `NonparallelSVM` that the parts of one class's problem read.
+
+The programs of one class: convex pairs of losses as a `HingeQuadratic`, the concave ones by a majorant at a point.
+
+The statement of one class's problem, and the explanation of a hyperplane for every point.
+
+The pairs of losses of NPSVC++, Table 1, in words and LaTeX.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
+from ...appraisal import Bound
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
-from ...inspection.point_explanation import PointExplanation
+from ...inspection.point_explanation import ON, ZERO, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...model import Bound, Model
+from ...model import Model
 from ...program.form import StandardForm
-from ...statement import Statement
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ...rounding import gamma
+from ...statement import Line, Statement
 from ...views import BoxQP
-from .class_labels import as_classes
-from .class_problem.programs import convex_program, majorant_program, rows_of_all, stated_objective
-from .class_problem.statement import class_statement, explained_points
-from .evaluation import Base, Ridge
-from .hinge_factor import HingeFactor, KernelRows, SharedRows, SignedFactor
+from .class_data import as_classes, neighbour_laplacian
+from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor
 from .hinge_quadratic import HingeQuadratic
-from .neighbour_graph import neighbour_laplacian
-from .pair_losses import NONCONVEX, SIMILARITY, PairLoss
 
-__all__ = ["NonparallelSVM", "nearest_hyperplane"]
+__all__ = [
+    "DISSIMILARITY",
+    "FORMULATIONS",
+    "HINGE",
+    "NONCONVEX",
+    "SIMILARITY",
+    "ClassProblem",
+    "NonparallelSVM",
+    "PairLoss",
+    "class_statement",
+    "convex_program",
+    "explained_points",
+    "majorant_program",
+    "nearest_hyperplane",
+    "rows_of_all",
+    "stated_objective",
+]
+
+#: Table 1 by the methods' names: similarity loss and dissimilarity loss.
+PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
+SIMILARITY = {
+    "twsvm": ("a^2/2", r"\tfrac12 a^2"),
+    "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
+    "npsvm": ("(|a| - epsilon)_+", r"[|a| - \epsilon]_+"),
+    "pinball": ("a^2/2", r"\tfrac12 a^2"),
+    "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
+    "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
+}
+DISSIMILARITY = {
+    "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
+    "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
+}
+HINGE = ("(s - a)_+", "[s - a]_+")
+NONCONVEX = ("correntropy", "capped")
+
+
+class ClassProblem(Protocol):
+    """Data and parameters of NPSVC++ (2), and what its programs share."""
+
+    @property
+    def X(self) -> Points:
+        """Points (n, p)."""
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """Their classes."""
+
+    @property
+    def target(self) -> Any:
+        """The class whose hyperplane it is."""
+
+    @property
+    def inside(self) -> BoolArray:
+        """Points of the target class."""
+
+    @property
+    def loss(self) -> PairLoss:
+        """The pair of Table 1."""
+
+    @property
+    def convex(self) -> bool:
+        """True if both losses are convex."""
+
+    @property
+    def c(self) -> float:
+        """Weight of the others' losses."""
+
+    @property
+    def r(self) -> float:
+        """Weight of the norm."""
+
+    @property
+    def margin(self) -> float:
+        """s."""
+
+    @property
+    def epsilon(self) -> float:
+        """ε."""
+
+    @property
+    def tau(self) -> float:
+        """τ."""
+
+    @property
+    def gamma(self) -> float:
+        """γ of "correntropy"."""
+
+    @property
+    def manifold(self) -> float:
+        """μ."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Kernel of the features."""
+
+    @property
+    def features(self) -> FeatureMap:
+        """Ψ."""
+
+    @property
+    def regulariser(self) -> FloatArray:
+        """rI + μΨ'LΨ."""
+
+    @property
+    def base(self) -> Ridge | Base:
+        """The same, as `HingeFactor` reads it."""
+
+    @property
+    def kernel_rows(self) -> KernelRows | None:
+        """The rows that the classes' quadratics share with a kernel and no graph."""
+
+    @property
+    def shared_rows(self) -> SharedRows | None:
+        """The rows of all points that the classes' quadratics share with a kernel."""
+
+    @property
+    def all_rows(self) -> HingeFactor | SignedFactor:
+        """The quadratic with the rows of all points, the target class's in both signs where the losses are convex."""
+
+
+def convex_program(model: ClassProblem) -> HingeQuadratic:
+    """A convex pair of losses: a quadratic with piecewise-linear losses."""
+    psi = model.features.rows
+    if model.loss in ("twsvm", "pinball") and model.kernel_rows is not None:
+        return _hinged(model, PointsFactor(model.kernel_rows, model.inside))
+    A, B = psi[model.inside], psi[~model.inside]
+    if model.loss == "npsvm":
+        return _insensitive(model)
+    if model.loss == "lstsvm":
+        return _squares(model, A, B)
+    return _hinged(model, HingeFactor(model.regulariser + A.T @ A, B, A, model.base))
+
+
+def _hinged(model: ClassProblem, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
+    """Squares on the class, hinges (with a slope τ beyond the margin) on the others."""
+    m, p = factor.shape
+    tau = np.full(m, model.tau if model.loss == "pinball" else 0.0)
+    return HingeQuadratic(factor, np.zeros(p), np.full(m, model.margin), np.full(m, model.c), tau)
+
+
+def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadratic:
+    """Squares on both sides: no hinge is left, and one linear system solves it."""
+    m, p = B.shape
+    H = model.regulariser + A.T @ A + model.c * (B.T @ B)
+    none, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(model.c) * B]), model.base)
+    pull = model.c * model.margin
+    lost = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
+    constant = 0.5 * model.c * m * model.margin**2
+    return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
+
+
+def rows_of_all(model: ClassProblem) -> HingeFactor | SignedFactor:
+    """rI + μΨ'LΨ with the rows of all points: the class in both signs for the insensitive loss, once for every majorant."""
+    twice = model.convex
+    if model.shared_rows is not None:
+        return SignedFactor(model.shared_rows, model.inside, twice)
+    psi = model.features.rows
+    A, B = psi[model.inside], psi[~model.inside]
+    rows = np.vstack([B, -A, A] if twice else [B, A])
+    return HingeFactor(model.regulariser, rows, np.zeros((0, rows.shape[1])), model.base)
+
+
+def _insensitive(model: ClassProblem) -> HingeQuadratic:
+    """Similarity loss Σ (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
+    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
+    h = np.where(np.arange(rows) < m, model.margin, -model.epsilon)
+    w = np.where(np.arange(rows) < m, model.c, 1.0)
+    return HingeQuadratic(model.all_rows, np.zeros(p), h, w, np.zeros(rows))
+
+
+def majorant_program(model: ClassProblem, u: FloatArray) -> HingeQuadratic:
+    """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|.
+
+    ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
+    """
+    size = np.abs(model.features.rows[model.inside] @ np.asarray(u, dtype=np.float64))
+    value, slope = _concave(model, size)
+    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
+    others = np.arange(rows) < m
+    w = np.concatenate([np.full(m, model.c), slope])
+    constant = float(np.sum(value - slope * size))
+    return HingeQuadratic(
+        model.all_rows, np.zeros(p), np.where(others, model.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
+    )
+
+
+def _concave(model: ClassProblem, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
+    if model.loss == "correntropy":
+        decay = np.exp(-model.gamma * size)
+        return 1.0 - decay, model.gamma * decay
+    return np.minimum(size, model.epsilon), np.where(size < model.epsilon, 1.0, 0.0)
+
+
+def stated_objective(model: ClassProblem, u: FloatArray) -> float:
+    """The stated objective at u where the similarity loss is concave."""
+    f = model.features.rows @ u
+    similarity = _concave(model, np.abs(f[model.inside]))[0].sum()
+    short = np.maximum(model.margin - f[~model.inside], 0.0).sum()
+    return float(similarity + model.c * short + 0.5 * model.base.applied(u).quadratic.value)
+
+
+def explained_points(
+    model: ClassProblem, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
+) -> PointExplanation:
+    """f of every point; the class's own are to be near 0, the others beyond s."""
+    f = model.features.rows @ values["u"]
+    others = np.flatnonzero(~model.inside)
+    z = None if multipliers is None else multipliers.get("margin")
+    weights = None
+    if z is not None and z.size >= others.size:  # the rows of the other points come first
+        weights = np.full(f.size, np.nan)
+        weights[others] = z[: others.size]
+    top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
+    rows = []
+    for i in range(f.size):
+        weight = None if weights is None or model.inside[i] else float(weights[i])
+        rows.append(_placed(model, i, float(f[i]), weight, top))
+    what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
+    levels = ((0.0, "solid"), (model.margin, "dashed"))
+
+    def surface(grid: FloatArray) -> FloatArray:
+        return model.features.project(values["u"][:, None], grid)[:, 0]
+
+    drawn = None if model.kernel.of_rows else surface
+    return PointExplanation(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
+
+
+def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:
+    """Point i, with f and its weight (the largest is ``top``)."""
+    label = str(model.labels[i])
+    if model.inside[i]:
+        return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
+    left = f - model.margin
+    kind = "on its margin" if abs(left) <= ON * model.margin else "beyond its margin" if left > 0 else "short of its margin"
+    supports = weight is not None and abs(weight) > ZERO * top
+    return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
+
+
+def class_statement(model: ClassProblem) -> Statement:
+    """NPSVC++ (2)."""
+    similar, similar_latex = SIMILARITY[model.loss]
+    other, other_latex = DISSIMILARITY.get(model.loss, HINGE)
+    inside = int(model.inside.sum())
+    graph = "" if model.manifold == 0 else " + mu/2 f'Lf"
+    graph_latex = "" if model.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
+    return Statement(
+        title=f"Nonparallel classifier ({model.loss}), hyperplane of class {model.target}",
+        problem_class="convex QP" if model.convex else "nonconvex: similarity loss concave in |a|",
+        sense="minimise",
+        over=Line("u", r"u"),
+        objective=Line(
+            f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
+            r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
+        ),
+        constraints=(
+            Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
+            Line(f"ld(a) = {other}, s = {model.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
+        ),
+        sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features, "
+        f"c = {model.c:g}, r = {model.r:g}" + (f", mu = {model.manifold:g}" if model.manifold else ""),
+        notes=(f"f_i = u'psi_i, {model.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
+        source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
+    )
+
 
 V = TypeVar("V")
 
@@ -288,3 +563,57 @@ def nearest_hyperplane(
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
+    labels = arrays["y"]
+    return NonparallelSVM(
+        arrays["X"],
+        labels,
+        np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0] if chosen["target"] is None else chosen["target"],
+        loss=chosen["loss"],
+        c=chosen["c"],
+        r=chosen["r"],
+        margin=chosen["margin"],
+        epsilon=chosen["epsilon"],
+        tau=chosen["tau"],
+        gamma=chosen["decay"],
+        manifold=chosen["manifold"],
+        kernel=named_kernel(chosen),
+    )
+
+
+def _linear(chosen: Chosen) -> bool:
+    return bool(chosen["kernel"] == "linear")
+
+
+def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    return model.objective(values["u"])
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        NonparallelSVM,
+        name="nonparallel",
+        summary="hyperplane near one class and away from the others",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
+        data=DataKind.CLASSES,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
+            Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),
+            Parameter("c", "weight of the other classes' losses", float, 1.0),
+            Parameter("r", "weight of the norm", float, 1.0),
+            Parameter("margin", "s, where the other classes are to be", float, 1.0),
+            Parameter("epsilon", "ε of npsvm and capped", float, 0.1),
+            Parameter("tau", "τ of pinball", float, 0.5),
+            Parameter("decay", "γ of correntropy", float, 1.0),
+            Parameter("manifold", "μ, weight of the neighbour graph", float, 0.0),
+            *kernel_parameters("linear"),
+        ),
+        intercept=_linear,
+        also=("nearest_hyperplane",),
+    ),
+)

@@ -1,4 +1,23 @@
-"""Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, or strengthened cones. All have the same optimum."""
+"""Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, and the cones of the strengthened form.
+
+Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, or strengthened cones. All have the same optimum.
+
+The 0-1 loss strengthened by γ in Γ: a mixed-integer second-order cone program whose root bound is that of the SDP.
+
+For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻,
+
+    min  w'Sw + Σ γ_i (2u_i - 1) + Σ λ_i z_i + Σ γ_i (s_i + t_i),     s_i z_i ≥ (r_i⁺)²,  t_i (1 - z_i) ≥ (r_i⁻)².
+
+*Why it is exact.* ||w||² = w'Sw + Σ γ_i u_i² = w'Sw + Σ γ_i (2u_i - 1) + Σ γ_i r_i². With z_i binary one of r_i⁺, r_i⁻ is zero,
+so s_i + t_i ≥ r_i², and the least value is attained: the objective is ||w||² + Σ λ_i z_i. The cones say z_i = 0 ⇒ u_i ≥ 1 (and
+z_i = 1 ⇒ u_i ≤ 1: a point that meets its margin needs no z_i = 1). *This holds only for the points that have their cones.* Where
+γ_i = 0 nothing would ask z_i = 1 of a violated point, and where γ_i is tiny a violation costs next to nothing within a solver's
+integrality tolerance. So every point, whatever its γ_i, keeps a constraint that says it: a valid big-M row, or the cone itself
+with an s_i that costs γ_i = 0 (``rows="cone"``).
+
+*Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows
+where they are there. At γ = γ*, the multipliers of the SDP (21), it equals the SDP's optimum.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +30,159 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import BoolArray, FloatArray, Points
-from ...program.cones import Nonnegative
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_vector
+from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
-from ..margin.losses.zero_one import ZeroOne
-from ..margin.unchecked import unchecked_margin
-from .big_m import BigMConstants
+from ..linear import signed_rows
+from ..loss_cones import Columns, loss_constraints
+from ..margin.margin_losses import ZeroOne
+from ..margin.named import unchecked_margin
+from .binary_margins import BigMConstants
 from .cost import Cost
-from .strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines
 
-__all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened", "checked_gamma"]
+__all__ = [
+    "BigMRows",
+    "Indicators",
+    "MarginEncoding",
+    "Program",
+    "Strengthened",
+    "as_gamma",
+    "checked_gamma",
+    "indicator_form",
+    "split_values",
+    "strengthened_form",
+    "strengthened_lines",
+    "supported",
+]
+
+
+def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
+    """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists).
+
+    Raises
+    ------
+    InputError
+        Wrong length, a negative number, or S not positive definite; says how to repair γ.
+    """
+    checked = as_vector(gamma, A.shape[0], "gamma")
+    if not (checked >= 0).all():
+        raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}")
+    try:
+        _root(A, checked)
+    except np.linalg.LinAlgError as error:
+        largest = float(np.linalg.eigvalsh((A * checked[:, None]).T @ A)[-1])
+        raise InputError(
+            f"gamma must lie in Gamma: I - sum gamma_i x_i x_i' must be positive definite, but the sum's largest eigenvalue is "
+            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it"
+        ) from error
+    return checked
+
+
+def supported(gamma: FloatArray, rows: str) -> IntArray:
+    """Points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
+    return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
+
+
+def strengthened_form(
+    name: str, A: FloatArray, weights: FloatArray, gamma: FloatArray, big_m: FloatArray | None, integer: bool
+) -> StandardForm:
+    """The program of the module's head.
+
+    Parameters
+    ----------
+    name : str
+    A : ndarray (n, p)
+        Signed rows y_i x_i.
+    weights, gamma : ndarray (n,)
+        λ_i, and γ in Γ.
+    big_m : ndarray (n,) or None
+        M_i of a row ``margin`` for each point; None gives every point its cones instead.
+    integer : bool
+        Whether z is binary.
+
+    Notes
+    -----
+    Blocks ``w``, ``z``, and for the m points with cones ``r_plus``, ``r_minus``, ``s``, ``t``. Constraints ``margin``
+    u + Mz - 1 ≥ 0, ``split`` r⁺ - r⁻ + u - 1 = 0, ``violated`` (s/2, z, r⁺), ``kept`` (t/2, 1 - z, r⁻).
+    """
+    n, p = A.shape
+    chosen = supported(gamma, "cone" if big_m is None else "bigm")
+    m = chosen.size
+    labels = ("w", "z", "r_plus", "r_minus", "s", "t")
+    columns = Columns(dict(zip(labels, (p, n, m, m, m, m), strict=True)))
+    total = columns.total
+    constraints: list[Constraint] = []
+    if big_m is not None:
+        constraints.append(Constraint("margin", columns.rows(n, w=A, z=big_m), -np.ones(n), Nonnegative(n), points=range(n)))
+    if m:
+        constraints += loss_constraints(columns, A, chosen)
+    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
+    lower[p:], upper[p : p + n] = 0.0, 1.0
+    slope = gamma[chosen]
+    return StandardForm(
+        name=name,
+        blocks=(Block("w", (p,)), Block("z", (n,)), *(Block(label, (m,)) for label in labels[2:] if m)),
+        q=np.concatenate([2.0 * (A.T @ gamma), weights, np.zeros(2 * m), slope, slope]),
+        constraints=tuple(constraints),
+        lower=lower,
+        upper=upper,
+        integer=(np.arange(total) >= p) & (np.arange(total) < p + n) if integer else np.zeros(total, dtype=bool),
+        quadratic=Quadratic(factor=sp.csr_array(sp.hstack([sp.csr_array(_root(A, gamma)), sp.csr_array((p, total - p))]))),
+        r=-float(gamma.sum()),
+    )
+
+
+def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+    """Blocks of `strengthened_form` from w and binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding leave r⁺ = 0."""
+    chosen = supported(gamma, rows)
+    r, violated = 1.0 - A[chosen] @ w, z[chosen] > 0.5
+    plus, minus = np.where(violated, np.maximum(r, 0.0), 0.0), np.where(violated, 0.0, np.maximum(-r, 0.0))
+    values = {"w": w, "z": z}
+    return values | ({"r_plus": plus, "r_minus": minus, "s": plus**2, "t": minus**2} if chosen.size else {})
+
+
+def indicator_form(base: StandardForm, X: Points, y: FloatArray, reach: float) -> StandardForm:
+    """The big-M form with z_i = 0 ⇒ u_i ≥ 1, Conic (5b), in place of its rows ``margin``, and |w_j| ≤ reach where w_j is free."""
+    n, p = X.shape
+    switch = sp.hstack([sp.csr_array((n, p)), sp.eye_array(n)], format="csr")
+    margin = sp.hstack([signed_rows(X, y), sp.csr_array((n, n))], format="csr")
+    order = np.arange(2 * n).reshape(2, n).T.ravel()
+    F = sp.csr_array(sp.vstack([switch, margin], format="csr")[order])
+    g = np.tile([0.0, -1.0], n)
+    cone: Cone = Indicator(2, n)
+    lower, upper = base.lower.copy(), base.upper.copy()
+    lower[:p], upper[:p] = np.maximum(lower[:p], -reach), np.minimum(upper[:p], reach)
+    if np.isfinite(base.lower[0]):  # a free intercept has its own bound
+        lower[0], upper[0] = base.lower[0], base.upper[0]
+    return base.replace(constraints=(Constraint("margin", F, g, cone, points=range(n)),), lower=lower, upper=upper)
+
+
+def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:
+    """Objective and constraints in words and LaTeX."""
+    objective = Line(
+        "w'(I - sum_i g_i x_i x_i')w + sum_i g_i (2u_i - 1 + s_i + t_i) + lam sum_i z_i",
+        r"w^\top\bigl(I-\textstyle\sum_i\gamma_i x_i x_i^\top\bigr)w + \sum_i \gamma_i(2u_i-1+s_i+t_i) + \lambda\sum_i z_i",
+    )
+    where = "every i" if rows == "cone" else f"the {n_cones} i with g_i > 0"
+    where_tex = r"\forall i" if rows == "cone" else r"i:\gamma_i>0"
+    lines = [
+        Line(f"r+_i - r-_i = 1 - u_i,  r+, r- >= 0,  {where}", rf"r_i^+ - r_i^- = 1-u_i,\quad {where_tex}", "split"),
+        Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
+        Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i) \ge (r_i^-)^2", "kept"),
+    ]
+    if rows == "bigm":
+        lines.insert(
+            0, Line("u_i = y_i x_i'w >= 1 - M_i z_i,  every i", r"y_i x_i^\top w \ge 1-M_i z_i,\quad i=1,\dots,n", "margin")
+        )
+    return objective, (*lines, Line("z_i in {0, 1}", r"z_i\in\{0,1\}"))
+
+
+def _root(A: FloatArray, gamma: FloatArray) -> FloatArray:
+    """R with R'R = 2S; LinAlgError where S is not positive definite."""
+    S = np.eye(A.shape[1]) - (A * gamma[:, None]).T @ A
+    return np.asarray(np.sqrt(2.0) * np.linalg.cholesky(S).T)
+
 
 _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 

@@ -1,4 +1,9 @@
-"""The 0-1-loss SVM as a mixed-integer problem: big-M rows, Conic (3), indicators, (5), or strengthened by γ in Γ."""
+"""The 0-1-loss SVM as a mixed-integer problem, and its record.
+
+The 0-1-loss SVM as a mixed-integer problem: big-M rows, Conic (3), indicators, (5), or strengthened by γ in Γ.
+
+The record of the 0-1-loss SVM.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +20,20 @@ from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_vector, entries
 from ...kernels.kernels import Kernel
 from ...program.form import StandardForm
+from ...record import DataKind, FormulationInfo, always
 from ...rounding import gamma, two_product
 from ...statement import Line, Statement
 from ...views import ZeroOneProblem
-from ..linear import dense_signed_rows, linear_summary, warn_about_features
+from ..linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
 from ..margin.features import Images, images_of
-from ..margin.losses.zero_one import ZeroOne
+from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
-from ..margin.unchecked import unchecked_margin
-from .binary_margins import BinaryMargins, as_prices
-from .budget import ZeroOneBudget, as_share, budget_of
-from .cost import Budget, Cost, Prices
+from ..margin.named import unchecked_margin
+from .binary_margins import BinaryMargins, as_prices, margin_parameters
+from .cost import Budget, Cost, Prices, ZeroOneBudget, as_share, budget_of
 from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthened, checked_gamma
 
-__all__ = ["Encoding", "ZeroOneSVM"]
+__all__ = ["FORMULATIONS", "Encoding", "ZeroOneSVM"]
 
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
 #
@@ -150,7 +155,7 @@ class ZeroOneSVM(BinaryMargins):
         "free" needs a first column of ones.
     encoding : {"bigm", "indicator", "strengthened"}
         How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3); indicator constraints, (5a)-(5b); or the mixed-integer
-        second-order cone program of `models.formulations.zero_one.strengthened`. All have the same optimum.
+        second-order cone program of `models.formulations.zero_one.encodings`. All have the same optimum.
     gamma : array_like (n,), optional
         γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
     rows : {"bigm", "cone"}
@@ -162,7 +167,7 @@ class ZeroOneSVM(BinaryMargins):
         big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``M``), which "zero-one-bb" does not.
 
     kernel : Kernel, optional
-        Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.coordinates`)
+        Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.feature_map`)
         after a one for the intercept, which makes k + 1 of the kernel where it is penalised. ``X`` are these coordinates from
         then on, so that every solver, relaxation and proof of the linear problem is one of this; `decision_function` takes rows
         as they came.
@@ -411,3 +416,26 @@ class ZeroOneSVM(BinaryMargins):
     def statement(self) -> Statement:
         """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
         return zero_one_statement(self, self.written, self.norm_line, None if self.kernel is None else str(self._images.kernel))
+
+
+def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    w = values["w"][model.penalised]
+    return float(w @ w) if model.kappa is not None else float(w @ w + model.weights @ values["z"])
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ZeroOneSVM,
+        name="zero-one",
+        summary="SVM with the 0-1 loss, mixed-integer",
+        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
+        data=DataKind.TWO_CLASSES,
+        objective=_objective,
+        parameters=(
+            *COST_OR_SHARE,
+            *margin_parameters("penalised"),
+        ),
+        intercept=always,
+    ),
+)

@@ -22,9 +22,7 @@ from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen
-from .record import Cell, withhold_bound
-from .subject import InstanceAt
-from .task import Task, as_count, as_number, outcome, worth_keeping
+from .record import Cell, InstanceAt, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
 
 __all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint", "answered"]
 

@@ -1,20 +1,32 @@
-"""The first cell of an instance at one λ: its sizes, and the classifier that the heuristic finds on it."""
+"""The first cell of an instance or of a stated model: sizes, and the point that is known of it.
+
+The first cell of an instance at one λ: its sizes, and the classifier that the heuristic finds on it.
+
+Tasks of a model as it is stated: its sizes and the point that is known of it, and its exact solves.
+"""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from ....errors import MarginoptError
+from ....models.arrays import FloatArray
 from ....models.formulations.linear import has_constant_column, linear_summary
-from ...strengthening.incumbent import heuristic
-from .record import Cell
-from .subject import InstanceAt
-from .task import Task
+from ....models.formulations.margin.model import Margin
+from ....solvers.interface.solver import Gives, Solver
+from ....solvers.records.options import Options
+from ....solvers.registry import SolverSpec
+from ....solvers.solve import solve_problem
+from ...composed.reductions import parts_of
+from ...strengthening.strengthen import heuristic, heuristic_solution
+from .exact import STRUCTURED, ExactCell, answered
+from .record import Cell, InstanceAt, ModelSubject, Task, as_count, as_number, outcome, worth_keeping
 
-__all__ = ["HeuristicTask", "InstanceCell"]
+__all__ = ["HeuristicTask", "InstanceCell", "StatedExactTask", "StatedTask"]
 
 
 @dataclass(frozen=True)
@@ -114,3 +126,116 @@ class HeuristicTask(Task[InstanceAt]):
         """Objective and seconds."""
         cell = record["cell"]
         return f"{self.subject.where}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"
+
+
+@dataclass(frozen=True, eq=False)
+class StatedTask(Task[ModelSubject]):
+    """The task of a model's facts that need no solve."""
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "instance"
+
+    @property
+    def label(self) -> str:
+        """Label in progress lines."""
+        return "stated"
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Sizes, and the best point that a heuristic for its kind of loss finds."""
+        from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
+
+        subject, begin = self.subject, time.perf_counter()
+        with compile_clock("the heuristic", False) as clock:
+            try:
+                known = heuristic_solution(subject.model, self.options)
+            except MarginoptError:
+                known = None  # the rows say why the model cannot be solved
+        seconds = time.perf_counter() - begin - clock.seconds
+        composed = parts_of(subject.model.unmodified)
+        n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
+        w, objective = (None, None) if known is None else known
+        figures = {} if w is None else subject.model.summary(subject.model.complete({"w": w}))
+        cell = InstanceCell(
+            subject.name, None, subject.source, n, p, intercept, positives, as_number(objective),
+            as_count(figures, "margin_violations"), as_count(figures, "misclassified"), seconds,
+            0.0 if composed is not None and composed.loss.nonnegative() and composed is subject.model.composed else None,
+        )  # fmt: skip
+        return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
+
+    def cell(self, record: dict[str, Any]) -> InstanceCell:
+        """The cell of a record, with the family that the model is said to be of."""
+        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **traits})
+
+    def told(self, record: dict[str, Any]) -> str:
+        """The objective, where there is one."""
+        objective = record["cell"]["objective"]
+        known = "no point is known" if objective is None else f"a point of {objective:.7g} is known"
+        return f"{self.subject.where}: {self.subject.source}: {known}"
+
+
+def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
+    n, p = composed.X.shape
+    constant = has_constant_column(composed.X)
+    return n, p - constant, constant, int((composed.y > 0).sum()) if composed.loss.labels else None
+
+
+@dataclass(frozen=True, eq=False)
+class StatedExactTask(Task[ModelSubject]):
+    """One solver with one seed on a model; ``w`` is its start, where a point is known."""
+
+    w: FloatArray | None
+    solver: SolverSpec
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "exact"
+
+    @property
+    def label(self) -> str:
+        """Solver and seed."""
+        return ", ".join(filter(None, (self.solver.label, f"seed {self.options.seed}" if self.options.seed else "")))
+
+    @property
+    def solvers(self) -> dict[str, Solver]:
+        """The one that was asked for."""
+        return self.solver.by_label
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Return the parts with the start and the solver."""
+        return {**super().parts, "incumbent": self.w, "solver": self.solver.key}
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Solve."""
+        cell = self._cell(self.running(threads))
+        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
+
+    def _cell(self, options: Options) -> ExactCell:
+        subject, solver = self.subject, self.solver.solver
+        limit = self.solver.over(self.options).time_limit
+        empty = ExactCell(subject.name, None, self.solver.label, time_limit=limit, seed=self.options.seed)
+        if solver is None:
+            return replace(empty, reason="no installed solver reads this model")
+        empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
+        model = subject.model
+        try:
+            warm = self.w is not None and Gives.WARM_START in solver.info.gives
+            start = model.complete({"w": self.w}) if warm and self.w is not None else None
+            result = solve_problem(model, self.solver, replace(options, start=start))
+            form = model.form if solver.reads_form else None
+        except MarginoptError as error:
+            return replace(empty, reason=str(error))
+        return replace(
+            answered(empty, solver, result, result.summary),
+            incumbent=None if result.certificate is None else as_number(result.certificate.objective),
+            variables=None if form is None else form.n,
+            rows=None if form is None else form.rows,
+        )
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Status, bound, incumbent, seconds."""
+        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.conic.model import ConicSVM
+from ....models.formulations.conic import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.views import ZeroOneProblem
@@ -21,9 +21,7 @@ from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
 from ....solvers.zero_one.classifiers import LeastNorm
 from ...reduction import without_warnings
-from .record import Record
-from .subject import InstanceAt
-from .task import Task, as_number, outcome, worth_keeping
+from .record import InstanceAt, Record, Task, as_number, outcome, worth_keeping
 
 __all__ = ["KappaCell", "KappaTask"]
 

@@ -1,16 +1,49 @@
-"""Records of a gap report: frozen, of plain numbers and words; each kind of cell has record and task in one file."""
+"""The cells of a gap report: records, subjects of rows, and tasks that compute them.
+
+Records of a gap report: frozen, of plain numbers and words; each kind of cell has record and task in one file.
+
+The subjects of a report's rows: an instance at one λ, or a model as it is stated.
+
+The cells of a gap report as tasks: each knows all that determines it, and computes its cell in any process.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
 
 from ....errors import DataError
-from ....models.arrays import Points
+from ....models.arrays import FloatArray, Points
+from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.model import Model
 from ....solvers.certification.result import Kind
+from ....solvers.interface.solver import Solver
+from ....solvers.records.answer import Status
+from ....solvers.records.options import Options
+from ...relax import bound_words
+from ...strengthening.strengthen import tighten
 
-__all__ = ["Cell", "Drawn", "InstanceData", "Key", "Record", "where", "withhold_bound"]
+__all__ = [
+    "Cell",
+    "Drawn",
+    "InstanceAt",
+    "InstanceData",
+    "Key",
+    "ModelSubject",
+    "Record",
+    "Subject",
+    "Task",
+    "as_count",
+    "as_number",
+    "outcome",
+    "where",
+    "withhold_bound",
+    "worth_keeping",
+]
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]
@@ -128,3 +161,196 @@ class Cell(Record):
 def where(name: str, lam: float | None) -> str:
     """An instance and λ in words; the name of a model that was stated as it is."""
     return name if lam is None else f"{name}, λ = {lam:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject(ABC):
+    """A problem with a name.
+
+    Parameters
+    ----------
+    name, source : str
+    """
+
+    name: str
+    source: str
+
+    @property
+    @abstractmethod
+    def model(self) -> Model:
+        """The problem."""
+
+    @property
+    @abstractmethod
+    def lam(self) -> float | None:
+        """λ; None where the model says what it is."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> dict[str, Any]:
+        """Return everything that determines the subject, for the store's key."""
+
+    @property
+    def optimum(self) -> str:
+        """The optimum that the bounds bound, in words."""
+        return "the optimum" if self.lam is None else "the 0-1 optimum"
+
+    @property
+    def where(self) -> str:
+        """Name and λ in words."""
+        return where(self.name, self.lam)
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceAt(Subject):
+    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then.
+
+    Its family and parameters are said beside results and determine none: they are no part of a store's key.
+    """
+
+    zero_one: ZeroOneSVM
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: InstanceData, lam: float) -> InstanceAt:
+        """An instance, with family and parameters where it says them."""
+        zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
+        if isinstance(data, Drawn):
+            return cls(data.name, data.source, zero_one, data.family, data.parameters or {})
+        return cls(data.name, data.source, zero_one)
+
+    @property
+    def model(self) -> ZeroOneSVM:
+        """The problem."""
+        return self.zero_one
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+        assert isinstance(self.zero_one.lam, float)
+        return self.zero_one.lam
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Name, source, data and λ."""
+        return {"name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y, "lam": self.model.lam}
+
+    def tightened(self, w: FloatArray) -> InstanceAt:
+        """Return the subject with the objective of a classifier as the upper bound behind M."""
+        return replace(self, zero_one=tighten(self.zero_one, w))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSubject(Subject):
+    """A model as somebody stated it: from parts, changed, or a program from elsewhere.
+
+    Its family and parameters are said beside results and determine none: they are no part of a store's key.
+    """
+
+    stated: Model
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelSubject:
+        """A model under a name, with what it says of itself as the source."""
+        return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
+
+    @property
+    def model(self) -> Model:
+        """The problem."""
+        return self.stated
+
+    @property
+    def lam(self) -> None:
+        """The model has it where it has one."""
+        return None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Name, source and the model with its data."""
+        return {"name": self.name, "source": self.source, "model": self.model}
+
+
+#: Layout of the stored records: cells of another one are computed anew.
+LAYOUT = 2
+
+#: What a task is about.
+S = TypeVar("S", bound=Subject)
+
+
+@dataclass(frozen=True, eq=False)
+class Task(ABC, Generic[S]):
+    """One cell to compute.
+
+    Parameters
+    ----------
+    subject : Subject
+        An instance at one λ, or a model.
+    options : Options
+    """
+
+    subject: S
+    options: Options
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of the record in the store: "instance", "relaxation", "exact" or "kappa"."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The kind of computation: tasks of one label take about as long."""
+
+    @property
+    def solvers(self) -> dict[str, Solver]:
+        """The solvers that were asked for, by the labels that cells bear; ``auto`` is none of them."""
+        return {}
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Return everything that determines the cell, for the store's key."""
+        return {"layout": LAYOUT, **self.subject.parts, "options": self.options.record()}
+
+    @abstractmethod
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """The record to store (its ``cell`` beside whatever else later tasks need), and whether it is worth keeping.
+
+        ``threads`` stands in for an unlimited number: a process's share of the machine.
+        """
+
+    @abstractmethod
+    def told(self, record: dict[str, Any]) -> str:
+        """The record in a few words, for the progress line."""
+
+    def running(self, threads: int | None) -> Options:
+        """The options of the solve."""
+        return self.options.sharing(threads)
+
+
+def worth_keeping(reason: str, status: str) -> bool:
+    """Return whether a cell is stored: not where it could not run or was interrupted."""
+    return not reason and status != str(Status.INTERRUPTED)
+
+
+def as_number(value: float | None) -> float | None:
+    """The number, or None where it is missing or not finite."""
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def as_count(figures: Mapping[str, float], name: str) -> int | None:
+    """A figure as an integer; None where it is missing."""
+    return int(figures[name]) if name in figures else None
+
+
+def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
+    """A cell's record in a few words."""
+    if cell["reason"]:
+        return f"not run: {cell['reason']}"
+    caveat = cell.get("caveat", "")
+    prefix = "target_" if caveat else ""
+    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, of)
+    point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
+    return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

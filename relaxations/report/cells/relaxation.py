@@ -13,9 +13,7 @@ from ....solvers.records.options import Options
 from ....solvers.registry import SolverSpec
 from ...reduction import Reduction
 from ...relax import relax
-from .record import Cell, withhold_bound
-from .subject import Subject
-from .task import Task, as_count, as_number, outcome, worth_keeping
+from .record import Cell, Subject, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
 
 __all__ = ["RelaxationCell", "RelaxationTask"]
 

@@ -12,13 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....errors import InputError
-from ..data import ReportData
+from ..columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, exact_rows
+from ..data import Interval, ReportData
 from ..document import Document
-from ..gaps import Interval
-from ..tables.column import Column
-from ..tables.exacts import EXACT_COLUMNS, exact_rows
-from ..tables.kappas import KAPPA_COLUMNS
-from ..tables.relaxations import COLUMNS
 from .format import Format
 
 __all__ = ["FORMAT", "render_csv"]

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from ....display import legible
 from ....models.statement import typeset
 from ..cells.exact import ExactCell
+from ..columns import COLUMNS, EXACT_COLUMNS, Column, shown, sort_key
+from ..data import SWEPT
 from ..document import Document
-from ..tables.column import Column, shown, sort_key
-from ..tables.exacts import EXACT_COLUMNS
-from ..tables.matrix import Row
-from ..tables.relaxations import COLUMNS
-from ..traits import SWEPT
+from ..tables import Row
 from .format import Format
 
 if TYPE_CHECKING:

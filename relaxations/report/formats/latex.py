@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ..columns import Column, Table, shown
 from ..document import Document, ReportScope
 from ..means import exact_ratios, fraction_within
-from ..tables.column import Column, Table, shown
 from .format import Format
 
 __all__ = ["FORMAT", "escaped", "render_latex"]

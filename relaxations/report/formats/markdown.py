@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....drawing import Picture
+from ..columns import Column, shown
 from ..document import Document
-from ..tables.column import Column, shown
 from .format import Format
 
 __all__ = ["FORMAT", "escaped", "render_markdown"]

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
-from ....models.margin_view import EqualRates
+from ....models.views import EqualRates
 from ...exact.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
 from .statement import SHARE_SLACK

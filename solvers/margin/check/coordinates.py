@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
-from ....models.margin_view import Corners
+from ....models.views import Corners
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
 from .statement import LoggedMarginProblem
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import BoolArray
-from ....models.margin_view import Budget, Corners, EqualRates, MarginProblem
 from ....models.model import Model
+from ....models.views import Budget, Corners, EqualRates, MarginProblem
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
 __all__ = ["FORMAT", "SHARE_SLACK", "VERSION", "LoggedMarginProblem", "exact_value", "fields_of"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.margin_view import Corners, MarginProblem
+from ....models.views import Corners, MarginProblem
 from ...exact.loops.matching import WIDEST, empty_pairs
 from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column

@@ -16,13 +16,19 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...records.answer import Answer
 from ...records.options import Options
 from .. import records
-from ..answer import relative, simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..dense_loop import solve_dense
-from ..parameters import check_parameters, iterations_allowed
-from ..start import StartRule, one_simplex, starting_point
-from ..warm_up import load_loops
-from .stop_rule import StopRule
+from ..start import (
+    StartRule,
+    check_parameters,
+    iterations_allowed,
+    load_loops,
+    one_simplex,
+    relative,
+    simplex_answer,
+    starting_point,
+)
+from .methods import StopRule
 
 __all__ = ["CoreState", "CoreVectorMachine"]
 

@@ -25,12 +25,11 @@ import scipy.linalg
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
-from ....models.kernels.series import Series
+from ....models.kernels.rbf import Series
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
 from .exact import Finish
-from .krylov import COLUMNS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
-from .triangle import Triangle
+from .krylov import COLUMNS, Inverse, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
 
 __all__ = ["LOW_RANK_FROM", "START_BYTES", "lowrank_applies", "lowrank_start"]
 

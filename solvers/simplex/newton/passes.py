@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....models.kernels.blocks.rounded_tiles import ROUNDED
+from ....models.kernels.tiles import ROUNDED
 from . import inexact_loops as loops
 from .triangle_loops import WIDTH, symmetric_counts, symmetric_rows
 

@@ -20,10 +20,8 @@ from ...interface.by_reference import by_reference
 from ...records.answer import Answer
 from ...records.options import Options
 from .. import records
-from ..answer import relative
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..parameters import check_parameters, iterations_allowed
-from ..warm_up import load_loops
+from ..start import check_parameters, iterations_allowed, load_loops, relative
 from . import box_loops as loops
 from .box_loops import BLOCK
 

@@ -27,8 +27,7 @@ from ....models.arrays import FloatArray
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
 from ...exact.limits import Limits
 from ...interface.algorithm import Outcome
-from ...parallel.executor import AsynchronousExecutor
-from ...parallel.payload import TaskArrays
+from ...parallel.executor import AsynchronousExecutor, TaskArrays
 from ..engines.boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
 from ..engines.engine import Engine, SharedState
 from ..engines.open_nodes import OpenNodes

@@ -9,8 +9,8 @@ from scipy.special import expit
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, in_blocks
-from ..models.linear_view import LinearLoss, LinearProblem
 from ..models.rounding import UNIT, Rounded
+from ..models.views import LinearLoss, LinearProblem
 from ..solvers.interface.algorithm import Outcome
 from ..solvers.linear.newton import LinearNewton
 from ..solvers.records.options import Options

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..instances import Instance, load, read
-from ..instances.formats.tidying import Categories, Missing
+from ..instances.formats.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
 from ..relaxations import default_report_instances

@@ -20,8 +20,7 @@ from ..solvers import solve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
-from .folders import folder_of
-from .screen import print_table, print_text
+from .screen import folder_of, print_table, print_text
 
 __all__ = ["export"]
 

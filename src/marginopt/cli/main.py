@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from .messages import at_the_prompt, say, show_warning
-from .parsing import Command, Top
+from .parsing import Command, Top, at_the_prompt, say, show_warning
 
 __all__ = ["COMMANDS", "main", "parser"]
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from . import commands, data_options, export as exporting, proofs, report as reporting, reproduce as reproducing, runs, tables
+from . import (
+    commands,
+    commands as proofs,
+    data_options,
+    export as exporting,
+    report as reporting,
+    reproduce as reproducing,
+    runs,
+    tables,
+)
 from .parsing import Command
 
 __all__ = [

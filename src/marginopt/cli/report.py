@@ -18,12 +18,11 @@ from ..instances import Instance
 from ..models import DataKind as ModelData
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
-from ..relaxations.report.cells.subject import ModelSubject
+from ..relaxations.report.cells.record import ModelSubject
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
 from .data_options import named_instance, prepared, two_classes
-from .messages import say
-from .parsing import Command
+from .parsing import Command, say
 
 __all__ = ["add_options", "report"]
 

@@ -18,8 +18,7 @@ from ..solvers.registry import resolve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
-from .folders import folder_of
-from .screen import print_table, print_tables, print_text
+from .screen import folder_of, print_table, print_tables, print_text
 
 __all__ = ["benchmark"]
 

@@ -1,20 +1,26 @@
-"""Tables, texts and colours on the screen: as wide as it is, plain in a file, without colour where NO_COLOR asks for none."""
+"""Tables, texts and colours on the screen: as wide as it is, plain in a file, without colour where NO_COLOR asks for none.
+
+A folder to write to, made before the work.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..display import legible
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_table", "print_tables", "print_text"]
+__all__ = ["folder_of", "print_table", "print_tables", "print_text"]
 
 #: Words that carry a colour of their own beside their meaning.
 _STYLES = {"optimal": "green", "proved": "green", "not run": "red", "not installed": "dim", "stalled": "yellow"}
@@ -112,3 +118,21 @@ def _hanging(line: str) -> int:
     label = re.match(r"\s*(?:[\w ]{1,20}: |- )", line)
     columns = [at.end() for at in re.finditer(r"(?<=\S) {2,}", line) if at.end() <= _FAR]
     return min(label.end(), 16) if label else max(columns, default=start + 4)
+
+
+def folder_of(name: str, option: str) -> Path:
+    """The folder, made where it is not there, and writable.
+
+    Raises
+    ------
+    InputError
+        It cannot be made, or not written to.
+    """
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{option}: the folder {folder} cannot be made: {error}") from error
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{option}: nothing can be written to the folder {folder}")
+    return folder

@@ -5,15 +5,11 @@
 (tests/laws/test_matrix.py).
 """
 
-from .cases import Case, cases
 from .examine import Cell, examine, formulation_cells, relaxation_cells, solver_cells, tally, trial_cells
 from .formulation_laws import FORMULATION_LAWS
-from .laws import Law, Laws
-from .program_laws import PROGRAM_LAWS
+from .laws import Case, Law, Laws, State, Verdict, cases
 from .relaxation_laws import RELAXATION_LAWS, Reduced
-from .solver_laws import SOLVER_LAWS
-from .trial import Trial
-from .verdict import State, Verdict
+from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial
 
 __all__ = [
     "FORMULATION_LAWS",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..errors import MarginoptError, MarginoptWarning
 from .examine import Cell, examine, tally
-from .verdict import State
+from .laws import State
 
 HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
 

@@ -12,14 +12,10 @@ from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations
 from ..solvers.interface.solver import Solver
 from ..solvers.registry import all_solvers
-from .cases import cases
 from .formulation_laws import FORMULATION_LAWS
-from .laws import Law
-from .program_laws import PROGRAM_LAWS
+from .laws import Law, State, Verdict, cases, not_applicable
 from .relaxation_laws import RELAXATION_LAWS, Reduced
-from .solver_laws import SOLVER_LAWS
-from .trial import Trial, unusable
-from .verdict import State, Verdict, not_applicable
+from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
 __all__ = ["Cell", "examine", "formulation_cells", "relaxation_cells", "solver_cells", "trial_cells"]
 

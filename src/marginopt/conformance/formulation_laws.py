@@ -14,9 +14,7 @@ from ..errors import ExportError, InputError, MarginoptError
 from ..models.export.files.formats import file_formats, read_form, write_form
 from ..models.record import DataKind
 from ..solvers import solve
-from .cases import Case
-from .laws import Laws
-from .verdict import Verdict, all_of, at_most, holds, not_applicable, violated
+from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 
 __all__ = ["FORMULATION_LAWS"]
 

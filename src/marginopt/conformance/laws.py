@@ -1,20 +1,88 @@
-"""The abstract law, and the registry of laws.
+"""The abstract law, its registry, its verdicts, and the tiny instances that laws are tried on.
+
+The abstract law, and the registry of laws.
 
 A law is a function that looks at one thing and returns a `Verdict`. There are four kinds, by what they look at: a formulation on
 a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its
 docstring is what the examination prints.
+
+The verdict of a law on one case: it holds, it is violated (with the numbers), or it does not apply (with the reason).
+
+The tiny instances that the laws are tried on: those with known optima, and examples that a record builds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+import enum
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-from ..errors import MarginoptError
-from .verdict import Verdict, violated
+import numpy as np
 
-__all__ = ["Law", "Laws"]
+from ..errors import MarginoptError, TooLargeError, UnsupportedModelError
+from ..instances import ReferenceOptimum, reference_optima
+from ..models.model import Model
+from ..models.program.form import StandardForm
+from ..models.record import FormulationInfo
+
+__all__ = ["Case", "Law", "Laws", "State", "Verdict", "all_of", "at_most", "cases", "holds", "not_applicable", "violated"]
+
+
+class State(enum.Enum):
+    """The state of a law."""
+
+    HOLDS = "holds"
+    VIOLATED = "does not hold"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A state and what supports it: figures where the law holds or does not, the reason where it does not apply."""
+
+    state: State
+    words: str
+
+    def __post_init__(self) -> None:
+        if not self.words.strip():
+            raise ValueError(f"a verdict '{self.state.value}' without figures or a reason says nothing")
+
+    def __str__(self) -> str:
+        return f"{self.state.value}: {self.words}"
+
+
+def holds(words: str) -> Verdict:
+    """The law holds; the figures."""
+    return Verdict(State.HOLDS, words)
+
+
+def violated(words: str) -> Verdict:
+    """The law does not hold; what was found and what was to be."""
+    return Verdict(State.VIOLATED, words)
+
+
+def not_applicable(reason: str) -> Verdict:
+    """The law says nothing here, and why."""
+    return Verdict(State.NOT_APPLICABLE, reason)
+
+
+def at_most(what: str, value: float, limit: float) -> Verdict:
+    """Return whether a figure is within its limit; NaN is not."""
+    return holds(f"{what} {value:.1e}") if value <= limit else violated(f"{what} {value:.3e}, allowed {limit:.1e}")
+
+
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """One verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
+    verdict_list = list(verdicts)
+    wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
+    if wrong:
+        return violated("; ".join(wrong))
+    good = [v for v in verdict_list if v.state is State.HOLDS]
+    return holds("; ".join(v.words for v in good)) if good else verdict_list[0]
+
 
 T = TypeVar("T")
 
@@ -62,3 +130,96 @@ class Laws(Generic[T]):
             return self.found[-1]
 
         return added
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A formulation on one tiny instance.
+
+    Parameters
+    ----------
+    info : FormulationInfo
+    title : str
+        The instance in words.
+    arrays, parameters : mapping
+        As `FormulationInfo.state` takes them.
+    optimum : float, optional
+        The optimal value in the model's sense, found independently of this package; None where none is known.
+    """
+
+    info: FormulationInfo
+    title: str
+    arrays: Mapping[str, Any] = field(repr=False)
+    parameters: Mapping[str, object]
+    optimum: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_digest", self._fingerprint())
+
+    def _fingerprint(self) -> tuple[bytes, ...]:
+        return tuple(np.ascontiguousarray(value).tobytes() for value in self.arrays.values())
+
+    @property
+    def untouched(self) -> bool:
+        """Return whether the arrays are as they were when the case was made."""
+        return vars(self)["_digest"] == self._fingerprint()
+
+    @property
+    def name(self) -> str:
+        """Formulation and instance."""
+        return f"{self.info.name} on {self.title}"
+
+    @cached_property
+    def model(self) -> Model:
+        """The model; the same object for every law."""
+        return self.info.state(self.arrays, self.parameters)
+
+    @cached_property
+    def form(self) -> StandardForm | None:
+        """The standard form; None where the formulation has none."""
+        try:
+            return self.model.form
+        except (TooLargeError, UnsupportedModelError):
+            return None
+
+    @property
+    def has_points(self) -> bool:
+        """Return whether it is stated on points, which can be permuted."""
+        return "X" in self.arrays
+
+    def permuted(self, order: np.ndarray) -> Case:
+        """The same points in another order."""
+        return replace(self, arrays={name: np.asarray(value)[order] for name, value in self.arrays.items()})
+
+    def flipped(self) -> Case:
+        """The same points with the two classes exchanged."""
+        return replace(self, arrays={**self.arrays, "y": -np.asarray(self.arrays["y"])})
+
+
+@functools.cache
+def _references() -> tuple[ReferenceOptimum, ...]:
+    return tuple(reference_optima())
+
+
+def cases(info: FormulationInfo) -> tuple[Case, ...]:
+    """The cases of a formulation: every known optimum of it, an example, and one for every value that a choice can take."""
+    names = {p.name for p in info.parameters}
+    known = [
+        Case(
+            info,
+            f"{r.instance}: {', '.join(f'{k} = {v}' for k, v in r.parameters.items() if k in names) or r.statement}",
+            {"X": r.X, "y": r.y},
+            {k: v for k, v in r.parameters.items() if k in names},
+            r.optimum,
+        )
+        for r in _references()
+        if r.formulation == info.key
+    ]
+    variants: list[dict[str, object]] = [{}]
+    variants += [{p.name: choice} for p in info.parameters for choice in p.choices if choice != p.default]
+    examples = []
+    for parameters in variants:
+        arrays = dict(info.example_arrays(np.random.default_rng(0)))
+        title = "its example" + "".join(f", {name} = {value}" for name, value in parameters.items())
+        examples.append(Case(info, title, arrays, parameters))
+    return (*known, *examples)

@@ -15,9 +15,7 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..relaxations import Direction, Relaxation, Relaxed, relax
 from ..solvers import Options, certify
-from .cases import Case
-from .laws import Laws
-from .verdict import Verdict, all_of, at_most, holds, not_applicable, violated
+from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 
 __all__ = ["RELAXATION_LAWS", "Reduced"]
 

@@ -1,28 +1,242 @@
-"""Laws of a solver on a formulation: its answer, the evidence for it, and what must not change it."""
+"""Laws of a solver: on formulations, on programs without a solution, the optimality conditions, and the trials they look at.
+
+Laws of a solver on a formulation: its answer, the evidence for it, and what must not change it.
+
+Laws of a solver alone, on programs without a model: what has no solution is called by its name.
+
+The optimality conditions in the documented signs, from a form's data and a result's numbers alone.
+
+Written from the definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used
+here, so that an error there does not hide itself.
+
+A solver on a case: the solve that most laws look at, and its repetitions under changes.
+"""
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import LicenceError, UnsupportedModelError
+from ..models.arrays import FloatArray
+from ..models.bare_form import BareForm
 from ..models.model import Model
-from ..models.program.form import Quadratic
+from ..models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat
+from ..models.program.exponential_cones import Exponential, Power
+from ..models.program.form import Block, Constraint, Quadratic, StandardForm
 from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
-from ..solvers.interface.solver import Gives
+from ..solvers.interface.solver import Gives, Solver
 from ..solvers.records.answer import Status
-from .cases import Case
-from .kkt import broken_conditions
-from .laws import Laws
-from .trial import Trial
-from .verdict import Verdict, at_most, holds, not_applicable, violated
+from ..solvers.registry import installed
+from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 
-__all__ = ["SOLVER_LAWS"]
+__all__ = ["PROGRAM_LAWS", "SOLVER_LAWS", "Trial", "broken_conditions", "outside", "unusable"]
+
+
+@functools.singledispatch
+def outside(cone: Cone, v: FloatArray) -> float:
+    """Violation of a cone by v, from the cone's definition."""
+    raise NotImplementedError(f"no definition of {type(cone).__name__} is written here")
+
+
+@outside.register
+def _(cone: Zero, v: FloatArray) -> float:
+    return float(np.abs(v).max(initial=0.0))
+
+
+@outside.register
+def _(cone: Nonnegative, v: FloatArray) -> float:
+    return float(np.maximum(-v, 0.0).max(initial=0.0))
+
+
+@outside.register
+def _(cone: SecondOrder, v: FloatArray) -> float:
+    rows = v.reshape(cone.count, cone.dim)
+    return float(np.maximum(np.linalg.norm(rows[:, 1:], axis=1) - rows[:, 0], 0.0).max(initial=0.0))
+
+
+@outside.register
+def _(cone: RotatedSecondOrder, v: FloatArray) -> float:
+    rows = v.reshape(cone.count, cone.dim)
+    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2:]
+    norm = np.sqrt((c * c).sum(axis=1) + 0.5 * (a - b) ** 2)  # 2ab ≥ ||c||² is ||(c, (a-b)/√2)|| ≤ (a+b)/√2
+    return float(np.maximum(norm - (a + b) / np.sqrt(2), 0.0).max(initial=0.0))
+
+
+@outside.register
+def _(cone: PSD, v: FloatArray) -> float:
+    return max((float(-np.linalg.eigvalsh(smat(row)).min()) for row in v.reshape(cone.count, cone.dim)), default=0.0)
+
+
+@outside.register
+def _(cone: Exponential, v: FloatArray) -> float:
+    x, y, z = v.reshape(cone.count, 3).T
+    with np.errstate(all="ignore"):
+        value = np.where(y > 0.0, y * np.exp(x / y), np.where(x > 0.0, np.inf, 0.0))
+    # a point of the cone at that distance or nearer: z raised, or the point of the face y = 0
+    face = np.maximum(np.maximum(x, 0.0), np.maximum(np.abs(y), np.maximum(-z, 0.0)))
+    return float(np.minimum(np.maximum(np.maximum(value - z, -y), 0.0), face).max(initial=0.0))
+
+
+@outside.register
+def _(cone: Power, v: FloatArray) -> float:
+    x, y, z = v.reshape(cone.count, 3).T
+    value = np.maximum(x, 0.0) ** cone.alpha * np.maximum(y, 0.0) ** (1.0 - cone.alpha)
+    return float(np.maximum(np.maximum(np.abs(z) - value, 0.0), np.maximum(-x, -y)).max(initial=0.0))
+
+
+def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
+    """Return the broken conditions of a point and its multipliers, with the figures; empty where they are optimal to ``tol``.
+
+    Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity,
+    ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0} and
+    those with a ``dual_map``.
+
+    Parameters
+    ----------
+    form : StandardForm
+        Without integers and indicators.
+    result : Result
+        With multipliers.
+    tol : float
+        Relative to the sizes of what is compared.
+    """
+    if result.multipliers is None:
+        return ["there are no multipliers"]
+    x = form.join(result.values)
+    zeta = np.zeros(form.n) if result.reduced is None else form.join(result.reduced)
+    gradient = form.q.copy()
+    if form.quadratic is not None:
+        gradient = gradient + form.quadratic.materialised @ x
+    scale = 1.0 + float(np.abs(gradient).max(initial=0.0)) + abs(form.objective(x))
+    broken: list[str] = []
+    residual = gradient - zeta
+    for c in form.constraints:
+        z = np.asarray(result.multipliers[c.label])
+        broken += _constraint(c, x, z, tol, scale)
+        residual = residual - c.F.T @ z
+    worst = float(np.abs(residual).max(initial=0.0))
+    if not worst <= tol * scale:
+        broken.append(f"stationarity fails by {worst:.2e}, allowed {tol * scale:.1e}")
+    return broken + list(_bounds(form, x, zeta, tol, scale))
+
+
+def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: float) -> Iterator[str]:
+    value = np.asarray(c.F @ x + c.g)
+    size = 1.0 + max(float(np.abs(value).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
+    off = outside(c.cone, value)
+    if not off <= tol * size:
+        yield f"{c.label} is violated by {off:.2e}, allowed {tol * size:.1e}"
+    mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
+    off = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
+    if not off <= tol * size:
+        yield f"the multipliers of {c.label} leave the dual cone by {off:.2e}, allowed {tol * size:.1e}"
+    product = abs(float(z @ value))
+    if not product <= tol * scale * size:
+        yield f"{c.label} is not complementary: {product:.2e}, allowed {tol * scale * size:.1e}"
+
+
+def _bounds(form: StandardForm, x: FloatArray, zeta: FloatArray, tol: float, scale: float) -> Iterator[str]:
+    for side, bound, price in (("lower", form.lower, np.maximum(zeta, 0.0)), ("upper", form.upper, np.maximum(-zeta, 0.0))):
+        finite = np.isfinite(bound)
+        free = float(price[~finite].max(initial=0.0))
+        if not free <= tol * scale:
+            yield f"a {side} bound that is not there has a price of {free:.2e}"
+        slack = np.abs(x - np.where(finite, bound, x))
+        product = float((price * slack).max(initial=0.0))
+        limit = tol * scale * (1.0 + float(slack.max(initial=0.0)))
+        if not product <= limit:
+            yield f"a {side} bound is not complementary: {product:.2e}, allowed {limit:.1e}"
+    off = float(np.maximum(form.lower - x, x - form.upper).max(initial=0.0))
+    if not (off <= tol * (1.0 + np.abs(x).max(initial=0.0))):
+        yield f"a bound is violated by {off:.2e}"
+
+
+#: Relative gaps that the laws ask for: of first-order methods, and of the others.
+FIRST_ORDER, USUAL = 1e-4, 1e-6
+#: No case takes as long; a solver that does has not solved it. Its own limit of iterations does not count.
+SECONDS, ITERATIONS = 60.0, 1_000_000
+
+
+def unusable(solver: Solver) -> str:
+    """Why a solver cannot be tried here at all; empty where it can."""
+    if not installed(solver):
+        return f"the package {solver.info.package or solver.info.module} is not installed"
+    licence = solver.licence()
+    return "" if licence.usable else f"licence: {licence.state.value}"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A solver on a case.
+
+    Parameters
+    ----------
+    solver : Solver
+    case : Case
+    """
+
+    solver: Solver
+    case: Case
+
+    @property
+    def name(self) -> str:
+        """Solver and case."""
+        return f"{self.solver.info.name} / {self.case.name}"
+
+    @property
+    def tol(self) -> float:
+        """The relative gap that the laws ask for."""
+        info = self.solver.info
+        return info.reaches or (FIRST_ORDER if info.first_order else USUAL)
+
+    @cached_property
+    def obstacle(self) -> str:
+        """Why the solver does not read the case; empty where it does."""
+        return self.solver.obstacle(self.case.model) or ""
+
+    @cached_property
+    def refusal(self) -> str:
+        """The licence's refusal of a case of this size."""
+        if self.solver.info.views or self.case.form is None:
+            return ""
+        return self.solver.licence().refusal(self.case.form) or ""
+
+    @property
+    def without(self) -> str:
+        """Why there is nothing to look at: the solver is not here, does not read the case, or is not licensed for it."""
+        return unusable(self.solver) or self.obstacle or self.refusal
+
+    @property
+    def gives_duals(self) -> bool:
+        """Return whether the record promises multipliers."""
+        return Gives.DUALS in self.solver.info.gives
+
+    @property
+    def integers(self) -> bool:
+        """Return whether the case has integer variables."""
+        return self.case.form is not None and bool(self.case.form.integer.any())
+
+    def solve(self, case: Case | None = None, **changes: Any) -> Result:
+        """Solve this case, or another, with some options changed."""
+        options: dict[str, Any] = {"tol": self.tol, "time_limit": SECONDS, "iteration_limit": ITERATIONS, "threads": 1} | changes
+        return solve((self.case if case is None else case).model, self.solver, **options)
+
+    @cached_property
+    def result(self) -> Result:
+        """The case solved to the tolerance of the laws."""
+        return self.solve()
+
 
 SOLVER_LAWS: Laws[Trial] = Laws()
 
@@ -226,3 +440,92 @@ def stored(t: Trial) -> Verdict:
 def inputs(t: Trial) -> Verdict:
     """A solve changes none of the arrays that it was given."""
     return holds("unchanged") if t.result and t.case.untouched else violated("an array of the data was changed")
+
+
+PROGRAM_LAWS: Laws[Solver] = Laws()
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """Two variables with the rows F x + g ≥ 0, linear and quadratic, continuous and with integers."""
+
+    F: list[list[float]]
+    g: list[float]
+    q: list[float]
+    curvature: list[float]
+
+    def forms(self) -> list[StandardForm]:
+        """Each program that the rows and the objective make."""
+        rows = Constraint("rows", sp.csr_array(np.array(self.F)), np.array(self.g), Nonnegative(len(self.g)))
+        return [
+            StandardForm(
+                name=f"{'linear' if quadratic is None else 'quadratic'} program{' in integers' if integer else ''}",
+                blocks=(Block("x", (2,)),),
+                q=np.array(self.q),
+                constraints=(rows,),
+                lower=np.full(2, -np.inf),
+                upper=np.full(2, np.inf),
+                integer=np.array([integer, False]),
+                quadratic=quadratic,
+            )
+            for quadratic in (None, Quadratic(matrix=np.diag(self.curvature)))
+            for integer in (False, True)
+        ]
+
+
+#: x1 ≥ 1 and x1 ≤ 0; and x2 → ∞ at no cost, where the quadratic has no curvature.
+_INFEASIBLE = _Programs([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [-1.0, 0.0, 0.0], [1.0, 1.0], [1.0, 1.0])
+_UNBOUNDED = _Programs([[1.0, 0.0]], [0.0], [0.0, -1.0], [1.0, 0.0])
+
+
+def _called(solver: Solver, programs: _Programs, status: Status) -> Verdict:
+    """Every program that the solver reads ends with the status, or without a claim."""
+    if solver.info.views:
+        return not_applicable("it reads structural views, which a program without a model does not have")
+    calls = []
+    for form in programs.forms():
+        if Feature.INTEGER in form.features and status is Status.UNBOUNDED:
+            continue  # solvers of integer programs may presume bounds
+        obstacle = solver.obstacle(BareForm(form))
+        if obstacle is None:
+            calls.append(_judged(solver, form, status))
+    return all_of(calls) if calls else not_applicable("it reads no linear or quadratic program")
+
+
+def _judged(solver: Solver, form: StandardForm, status: Status) -> Verdict:
+    r = solve(form, solver, time_limit=20)
+    if r.status is status:
+        return holds(form.name)
+    if r.solved or r.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return violated(f"{form.name} is called {r.status} ({r.claim.native_status})")
+    return holds(f"{form.name}: {r.status}, which claims nothing")  # an honest answer, of an interface that passes on no reason
+
+
+@PROGRAM_LAWS.law("infeasible programs")
+def infeasible(solver: Solver) -> Verdict:
+    """A program without a feasible point is called infeasible, or left without a claim; never solved."""
+    return _called(solver, _INFEASIBLE, Status.INFEASIBLE)
+
+
+@PROGRAM_LAWS.law("unbounded programs")
+def unbounded(solver: Solver) -> Verdict:
+    """A program whose objective falls for ever is called unbounded, or left without a claim; never solved."""
+    return _called(solver, _UNBOUNDED, Status.UNBOUNDED)
+
+
+@PROGRAM_LAWS.law("the record")
+def record(solver: Solver) -> Verdict:
+    """The record has a name in small letters, a summary and a reference or a package, and says what is read."""
+    info = solver.info
+    missing = [
+        what
+        for what, there in (
+            ("a name in small letters", bool(info.name) and info.name == info.name.strip().lower()),
+            ("a summary", bool(info.summary)),
+            ("a reference or a package", bool(info.reference or info.package)),
+            ("views or features that it reads", bool(info.views or info.reads) or bool(info.package)),
+            ("a tolerance in (0, 1)", 0.0 < info.tolerance < 1.0),
+        )
+        if not there
+    ]
+    return violated(f"without {', '.join(missing)}") if missing else holds(info.summary)

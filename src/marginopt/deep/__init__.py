@@ -13,13 +13,11 @@ except ImportError as error:
         'marginopt.deep needs the package torch, which is not installed: pip install "marginopt[deep]"'
     ) from error
 
-from .encoders import ConvEncoder, MLPEncoder
 from .estimator import DeepNPSVC
-from .head import Network, NPSVCHead
-from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
+from .head import ConvEncoder, MLPEncoder, Network, NPSVCHead
+from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives, common_weights
 from .pictures import draw_objectives, draw_training
 from .training import Batches, Settings, Training
-from .weights import common_weights
 
 __all__ = [
     "Batches",

@@ -17,8 +17,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..models.arrays import as_positive
 from .head import Network
-from .losses import ChebyshevLoss, gradient_gram
-from .weights import stationarity
+from .losses import ChebyshevLoss, gradient_gram, stationarity
 
 __all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine", "seeded"]
 

@@ -11,22 +11,19 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ..display import Display, Displayed, Tabular
-from .record import EstimatorInfo
+from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
     from .ball import MEBOneClass as MEBOneClass
-    from .composed.margin import MarginClassifier as MarginClassifier
-    from .composed.multiclass import MulticlassSVC as MulticlassSVC
-    from .composed.ramp import RampSVC as RampSVC
-    from .composed.scoring_system import ScoringSystemClassifier as ScoringSystemClassifier
     from .conic import ConicSVC as ConicSVC, ConicSVCCV as ConicSVCCV
+    from .exact import RampSVC as RampSVC, ScoringSystemClassifier as ScoringSystemClassifier, ZeroOneSVC as ZeroOneSVC
     from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV
     from .hulls import NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC
     from .l2svc import L2SVC as L2SVC
     from .logistic import LogisticRegression as LogisticRegression
+    from .margin import MarginClassifier as MarginClassifier, MulticlassSVC as MulticlassSVC
     from .nonparallel import NonparallelSVC as NonparallelSVC
     from .npsvc import KernelNPSVC as KernelNPSVC
-    from .zero_one import ZeroOneSVC as ZeroOneSVC
 
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
 

@@ -14,13 +14,10 @@ from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
-from .argument_refusals import refuse
-from .base import Estimator
+from .base import Estimator, EstimatorInfo, refuse
 from .multiclass import Pair
-from .record import EstimatorInfo
-from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
 from .training import solve_checked
-from .training_set import Sample, Scaling
+from .training_set import KernelSpace, Sample, Scaling, Solution, is_precomputed, make_kernel
 
 __all__ = ["MEBOneClass"]
 

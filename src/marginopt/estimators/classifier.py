@@ -23,12 +23,22 @@ from ..solvers.parallel import choose_executor
 from ..solvers.records.answer import Status
 from ..solvers.records.options import Options
 from ..solvers.registry import resolve
-from .argument_refusals import refuse
-from .base import Estimator
+from .base import Estimator, refuse
 from .multiclass import Pair, binary_problems, class_scores
-from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training import Outcome, one_or_all, solved_task, warn_of_one_class
-from .training_set import Sample, Scaling, class_weights, sample_weights
+from .training_set import (
+    KernelSpace,
+    LinearSpace,
+    Predictor,
+    Sample,
+    Scaling,
+    Solution,
+    Space,
+    class_weights,
+    is_precomputed,
+    make_kernel,
+    sample_weights,
+)
 
 __all__ = [
     "KernelClassifier", "LinearClassifier", "ModelClassifier", "SearchedClassifier", "Stage", "WeightedClassifier", "decide",

@@ -8,18 +8,17 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.formulations.conic.model import ConicSVM
+from ..models.formulations.conic import ConicSVM
 from ..models.kernels.kernels import Kernel, Linear, Precomputed
 from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
-from ..solvers.conic.path import conic_path
+from ..solvers.conic.ipm import conic_path
+from .base import EstimatorInfo
 from .classifier import Stage
 from .cross_validated import CrossValidated, PathClassifier, as_values
 from .multiclass import Pair
-from .record import EstimatorInfo
-from .spaces import KernelSpace, LinearSpace, Solution, Space, is_precomputed, make_kernel
-from .training_set import Sample, Scaling
+from .training_set import KernelSpace, LinearSpace, Sample, Scaling, Solution, Space, is_precomputed, make_kernel
 
 __all__ = ["ConicSVC", "ConicSVCCV"]
 

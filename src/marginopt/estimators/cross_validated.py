@@ -16,8 +16,8 @@ from ..models.model import Model
 from ..solvers.parallel import choose_executor
 from .classifier import ModelClassifier, Stage, decide
 from .multiclass import Pair
-from .spaces import Predictor, Solution, Space
 from .training import solved
+from .training_set import Predictor, Solution, Space
 
 __all__ = ["CrossValidated", "PathClassifier", "as_values"]
 

@@ -10,10 +10,10 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.hinge import HingeSVM
 from ..models.model import Model
+from .base import EstimatorInfo
 from .classifier import LinearClassifier, WeightedClassifier
 from .cross_validated import CrossValidated, PathClassifier, as_values
-from .record import EstimatorInfo
-from .spaces import Space
+from .training_set import Space
 
 __all__ = ["HingeSVC", "HingeSVCCV"]
 

@@ -16,11 +16,10 @@ from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records.options import Options
+from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
-from .record import EstimatorInfo
-from .spaces import KernelSpace, Solution, Space
 from .training import Outcome, one_or_all, solve_checked, solved
-from .training_set import Sample
+from .training_set import KernelSpace, Sample, Solution, Space
 
 __all__ = ["NCHSVC", "MaxMinSVC"]
 

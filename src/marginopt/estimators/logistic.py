@@ -12,11 +12,11 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.margin.losses.logistic import Logistic
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.regularisers.squared_norm import SquaredNorm
+from ..models.formulations.margin.regularisers import SquaredNorm
 from ..models.model import Model
+from .base import EstimatorInfo
 from .classifier import LinearClassifier, WeightedClassifier
-from .record import EstimatorInfo
-from .spaces import Space
+from .training_set import Space
 
 __all__ = ["LogisticRegression"]
 

@@ -21,8 +21,8 @@ from ..solvers.certification.certificate import certify_by_model
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records.answer import Answer, Status
 from ..solvers.records.options import Options
-from .nonparallel.hyperplanes import HyperplaneClassifier
-from .record import EstimatorInfo
+from .base import EstimatorInfo
+from .nonparallel import HyperplaneClassifier
 
 __all__ = ["KernelNPSVC"]
 

@@ -18,7 +18,7 @@ from ..solvers.certification.result import Result
 from ..solvers.records.answer import Status
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
-from .spaces import Solution
+from .training_set import Solution
 
 __all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task", "warn_of_one_class", "warn_of_zero"]
 

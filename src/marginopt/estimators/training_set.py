@@ -1,17 +1,40 @@
-"""The preparation of data by every estimator: weights, merged copies, scaled features."""
+"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored.
+
+The preparation of data by every estimator: weights, merged copies, scaled features.
+
+Spaces in which binary problems are stated and scored: features with an intercept, or a kernel over the training points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
+from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from .multiclass import Pair
 
-__all__ = ["Sample", "Scaling", "class_weights", "sample_weights"]
+__all__ = [
+    "KernelPredictor",
+    "KernelSpace",
+    "LinearPredictor",
+    "LinearSpace",
+    "Predictor",
+    "Sample",
+    "Scaling",
+    "Solution",
+    "Space",
+    "class_weights",
+    "is_precomputed",
+    "make_kernel",
+    "sample_weights",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,3 +196,247 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
     if not (factors > 0).all():
         raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}")
     return factors
+
+
+#: Entries of a kernel matrix that a prediction computes at once: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A binary classifier: coefficients of the features or of the points, and the intercept.
+
+    ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature). ``origin`` is the point
+    that the model's `Place` took for 0, None where that is 0 itself.
+    """
+
+    coefficients: FloatArray
+    intercept: float
+    metric: FloatArray | None = None
+    origin: FloatArray | None = None
+
+
+class Predictor(ABC):
+    """Scores of all binary problems for new rows."""
+
+    @abstractmethod
+    def scores(self, X: Points) -> FloatArray:
+        """n × problems."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes that an estimator shows."""
+
+
+class Space(ABC):
+    """Prepared training points, as the models take them."""
+
+    @abstractmethod
+    def take(self, index: IntArray) -> Points:
+        """The data of one problem's points."""
+
+    @abstractmethod
+    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> Predictor:
+        """The classifier of all problems' solutions."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSpace(Space):
+    """Scaled features with a first column of ones."""
+
+    Z: Points
+    scaling: Scaling
+
+    @classmethod
+    def of(cls, X: Points, scaling: Scaling) -> LinearSpace:
+        """The rows X, scaled, with their ones."""
+        Z, ones = scaling.transform(X), np.ones((X.shape[0], 1))
+        joined = (
+            np.hstack([ones, Z]) if isinstance(Z, np.ndarray) else sp.csr_array(sp.hstack([sp.csr_array(ones), Z], format="csr"))
+        )
+        return cls(joined, scaling)
+
+    def take(self, index: IntArray) -> Points:
+        """Rows."""
+        return self.Z[index]
+
+    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:
+        """Coefficients of the scaled features."""
+        coef = np.array([s.coefficients for s in solutions])
+        return LinearPredictor(coef, np.array([s.intercept for s in solutions]), self.scaling)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor(Predictor):
+    """z'w + b of every problem, z the scaled row.
+
+    Rows are scaled before the product: x'w of rows as they come cancels against an intercept -w'mean where the mean is large.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    scaling: Scaling
+
+    def scores(self, X: Points) -> FloatArray:
+        """Z coef' + intercept, in blocks of rows."""
+        step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
+        blocks = [np.asarray(self.scaling.transform(X[i : i + step]) @ self.coef.T) for i in range(0, X.shape[0], step)]
+        return np.concatenate(blocks) + self.intercept
+
+    def attributes(self) -> dict[str, Any]:
+        """``coef_`` (problems × p) and ``intercept_`` (problems), for rows as they come."""
+        coef, intercept = self.scaling.undone(self.coef, self.intercept)
+        return {"coef_": coef, "intercept_": intercept}
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpace(Space):
+    """Scaled points and a fitted kernel; a precomputed kernel's points are rows and columns of its matrix."""
+
+    Z: Points
+    scaling: Scaling
+    kernel: Kernel
+
+    @classmethod
+    def of(cls, X: Points, rows: IntArray, scaling: Scaling, kernel: Kernel, weights: FloatArray) -> KernelSpace:
+        """The given rows of X, and the kernel with its rule for γ applied to them."""
+        if isinstance(kernel, Precomputed):
+            if X.shape[0] != X.shape[1]:
+                raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}")
+            return cls(X[rows][:, rows], scaling, kernel)
+        Z = scaling.transform(X[rows])
+        return cls(Z, scaling, kernel.fitted(Z, weights))
+
+    def take(self, index: IntArray) -> Points:
+        """Rows; rows and columns of a kernel matrix."""
+        return self.Z[index][:, index] if isinstance(self.kernel, Precomputed) else self.Z[index]
+
+    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> KernelPredictor:
+        """Every problem's coefficients on the union of their support vectors; copies share those of the point they make up."""
+        dense = np.zeros((len(solutions), sample.rows.size))
+        for k, (pair, solution) in enumerate(zip(pairs, solutions, strict=True)):
+            dense[k, pair.index] = solution.coefficients
+        used = np.flatnonzero(dense.any(axis=0))
+        copies = np.flatnonzero(np.isin(sample.member, used))
+        copies = copies[np.argsort(sample.points[copies], kind="stable")]
+        vectors = sample.rows[used] if isinstance(self.kernel, Precomputed) else self.Z[used]
+        metrics = [s.metric for s in solutions if s.metric is not None]
+        return KernelPredictor(
+            kernel=self.kernel,
+            scaling=self.scaling,
+            vectors=vectors,
+            merged=dense[:, used],
+            intercept=np.array([s.intercept for s in solutions]),
+            support=sample.points[copies],
+            dual=dense[:, sample.member[copies]] * sample.share[copies],
+            metrics=metrics or None,
+            origins=[s.origin for s in solutions] if isinstance(self.kernel, Linear) else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPredictor(Predictor):
+    """Σ_j c_j k(x_j, x) + b of every problem.
+
+    Parameters
+    ----------
+    kernel, scaling
+    vectors : ndarray or csr_array
+        Distinct support vectors, scaled; their columns of the kernel matrix where it is precomputed.
+    merged : ndarray (problems, distinct support vectors)
+    intercept : ndarray (problems,)
+    support : ndarray of int
+        Support vectors among the training points, copies included.
+    dual : ndarray (problems, support vectors)
+        Their coefficients.
+    metrics : list of ndarray or None
+        √γ of every problem, where each has a Gaussian kernel of its own.
+    origins : list of (ndarray or None) or None
+        The point that each problem's model took for 0; None where the kernel is a function of x - z, or of the matrix.
+    """
+
+    kernel: Kernel
+    scaling: Scaling
+    vectors: Any
+    merged: FloatArray
+    intercept: FloatArray
+    support: IntArray
+    dual: FloatArray
+    metrics: list[FloatArray] | None = None
+    origins: list[FloatArray | None] | None = None
+
+    def scores(self, X: Points) -> FloatArray:
+        """One kernel evaluation for all problems (one a problem, where they have their own kernels), in blocks of rows."""
+        if isinstance(self.kernel, Precomputed):
+            return to_dense(X[:, self.vectors]) @ self.merged.T + self.intercept
+        Z = self.scaling.transform(X)
+        if self.origins is not None:
+            return np.column_stack([self._products(Z, k, origin) for k, origin in enumerate(self.origins)]) + self.intercept
+        step = max(1, _BLOCK_ENTRIES // max(1, self.vectors.shape[0]))
+        return np.concatenate([self._block(Z[i : i + step]) for i in range(0, Z.shape[0], step)])
+
+    def _products(self, Z: Points, k: int, origin: FloatArray | None) -> FloatArray:
+        """Σ_j c_j (z_j - origin)'(z - origin) of problem k, with the linear kernel."""
+        rows = Z if origin is None else to_dense(Z) - origin
+        return np.asarray(rows @ self._normal(k, origin))
+
+    def _normal(self, k: int, origin: FloatArray | None) -> FloatArray:
+        """Σ_j c_j (z_j - origin) of problem k."""
+        vectors = self.vectors if origin is None else to_dense(self.vectors) - origin
+        return np.asarray(vectors.T @ self.merged[k])
+
+    def _block(self, Z: Points) -> FloatArray:
+        if self.vectors.shape[0] == 0:
+            return np.tile(self.intercept, (Z.shape[0], 1))
+        if self.metrics is None:
+            return self.kernel.matrix(Z, self.vectors) @ self.merged.T + self.intercept
+        rows, vectors = to_dense(Z), to_dense(self.vectors)
+        columns = [
+            RBF(1.0).matrix(rows * metric, vectors * metric) @ weights
+            for metric, weights in zip(self.metrics, self.merged, strict=True)
+        ]
+        return np.column_stack(columns) + self.intercept
+
+    def attributes(self) -> dict[str, Any]:
+        """``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_``, and the ``kernel_`` that all share.
+
+        The intercept is that of rows as the kernel sees them, moved by no origin: models that choose one have Σ c_j = 0.
+        """
+        intercept = self.intercept.copy()
+        for k, origin in enumerate(self.origins or []):
+            intercept[k] -= 0.0 if origin is None else float(self._normal(k, origin) @ origin)
+        shown = {"support_": self.support, "dual_coef_": self.dual, "intercept_": intercept}
+        return shown if self.metrics is not None else {**shown, "kernel_": self.kernel}
+
+
+def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
+    """A kernel (its rule for γ not yet applied) from what an estimator was given.
+
+    Raises
+    ------
+    InputError
+        No such kernel, or a parameter that it cannot have.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel == "linear":
+            return Linear()
+        if kernel == "rbf":
+            return RBF() if gamma is None else RBF(gamma)
+        if kernel in ("polynomial", "poly"):
+            rule = Polynomial().gamma if gamma is None else gamma
+            return Polynomial(degree, rule, coef0)
+        if kernel == "precomputed":
+            return Precomputed()
+    elif callable(kernel):
+        return CallableKernel(kernel)
+    raise InputError(
+        "kernel must be 'rbf', 'linear', 'polynomial' (or 'poly'), 'precomputed', a kernel such as RBF(gamma) or a function of "
+        f"(X, Z); it is {kernel!r}"
+    )
+
+
+def is_precomputed(kernel: object) -> bool:
+    """Return whether X is to be a kernel matrix."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")

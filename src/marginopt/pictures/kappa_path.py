@@ -11,7 +11,7 @@ import numpy as np
 from ..drawing import COLOURS
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..models.formulations.conic.model import ConicSVM
+from ..models.formulations.conic import ConicSVM
 from ..models.views import ConicProblem
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
         Not a fitted `ConicSVCCV`, or no such pair.
     """
     from ..estimators.conic import ConicSVCCV
-    from ..solvers.conic.path import conic_path
+    from ..solvers.conic.ipm import conic_path
 
     if not isinstance(estimator, ConicSVCCV) or "cv_scores_" not in vars(estimator):
         raise InputError(f"the path of kappa needs a fitted ConicSVCCV: call fit(X, y) first; got {type(estimator).__name__}")

@@ -4,8 +4,7 @@
 its blocks are all that there is.
 """
 
-from .abstract import BLOCK_BYTES, LOOK_BYTES, Block, Rows
+from .abstract import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, Rows, sampled
 from .blocks import SparseBlock
-from .memory import MemoryRows, sampled
 
 __all__ = ["BLOCK_BYTES", "LOOK_BYTES", "Block", "MemoryRows", "Rows", "SparseBlock", "sampled"]

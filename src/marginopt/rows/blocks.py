@@ -1,19 +1,39 @@
-"""Consecutive sparse rows: what is asked of them, and such as are a slice of a SciPy array."""
+"""Consecutive sparse rows: what is asked of them, and such as are a slice of a SciPy array.
+
+X', of which there is no more than its product with a vector.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .transposed import FloatArray, Transposed
+__all__ = ["CSR", "CsrBlock", "FloatArray", "SparseBlock", "Transposed", "stacked"]
 
-__all__ = ["CSR", "CsrBlock", "SparseBlock", "stacked"]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+class _Pulled(Protocol):
+    def pulled(self, v: FloatArray) -> FloatArray: ...
+
+
+@final
+@dataclass(frozen=True)
+class Transposed:
+    """X' of what has a product with it."""
+
+    of: _Pulled
+
+    def __matmul__(self, v: FloatArray) -> FloatArray:
+        """X'v."""
+        return self.of.pulled(v)
+
 
 #: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.
 CSR: TypeAlias = tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]

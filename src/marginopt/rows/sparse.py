@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import loops
-from .blocks import CSR, SparseBlock
-from .transposed import FloatArray
+from .blocks import CSR, FloatArray, SparseBlock
 
 __all__ = ["StoredBlock"]
 

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
-from .blocks import CSR, SparseBlock
+from .blocks import CSR, FloatArray, SparseBlock
 from .loops import as_singles, look_at_dense, look_at_sparse
-from .transposed import FloatArray
 
 __all__ = ["Columns"]
 

@@ -13,11 +13,8 @@ from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positiv
 from ..solvers.parallel import Cluster, choose_executor
 from ..solvers.registry import SolverLike, resolve
 from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
-from .bat import Bat
-from .cross_validation import CrossValidation
-from .fisher import Fisher
-from .likelihood_density import LikelihoodDensity
-from .max_min import MaxMinSelector
+from .criteria import Fisher, LikelihoodDensity, MaxMinSelector
+from .searches import Bat, CrossValidation
 
 __all__ = ["SELECTORS", "select"]
 

@@ -27,7 +27,7 @@ from rational.judged import answer_fault, closed_fault, counted_fault, report_fa
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.views import MarginProblem
 from marginopt.solvers.registry import readers
 
 #: Forgeries of each log; seconds of a solver; nodes, which its checker sees again for each forgery.

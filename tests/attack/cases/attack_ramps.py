@@ -26,7 +26,7 @@ from families import tried
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.views import MarginProblem
 from marginopt.solvers import Status
 
 #: Relative difference from the optimum at which OPTIMAL (asked for at 1e-6) is called wrong; forgeries of each log.

@@ -19,7 +19,7 @@ from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.cli.messages import at_the_prompt, show_warning
+from marginopt.cli.parsing import at_the_prompt, show_warning
 from marginopt.cli.screen import print_tables, print_text
 from marginopt.terminal import StatusLine
 

@@ -14,8 +14,7 @@ from marginopt import models
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models.changes.changed_model import ChangedModel
 from marginopt.models.export.native.cvxpy import labelled_variables
-from marginopt.models.kernels.gram import MatrixGram
-from marginopt.models.kernels.padded_matrix import PaddedGram
+from marginopt.models.kernels.gram import MatrixGram, PaddedGram
 from marginopt.models.model import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

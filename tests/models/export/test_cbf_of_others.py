@@ -12,7 +12,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.export.files.formats import read_form
-from marginopt.models.program.svec import smat
+from marginopt.models.program.cones import smat
 
 
 def lines(*words: str) -> str:

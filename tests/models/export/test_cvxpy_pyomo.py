@@ -28,8 +28,7 @@ from marginopt.models import (
 )
 from marginopt.models.export.native.cvxpy import labelled_constraints, labelled_variables, multipliers, to_cvxpy
 from marginopt.models.export.native.pyomo import indices, to_pyomo
-from marginopt.models.program.cones import Cone
-from marginopt.models.program.svec import svec
+from marginopt.models.program.cones import Cone, svec
 from marginopt.solvers.certification.rays import farkas_residual
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem

@@ -42,9 +42,9 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.files.formats import file_formats, read_form, write_form
-from marginopt.models.export.shared.layout import sidecar
+from marginopt.models.export.layout import sidecar
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
+from marginopt.models.formulations.nonparallel.factors import HingeFactor
 
 
 def _models() -> list[Model]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual, Linear
-from marginopt.solvers.simplex.projected_gradient.accelerated import project_simplices
+from marginopt.solvers.simplex.projected_gradient import project_simplices
 
 
 def _model(seed: int = 0, m: int = 40, C: float = 2.0) -> ConvexHullsDual:

@@ -16,7 +16,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptWarning
 from marginopt.models import StandardForm
 from marginopt.models.importing import canonical
-from marginopt.models.importing.proof import Import
+from marginopt.models.importing.source import Import
 
 X = np.array([[1.0, 2.0], [1.0, -1.0]])
 Y = np.array([1.0, -1.0])

@@ -10,7 +10,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
+from marginopt.models.formulations.nonparallel.factors import HingeFactor
 from marginopt.models.kernels.families import RationalQuadratic
 
 _RNG = np.random.default_rng(0)

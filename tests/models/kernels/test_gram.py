@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models.kernels.gram import KernelGram, MatrixGram
-from marginopt.models.kernels.gram_operator import BLOCK, in_pieces, pieces
+from marginopt.models.kernels.gram import BLOCK, KernelGram, MatrixGram, in_pieces, pieces
 from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from marginopt.models.rounding import gamma, two_product
 

@@ -10,7 +10,7 @@ from data import alternating
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, Kernel, Laplacian, Linear, MaxMinSVM, Mixture, Polynomial, RationalQuadratic
-from marginopt.models.kernels.functions.kernel import ParameterRange
+from marginopt.models.kernels.kernels import ParameterRange
 from marginopt.solvers import Status
 
 KERNELS = [

@@ -7,10 +7,10 @@ import numba as nb
 import numpy as np
 import pytest
 
-from marginopt.models.kernels.blocks.powers import DOUBLE, ROWS, SINGLE, tile_of
-from marginopt.models.kernels.blocks.strips import STRIP, Strips
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
+from marginopt.models.kernels.powers import DOUBLE, ROWS, SINGLE, tile_of
+from marginopt.models.kernels.tiles import STRIP, Strips
 
 RNG = np.random.default_rng(7)
 #: ln 2 to 60 digits.

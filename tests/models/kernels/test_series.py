@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Linear
-from marginopt.models.kernels.series import leading_terms
+from marginopt.models.kernels.rbf import leading_terms
 
 
 def exponents(terms, p):

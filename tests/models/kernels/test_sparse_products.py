@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from marginopt.models.kernels.float32 import FeatureProducts
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
-from marginopt.models.kernels.sparse_products import FeatureProducts
 
 
 def data(density, n=120, p=30, seed=0):

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models import RBF, L2SVMDual
+from marginopt.models.kernels.distances import gamma_by_rule
 from marginopt.models.kernels.families import Mixture, RationalQuadratic
-from marginopt.models.kernels.functions.gamma import gamma_by_rule
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.solvers import solve
 from marginopt.solvers.records.answer import Status

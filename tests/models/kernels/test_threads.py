@@ -13,8 +13,7 @@ from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.kernels.threads import blas_controller, cuts, pooled, share, workers
-from marginopt.solvers.simplex.newton.krylov import shifted_cholesky, weighted_squares
-from marginopt.solvers.simplex.newton.triangle import Triangle
+from marginopt.solvers.simplex.newton.krylov import Triangle, shifted_cholesky, weighted_squares
 
 
 def blas_threads():

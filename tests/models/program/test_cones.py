@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from marginopt.errors import InputError
-from marginopt.models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.program.svec import smat
+from marginopt.models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat
 
 CONES = [
     Zero(4),

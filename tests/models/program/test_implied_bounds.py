@@ -11,8 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models import StandardForm
-from marginopt.models.program.implied_bounds import implied_bounds
-from marginopt.models.program.lagrangian import lagrangian
+from marginopt.models.program.lagrangian import implied_bounds, lagrangian
 
 Build = Callable[[np.random.Generator], tuple[Any, Any]]
 

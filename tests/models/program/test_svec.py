@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from marginopt.models.program.svec import order_of, smat, svec, svec_indices, svec_rank_one, svec_size
+from marginopt.models.program.cones import order_of, smat, svec, svec_indices, svec_rank_one, svec_size
 
 finite = st.floats(-1e3, 1e3, allow_subnormal=False)
 

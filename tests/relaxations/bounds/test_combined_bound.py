@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
-from marginopt.relaxations.bounds.combined_bound import PointLosses, combined_bound, combined_value
-from marginopt.relaxations.bounds.hinge import _quotients
+from marginopt.relaxations.bounds.big_m import _quotients
+from marginopt.relaxations.bounds.convexified import PointLosses, combined_bound, combined_value
 from marginopt.solvers.rational.form import solve_linear
 
 positive = st.floats(0.05, 20.0)

@@ -10,7 +10,7 @@ from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
-from marginopt.models.conic_dual.bound import dual_value, repair_gamma
+from marginopt.models.conic_bound import dual_value, repair_gamma
 from marginopt.models.views import ConicProblem
 from marginopt.relaxations import Conic, Direction, KernelConic, SinglePoint, SinglePointRelaxation, relax
 from marginopt.relaxations.bounds.single_point import single_gamma
@@ -59,7 +59,7 @@ def test_single_point_hulls_are_a_maximum_over_part_of_gamma() -> None:
     X, y = points(3, n=4)
     model = ZeroOneSVM(X, y, 0.5)
     relaxed = relax(model, SinglePoint(), "clarabel", TIGHT)
-    from marginopt.models.conic_dual.bound import certified_bound
+    from marginopt.models.conic_bound import certified_bound
 
     problem = ConicProblem(y[:, None] * X, 0.5, None)
     gamma = single_gamma(problem.A)

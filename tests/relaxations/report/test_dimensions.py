@@ -20,8 +20,8 @@ from joblib.parallel import ThreadingBackend
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
 from marginopt.relaxations.report.cells.exact import _thinned, _time_to_bound
-from marginopt.relaxations.report.progress import Progress
 from marginopt.relaxations.report.run import constants
+from marginopt.relaxations.report.runner import Progress
 from marginopt.solvers.records.answer import Trace, TraceRow
 
 

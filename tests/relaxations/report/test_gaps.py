@@ -8,7 +8,7 @@ import pytest
 
 from marginopt.errors import DataError, InputError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, KappaCell, RelaxationCell
-from marginopt.relaxations.report.gaps import (
+from marginopt.relaxations.report.data import (
     audit,
     base_bound,
     best_known,

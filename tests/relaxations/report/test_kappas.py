@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from marginopt.relaxations import KappaCell
-from marginopt.relaxations.report.tables.column import shown
-from marginopt.relaxations.report.tables.kappas import KAPPA_COLUMNS
+from marginopt.relaxations.report.columns import KAPPA_COLUMNS, shown
 
 FULL = KappaCell(
     "a", 0.1, 2, "conic-ipm", status="optimal", bound=1.0, kind="proved", recovered=1.5, share=0.1, rank_ratio=1e-3,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
-from marginopt.relaxations.report.gaps import Interval
-from marginopt.relaxations.report.pictures.gallery import against, gap_against_seconds, gap_bars
-from marginopt.relaxations.report.tables.column import Column, shown
+from marginopt.relaxations.report.columns import Column, shown
+from marginopt.relaxations.report.data import Interval
+from marginopt.relaxations.report.pictures import against, gap_against_seconds, gap_bars
 
 _M = "M is below its smallest value proved valid at 3 of 3 points"
 

@@ -17,9 +17,8 @@ from marginopt.errors import DataError, InputError
 from marginopt.models.statement import typeset
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
 from marginopt.relaxations.report.formats import format_of, formats
-from marginopt.relaxations.report.pictures.gallery import gap_bars
-from marginopt.relaxations.report.pictures.losses import loss_functions
-from marginopt.relaxations.report.tables.listing import report_tables
+from marginopt.relaxations.report.pictures import gap_bars, loss_functions
+from marginopt.relaxations.report.tables import report_tables
 
 
 def made_up() -> GapReport:

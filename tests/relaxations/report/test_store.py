@@ -19,7 +19,7 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models.kernels.kernels import RBF
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
 from marginopt.relaxations.report.cells.heuristic import HeuristicTask
-from marginopt.relaxations.report.cells.subject import InstanceAt
+from marginopt.relaxations.report.cells.record import InstanceAt
 from marginopt.relaxations.report.store import CellStore, digest, identity
 from marginopt.solvers.records.options import Options
 

@@ -27,7 +27,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.native.gurobi import to_gurobi
-from marginopt.models.export.shared.quadratic_cones import native_size
+from marginopt.models.export.programs import native_size
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options

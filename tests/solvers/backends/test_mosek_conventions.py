@@ -13,7 +13,7 @@ from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
 from marginopt.models.export.native.mosek import psd_order, to_mosek
 from marginopt.models.export.native.mosek_read import form_of_task
-from marginopt.models.program.svec import smat, svec, svec_size
+from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.recorder import Recorder

@@ -8,7 +8,7 @@ from programs import INF, INFEASIBLE, QP, UNBOUNDED, bounded_qp, form_of, random
 
 import marginopt as mo
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.program.svec import smat, svec
+from marginopt.models.program.cones import smat, svec
 from marginopt.solvers.backends.scs import psd_order
 from marginopt.solvers.certification.rays import farkas_residual, ray_residual
 from marginopt.solvers.records.answer import Status

@@ -28,9 +28,8 @@ from marginopt.solvers.certification.rays import ray_is_exact
 from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational import ray as rational_rays
-from marginopt.solvers.rational.farkas import farkas_exists
-from marginopt.solvers.rational.ray import ray_exists
+from marginopt.solvers.rational import rays as rational_rays
+from marginopt.solvers.rational.rays import farkas_exists, ray_exists
 
 
 def _form(rows: list[list[float]], g: list[float], **changes: object) -> StandardForm:

@@ -10,7 +10,7 @@ from data import clouds
 from scipy.optimize import check_grad
 
 from marginopt.errors import MarginoptWarning
-from marginopt.models.formulations.conic.model import ConicSVM
+from marginopt.models.formulations.conic import ConicSVM
 from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.conic import ConicFactored, ConicIPM
 from marginopt.solvers.conic.factored_cones import evaluate

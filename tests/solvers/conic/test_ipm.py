@@ -10,14 +10,14 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.errors import InputError, MarginoptWarning
-from marginopt.models.conic_dual.bound import certified_bound, dual_value
-from marginopt.models.formulations.conic.model import ConicSVM
+from marginopt.models.conic_bound import certified_bound, dual_value
+from marginopt.models.formulations.conic import ConicSVM
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicIPM, conic_path
-from marginopt.solvers.conic.coordinates import Prepared
 from marginopt.solvers.conic.ipm import begin, iterate
+from marginopt.solvers.conic.iterate import Prepared
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.answer import Status

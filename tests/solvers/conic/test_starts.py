@@ -13,8 +13,8 @@ from marginopt.models import ConicSVM
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import ConicProblem
 from marginopt.solvers import Status, path, solve
-from marginopt.solvers.conic.coordinates import Prepared
 from marginopt.solvers.conic.ipm import cold_start, warm_start
+from marginopt.solvers.conic.iterate import Prepared
 
 
 def model(kernel=None, n=80, p=4, **form):

@@ -10,7 +10,7 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models import Model, ZeroOneProblem
-from marginopt.solvers.cuts.perspective import PerspectiveCuts
+from marginopt.solvers.cuts import PerspectiveCuts
 
 
 def separator(model: Model) -> PerspectiveCuts:

@@ -13,8 +13,7 @@ from hypothesis import given, settings, strategies as st
 import marginopt as mo
 from marginopt.errors import InputError, TooLargeError
 from marginopt.margin import Hinge, SquaredHinge
-from marginopt.models.linear_view import LinearLoss
-from marginopt.models.views import LinearProblem
+from marginopt.models.views import LinearLoss, LinearProblem
 from marginopt.rows import MemoryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -151,7 +150,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 import marginopt as mo
-from marginopt.models.memory import most_held
+from marginopt.models.arrays import most_held
 from marginopt.rows import sampled
 data = mo.instances.open_rows(sys.argv[1])
 y = np.resize([1.0, -1.0], 1984)

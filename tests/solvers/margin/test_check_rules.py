@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
+from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.rules import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box

@@ -19,7 +19,7 @@ from rational.judged import answer_fault, closed_fault, report_fault
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.views import MarginProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

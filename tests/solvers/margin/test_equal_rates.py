@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt import Status, margin
-from marginopt.models.margin_view import EqualRates, MarginProblem
+from marginopt.models.views import EqualRates, MarginProblem
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 

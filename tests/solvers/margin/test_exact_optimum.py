@@ -13,7 +13,7 @@ from rational import Compositions, Loss, fractions
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.views import MarginProblem
 from marginopt.solvers import Options
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.margin import MarginBB

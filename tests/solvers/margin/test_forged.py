@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.margin_view import Budget, Corners, EqualRates, MarginProblem
+from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _apply_round, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates

@@ -15,7 +15,7 @@ import pytest
 
 import marginopt as mo
 from marginopt import check_proof, margin
-from marginopt.models.margin_view import Corners, MarginProblem
+from marginopt.models.views import Corners, MarginProblem
 from marginopt.solvers import Status
 from marginopt.solvers.margin.check.statement import exact_value
 

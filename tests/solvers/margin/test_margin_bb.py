@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models.margin_view import Corners, MarginProblem
+from marginopt.models.views import Corners, MarginProblem
 from marginopt.solvers import Options, Status
 from marginopt.solvers.margin import MarginBB, loops
 from marginopt.solvers.margin.algorithm import rotate

@@ -14,7 +14,7 @@ import pytest
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.margin_view import Corners, MarginProblem
+from marginopt.models.views import Corners, MarginProblem
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 from marginopt.solvers.proofs import check_proof
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.margin_view import Budget, Corners, MarginProblem
+from marginopt.models.views import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
 from marginopt.solvers.margin.check.rules import apply_relaxation

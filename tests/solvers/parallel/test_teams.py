@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
-from marginopt.solvers.parallel import SerialExecutor, choose_executor, worker_cache as holding
+from marginopt.solvers.parallel import SerialExecutor, choose_executor, executor as holding
 from marginopt.solvers.parallel.dask_executor import Placement
-from marginopt.solvers.parallel.payload import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
+from marginopt.solvers.parallel.executor import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
 #: Whole numbers: sums are exact wherever an array lies in memory.

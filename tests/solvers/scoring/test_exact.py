@@ -13,7 +13,7 @@ import pytest
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
+from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.scoring import SupportsBB
 from marginopt.solvers.scoring.reduced import reduce_problem

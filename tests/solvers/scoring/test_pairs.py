@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
+from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.scoring.box_program import Box, Scores
 from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem

@@ -10,7 +10,7 @@ from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.simplex import AutoSimplex
-from marginopt.solvers.simplex.smo.auto_simplex import choose
+from marginopt.solvers.simplex.smo.simplex import choose
 from marginopt.solvers.solve import solve_problem
 
 

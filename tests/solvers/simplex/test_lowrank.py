@@ -15,8 +15,8 @@ from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.simplex import SMO, AutoSimplex
 from marginopt.solvers.simplex.newton import lowrank_start as module
+from marginopt.solvers.simplex.newton.krylov import Triangle
 from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start
-from marginopt.solvers.simplex.newton.triangle import Triangle
 from marginopt.solvers.solve import solve_problem
 
 KERNELS = {

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
+from marginopt.models.formulations.zero_one.cost import ZeroOneBudget
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records.options import Options

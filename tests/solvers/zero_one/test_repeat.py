@@ -5,7 +5,7 @@ import pytest
 from data import clouds
 
 from marginopt.instances import gaussian_clusters
-from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
+from marginopt.models.formulations.zero_one.cost import ZeroOneBudget
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options

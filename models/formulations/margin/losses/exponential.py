@@ -11,9 +11,8 @@ from ....arrays import FloatArray
 from ....program.exponential_cones import Exponential
 from ....statement import Line
 from ..assembly import Affine, Assembly
+from ..loss import Conjugate, Loss
 from ..part import Classifier, Setting
-from .conjugate import Conjugate
-from .loss import Loss
 
 __all__ = ["ExponentialLoss"]
 

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from ....arrays import FloatArray, Points, as_positive
 from ....statement import Line, times
 from ..assembly import Affine, Assembly
+from ..loss import Conjugate, Loss, ResidualConjugate
 from ..part import Classifier, Setting
-from .conjugate import Conjugate, ResidualConjugate
-from .loss import Loss
 
 __all__ = ["Huber"]
 

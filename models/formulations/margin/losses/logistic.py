@@ -10,13 +10,12 @@ import numpy as np
 
 from ....arrays import FloatArray
 from ....exponentials import entropy, softplus
-from ....linear_view import LinearLoss
 from ....program.exponential_cones import Exponential
 from ....statement import Line
+from ....views import LinearLoss
 from ..assembly import Affine, Assembly
+from ..loss import Conjugate, Loss
 from ..part import Classifier, Setting
-from .conjugate import Conjugate
-from .loss import Loss
 
 __all__ = ["Logistic"]
 

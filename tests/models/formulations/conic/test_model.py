@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ConicProblem, ConicSVM, Linear, Precomputed, StandardForm, ZeroOneSVM
-from marginopt.models.program.svec import smat
+from marginopt.models.program.cones import smat
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records.answer import Status
 from marginopt.solvers.records.options import Options
@@ -236,7 +236,7 @@ def test_bad_parameters(overlapping: Any, kwargs: dict[str, Any], words: str) ->
 
 def test_too_large_says_so_before_anything_dense_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     X = sp.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 0, 0, 0])), shape=(4, 100_000))
-    path = "marginopt.models.formulations.conic.model.dense_signed_rows"
+    path = "marginopt.models.formulations.conic.dense_signed_rows"
     monkeypatch.setattr(path, lambda *_: pytest.fail("dense rows were built"))
     model = ConicSVM(X, [1, -1, 1, -1], lam=1.0)
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e9")

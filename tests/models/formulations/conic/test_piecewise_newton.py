@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from marginopt.models.conic_dual.piecewise_newton import newton_piecewise
+from marginopt.models.conic_bound import newton_piecewise
 
 
 def huber(delta, cap):

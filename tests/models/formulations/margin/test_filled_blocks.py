@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.formulations.margin.restrictions.restriction import Restriction
-from marginopt.models.margin_view import MarginProblem
+from marginopt.models.formulations.margin.restrictions import Restriction
+from marginopt.models.views import MarginProblem
 from marginopt.solvers import certify
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

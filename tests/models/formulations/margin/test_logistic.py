@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models.linear_view import LinearLoss, LinearProblem
+from marginopt.models.views import LinearLoss, LinearProblem
 from marginopt.rows import MemoryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -15,11 +15,10 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models.formulations.margin.assembly import Affine, Assembly
 from marginopt.models.formulations.margin.part import Setting
-from marginopt.models.formulations.margin.restrictions.restriction import Restriction
-from marginopt.models.margin_view import Corners, MarginProblem
+from marginopt.models.formulations.margin.restrictions import Restriction
 from marginopt.models.program.cones import SecondOrder
-from marginopt.models.views import LinearProblem, ZeroOneProblem
-from marginopt.rows.memory import MemoryRows
+from marginopt.models.views import Corners, LinearProblem, MarginProblem, ZeroOneProblem
+from marginopt.rows.abstract import MemoryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

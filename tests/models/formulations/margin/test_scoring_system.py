@@ -11,7 +11,7 @@ import pytest
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
+from marginopt.models.formulations.margin.problems import ScoringProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 RNG = np.random.default_rng(3)

@@ -10,12 +10,13 @@ import scipy.spatial
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM, Precomputed
-from marginopt.models.formulations.nonparallel.evaluation import Base, Ridge
-from marginopt.models.formulations.nonparallel.hinge_factor import (
+from marginopt.models.formulations.nonparallel.factors import (
+    Base,
     HingeFactor,
     KernelRows,
     LoweredFactor,
     PointsFactor,
+    Ridge,
     SharedRows,
     SignedFactor,
 )

@@ -1,0 +1,583 @@
+"""Certified lower bounds of the conic SVM: the dual value in closed form, its rounding error, and the multipliers that raise it.
+
+Certified lower bounds of the conic SVM, Conic (13)-(21): the dual value in closed form, from the data alone.
+
+With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
+
+    ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,
+
+and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/γ), λ + γr² beyond. Its conjugate is
+ψ*(v) = v²/(4γ) for v < 0, 0 for 0 ≤ v ≤ 2√(λγ), v²/(4γ) - λ beyond (γ = 0 asks v = 0). So for *any* γ in Γ and any v
+
+    D(γ, v) = -Σ γ_i + Σ v_i - Σ ψ*_i(v_i) - ¼ g'S⁻¹g  [- μκn],     g = Σ (2γ_i - v_i) a_i,
+
+is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
+solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
+
+The dual value of the conic SVM with its rounding error: no inverse of S is trusted, only that S ⪰ ℓI.
+
+D(γ, v) of `models.conic_bound` is a minimum over w. At any w, with ρ the gradient there,
+
+    D(γ, v) ≥ ||w||² + Σ [-γu² + (2γ - v)u - γ + v - ψ*(v)] - μκn - ||ρ||²/(4ℓ),     u_i = a_i'w,
+
+and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs nothing.
+
+Newton's method for a convex piecewise quadratic function of a few variables and many residuals.
+
+min over w of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.linalg.lapack import dposv as posv, dpotrs as potrs, dtrtrs as trtrs
+
+from ..errors import InputError
+from .appraisal import Tilt
+from .arrays import FloatArray
+from .conic_point import Coordinates, coordinates
+from .program.cones import svec, svec_size
+from .rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
+from .views import ConicProblem
+
+__all__ = [
+    "ConicBound",
+    "Slopes",
+    "certified_bound",
+    "conic_multipliers",
+    "conic_reduced",
+    "dual_value",
+    "newton_piecewise",
+    "proved_sum",
+    "proved_value",
+    "repair_gamma",
+]
+
+#: Share of the bound that rounding may take before the sums are taken with more care.
+_ENOUGH = 1e-10
+
+
+def proved_value(
+    rows: FloatArray,
+    factor: FloatArray | None,
+    gamma: FloatArray,
+    v: FloatArray,
+    cost: float,
+    constant: float,
+    tilt: Tilt | None = None,
+) -> tuple[float, float]:
+    """A lower bound of D(γ, v, μ), and what rounding took of it; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+
+    Parameters
+    ----------
+    rows : ndarray (n, p)
+        a_i, in coordinates in which the metric is the identity.
+    factor : ndarray (p, p) or None
+        Lower Cholesky factor of S; None where there is none.
+    gamma, v : ndarray (n,)
+        γ ≥ 0.
+    cost, constant : float
+        λ and 0, or μ and μκn.
+    tilt : Tilt, optional
+        h'w is subtracted from the objective: a row h with γ = 0 and the loss r - 1, whose v is 1.
+    """
+    # v a few roundings below 2√(μγ) has ψ* = 0 exactly, where v²/(4γ) - μ would leave the rounding of μ
+    edge = 2.0 * np.sqrt(max(cost, 0.0) * gamma) * (1.0 - 16.0 * UNIT)
+    v = np.where((v > edge) & (v <= edge * (1.0 + 64.0 * UNIT)), edge, v)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = np.where((v == 0.0) | ((v > 0.0) & (v <= edge)), 0.0, v * v / (4.0 * gamma))
+    penalty = np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
+    if tilt is None:
+        return proved_sum(rows, factor, gamma, v, penalty, square, constant)
+    rows = np.vstack([rows, tilt.direction])
+    gamma, v, penalty, square = (np.append(part, last) for part, last in ((gamma, 0.0), (v, 1.0), (penalty, 1.0), (square, 0.0)))
+    return proved_sum(rows, factor, gamma, v, penalty, square, constant, tilt.error)
+
+
+def proved_sum(
+    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
+    constant: float, doubt: FloatArray | None = None,
+) -> tuple[float, float]:  # fmt: skip
+    """The same for conjugates of any losses: ``penalty`` is ψ*(v), each off by no more than eight roundings of ``size``.
+
+    ``doubt`` bounds the error of each entry of Σ v_i a_i that the rows came with.
+    """
+    least = 0.0 if factor is None else _least(rows, gamma)
+    if factor is None or not (least > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
+        return -np.inf, 0.0
+    doubt = np.zeros(rows.shape[1]) if doubt is None else doubt
+    terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant, doubt)
+    w = -0.5 * potrs(factor, rows.T @ (2.0 * gamma - v), lower=1)[0]
+    best = (-np.inf, 0.0)
+    for careful in (False, True):
+        best = max(best, terms.bound_at(w, least, careful))
+        if best[1] <= _ENOUGH * abs(best[0]):
+            break
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The terms of the bound; ``absolute`` = |rows|: features differ in scale, so errors go entry by entry, not by norms."""
+
+    rows: FloatArray
+    absolute: FloatArray
+    gamma: FloatArray
+    v: FloatArray
+    penalty: FloatArray
+    size: FloatArray
+    constant: float
+    doubt: FloatArray
+
+    def bound_at(self, w: FloatArray, least: float, careful: bool) -> tuple[float, float]:
+        """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
+        rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
+        n, p = rows.shape
+        u = rows @ w
+        off = gamma_n(p) * (absolute @ np.abs(w))  # of u
+        pull = -2.0 * gamma * u + 2.0 * gamma - v
+        if careful:
+            pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
+            rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
+            doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
+            doubt = doubt + absolute.T @ (2.0 * gamma * off + 4.0 * UNIT * gamma * np.abs(u))
+        else:
+            rho = 2.0 * w + rows.T @ pull
+            doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
+            doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
+        most = np.abs(rho) + doubt + self.doubt
+        residual = math.sqrt(float(most @ most)) * (1.0 + 1e-9)
+        terms = u * (2.0 * gamma - v - gamma * u)
+        value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
+        lost = float(np.abs(pull) @ off + gamma @ (off * off) + self.doubt @ np.abs(w))
+        sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
+        lost += 8.0 * UNIT * sizes
+        lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
+        return value.lower - lost, value.error + lost
+
+
+def _least(rows: FloatArray, gamma: FloatArray) -> float:
+    """ℓ with I - Σγ_i a_i a_i' ⪰ ℓI, the rounding of the sum and of the eigenvalues subtracted."""
+    moments = (rows * gamma[:, None]).T @ rows
+    size = float(moments.trace())
+    return 1.0 - float(np.linalg.eigvalsh(moments)[-1]) - (gamma_n(rows.shape[0] + 4) + gamma_n(16 * rows.shape[1])) * size
+
+
+#: χ' and χ'' (from one side) at r, every residual at once.
+Slopes: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+#: The line search ends where the slope is this part of the first one.
+_FLAT = 0.1
+
+
+def newton_piecewise(
+    rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, limit: int = 80
+) -> FloatArray:
+    """The minimiser from ``w``; ends where Newton's decrement is below ``floor``, or after ``limit`` steps.
+
+    S may be nearly singular, so that steps are longer than anything of interest by many orders and halving them would not do: the
+    slope along the step increases with its length and its root is found instead.
+
+    Parameters
+    ----------
+    rows : ndarray (n, p)
+        a_i.
+    S : ndarray (p, p)
+    linear : ndarray (p,)
+        b.
+    slopes : callable
+    w : ndarray (p,)
+        Start.
+    floor : float
+    limit : int
+    """
+    r = 1.0 - rows @ w
+    V, rate = slopes(r)
+    for _ in range(limit):
+        gradient = 2.0 * (S @ w) + linear - rows.T @ V
+        hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
+        hessian.flat[:: len(w) + 1] += 1e-14 * hessian.trace() / len(w)
+        step = _solved(hessian, -gradient)
+        descent = float(gradient @ step)
+        if -descent <= floor:
+            break
+        change = rows @ step
+        length = _length(slopes, r, change, V, 2.0 * float(step @ S @ step), descent)
+        w = w + length * step
+        r = 1.0 - rows @ w
+        V, rate = slopes(r)
+    return w
+
+
+def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
+    """By Cholesky; by LDL' where rounding made it indefinite."""
+    _, step, indefinite = posv(hessian, right, lower=1)  # SciPy's doors to it take longer than it does
+    return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False) if indefinite else step)
+
+
+def _length(slopes: Slopes, r: FloatArray, change: FloatArray, before: FloatArray, curvature: float, descent: float) -> float:
+    """Return the step length at which the slope is small: 1, or a root by Newton's method inside a bracket that shrinks on a log
+    scale.
+    """
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(100):
+        V, rate = slopes(r - t * change)
+        slope = descent + curvature * t - float(change @ (V - before))
+        if abs(slope) <= -_FLAT * descent or (t == 1.0 and slope <= 0.0):
+            return t
+        low, high = (t, high) if slope <= 0.0 else (low, t)
+        if high - low <= 1e-6 * high:
+            break
+        trial = t - slope / (curvature + float(change @ (rate * change)) + 1e-300)
+        shortest = low if low > 0.0 else 1e-3 * high
+        t = trial if shortest < trial < high else (0.5 * (low + high) if low > 0.0 else 0.1 * high)
+    return low if low > 0.0 else high
+
+
+# The best v for a fixed γ, and the best μ: the inner problems of the conic bound, solved in floating point.
+#
+# Nothing here is a bound: `bound` proves what these find.
+
+#: Relative gap of the inner problem (fixed γ) at which it counts as solved.
+INNER_GAP = 1e-10
+
+
+def slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
+    """Lower Cholesky factor of S; None where S is not positive definite."""
+    try:
+        return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
+    """ψ*_i(v_i)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = np.where(v == 0.0, 0.0, v * v / (4.0 * gamma))
+    return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
+
+
+def _value(
+    rows: FloatArray,
+    factor: FloatArray | None,
+    gamma: FloatArray,
+    v: FloatArray,
+    cost: float,
+    constant: float,
+    tilt: FloatArray | None = None,
+) -> float:
+    """D(γ, v) in floating point: to choose by. What is called a bound is `proved_value`."""
+    if factor is None:
+        return -np.inf
+    penalty = float(conjugate(gamma, v, cost).sum())
+    if not np.isfinite(penalty):
+        return -np.inf
+    pulled = rows.T @ (2.0 * gamma - v)
+    half, _ = trtrs(factor, pulled if tilt is None else pulled - tilt, lower=1)  # SciPy's doors to it take longer than it does
+    quadratic = 0.25 * float(half @ half)
+    return float((v - gamma).sum()) - penalty - quadratic - constant
+
+
+def best_v(
+    rows: FloatArray,
+    factor: FloatArray | None,
+    gamma: FloatArray,
+    cost: float,
+    start: FloatArray | None,
+    tilt: FloatArray | None = None,
+) -> tuple[FloatArray, float]:
+    """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
+
+    The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
+    of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
+    for δ = 1e-1, 1e-2, ..., each from the solution before.
+    """
+    v = np.zeros_like(gamma)
+    support = np.flatnonzero(gamma > 0.0)
+    if factor is None or support.size == 0 or cost <= 0.0:
+        return v, np.inf
+    inner = _SmoothedInner(rows[support], gamma[support], cost, tilt)
+    w = np.zeros(rows.shape[1]) if start is None else start
+    best, best_value, attained = v, -np.inf, np.inf
+    for delta in 10.0 ** -np.arange(1.0, 13.0):
+        w = inner.minimise(w, delta)
+        v = np.zeros_like(gamma)
+        v[support] = inner.slopes(delta)(1.0 - inner.rows @ w)[0]
+        value = _value(rows, factor, gamma, v, cost, 0.0, tilt)
+        attained = min(attained, inner.exact(w))
+        if value > best_value:
+            best, best_value = v, value
+        if attained - best_value <= INNER_GAP * abs(best_value):
+            break
+    return best, attained
+
+
+class _SmoothedInner:
+    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) - h'w for fixed γ > 0."""
+
+    def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float, tilt: FloatArray | None = None) -> None:
+        self.rows, self.gamma, self.cost = rows, gamma, cost
+        self.corner = 2.0 * np.sqrt(cost * gamma)  # v at the end of the linear piece
+        self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
+        self.tilt = np.zeros(rows.shape[1]) if tilt is None else tilt
+        self.linear = 2.0 * rows.T @ gamma - self.tilt
+
+    def slopes(self, delta: float) -> Slopes:
+        """v = ψ_δ'(r) and its derivative, as a function of r."""
+        corner, slack = self.corner, delta / (2.0 * self.gamma)
+        outer, steep = 2.0 * self.gamma / (1.0 + delta), 1.0 / slack
+        bend = slack * corner  # the linear piece is reached here
+        reach = bend + 0.5 * corner / self.gamma  # and left here
+
+        def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+            outside = (r < 0.0) | (r >= reach)
+            v = np.where(outside, outer * r, np.minimum(r / slack, corner))
+            return v, np.where(outside, outer, np.where(r < bend, steep, 0.0))
+
+        return at
+
+    def exact(self, w: FloatArray) -> float:
+        """The objective with ψ itself."""
+        u = self.rows @ w
+        r = 1.0 - u
+        square = self.gamma * r * r
+        psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
+        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum() - self.tilt @ w)
+
+    def minimise(self, w: FloatArray, delta: float) -> FloatArray:
+        """Newton's method from w."""
+        floor = 1e-15 * max(abs(self.exact(w)), self.cost)
+        return newton_piecewise(self.rows, self.S, self.linear, self.slopes(delta), w, floor, 40)
+
+
+def best_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
+    """μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
+    factor = slack_factor(space.rows, gamma)
+
+    def value(log_mu: float) -> float:
+        cost, constant = cost_and_constant(problem, float(np.exp(log_mu)))
+        return _value(space.rows, factor, gamma, best_v(space.rows, factor, gamma, cost, start)[0], cost, constant)
+
+    guess = 2.0 * np.log(max(float(np.sqrt(gamma).sum()), 1e-150) / max((problem.kappa or 0.0) * gamma.size, 1e-150))
+    return float(np.exp(_golden(value, guess - 25.0, guess + 5.0)))
+
+
+def _golden(function: Callable[[float], float], low: float, high: float) -> float:
+    ratio = 0.5 * (np.sqrt(5.0) - 1.0)
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-7:
+        if at_left < at_right:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+        else:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+    return 0.5 * (low + high)
+
+
+def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
+    """Cost of a violated point (λ or μ) and the constant that is subtracted (μκn)."""
+    if problem.kappa is None:
+        assert problem.lam is not None
+        return float(problem.lam), 0.0
+    if mu is None or not np.isfinite(mu):
+        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}")
+    cost = max(float(mu), 0.0)
+    return cost, cost * problem.kappa * problem.A.shape[0]
+
+
+#: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
+#: bound where γ is accurate and loses less where γ and w do not quite fit together.
+MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class ConicBound:
+    """A proved lower bound and the dual point that proves it.
+
+    Parameters
+    ----------
+    value : float
+        D(γ, v, μ), rounding errors of its evaluation subtracted.
+    gamma, v : ndarray (n,)
+        γ in Γ (S positive definite, checked) and v.
+    mu : float
+        λ, or the budget's multiplier in κ form.
+    error : float
+        What was subtracted for rounding.
+    """
+
+    value: float
+    gamma: FloatArray
+    v: FloatArray
+    mu: float
+    error: float = 0.0
+
+
+def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = None, margin: float = 1e-10) -> FloatArray:
+    """γ moved safely into Γ, Conic (13): clipped at 0 and scaled until S = M - Σ γ_i a_i a_i' ⪰ margin·M.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Rows a_i.
+    gamma : ndarray (n,)
+        Any finite numbers.
+    metric : ndarray (p, p), optional
+        M; the identity where it is not given.
+    margin : float
+        Relative smallest eigenvalue that S keeps; far above the rounding errors of its evaluation (≈ p·1e-16).
+
+    Raises
+    ------
+    InputError
+        γ has not one finite number for each row.
+    """
+    return _repair(coordinates(A, metric).rows, _checked(gamma, A.shape[0]), margin)
+
+
+def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> float:
+    """D(γ, v, μ) of the module's head as it stands; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+
+    ``mu`` is the budget's multiplier (κ form); the λ form takes λ from the problem.
+    """
+    rows = coordinates(problem.A, problem.metric).rows
+    gamma, v = _checked(gamma, rows.shape[0]), _checked(v, rows.shape[0])
+    if gamma.min(initial=0.0) < 0:
+        return -np.inf
+    return proved_value(rows, slack_factor(rows, gamma), gamma, v, *cost_and_constant(problem, mu))[0]
+
+
+def certified_bound(
+    problem: ConicProblem,
+    gamma: FloatArray,
+    w: FloatArray | None = None,
+    mu: float | None = None,
+    v: FloatArray | None = None,
+    target: float = np.inf,
+    improve: bool = True,
+    tilt: Tilt | None = None,
+) -> ConicBound:
+    """Best proved lower bound that γ of any quality gives.
+
+    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`best_v`: a safeguarded
+    semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
+    is given is tried as well. The dual is concave with D(0, 0) = 0, so scaling (γ, v) by 1 - ε loses at most ε·D.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+    gamma : ndarray (n,)
+        Multipliers of the hull rows (clipped at 0).
+    w : ndarray (p,), optional
+        Primal point to start from.
+    mu : float, optional
+        Multiplier of the budget in κ form; found by a one-dimensional concave search where it is not given.
+    v : ndarray (n,), optional
+        Multipliers of the split rows r⁺ - r⁻ = 1 - u.
+    target : float
+        Stop as soon as the bound reaches this.
+    improve : bool
+        Whether v is improved by the inner problem; without it only the given ``v`` is evaluated (cheap).
+    tilt : Tilt, optional
+        A linear function of w to subtract from the objective; the bound is then -inf where none is found. Without a metric only.
+
+    Raises
+    ------
+    InputError
+        Wrong lengths or non-finite numbers.
+    """
+    space = coordinates(problem.A, problem.metric) if tilt is None else Coordinates(np.ascontiguousarray(problem.A))
+    h = None if tilt is None else tilt.direction
+    n = space.rows.shape[0]
+    gamma = _checked(gamma, n)
+    start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
+    stated_v = None if v is None else _checked(v, n, "v")
+    if problem.kappa is not None and mu is None:
+        mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
+    cost, constant = cost_and_constant(problem, mu)
+    least = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
+    best = ConicBound(least, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
+    previous: FloatArray | None = None
+    for margin in MARGINS:
+        trial = _repair(space.rows, gamma, margin)
+        if previous is not None and np.array_equal(trial, previous):
+            continue
+        previous = trial
+        factor = slack_factor(space.rows, trial)
+        if stated_v is not None:
+            scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
+            candidate = np.clip(scale * stated_v, 0.0, 2.0 * np.sqrt(cost * trial))
+            proved = proved_value(space.rows, factor, trial, candidate, cost, constant, tilt)
+            best = _better(best, proved, trial, candidate, cost)
+        if best.value >= target:
+            break
+        if not improve:
+            continue
+        inner, attained = best_v(space.rows, factor, trial, cost, start, h)
+        proved = proved_value(space.rows, factor, trial, inner, cost, constant, tilt)
+        best, value = _better(best, proved, trial, inner, cost), proved[0]
+        if np.isfinite(value) and attained - constant - value <= INNER_GAP * abs(value):
+            break  # γ has given what it has: a larger margin only costs
+    return best
+
+
+def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> dict[str, FloatArray]:
+    """Multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
+
+    ``hull`` γ and ``split`` v are free; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
+    (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
+    τ = η'S⁻¹η, and ``budget`` μ.
+    """
+    cost, _ = cost_and_constant(problem, mu)
+    p = problem.A.shape[1]
+    metric = np.eye(p) if problem.metric is None else problem.metric
+    S = metric - (problem.A * gamma[:, None]).T @ problem.A
+    eta = 0.5 * problem.A.T @ (2.0 * gamma - v)
+    tau = float(eta @ np.linalg.lstsq(S, eta, rcond=None)[0])
+    excess = conjugate(gamma, v, cost)
+    violated = np.column_stack([2.0 * gamma, cost + excess, -np.maximum(v, 0.0)])
+    kept = np.column_stack([2.0 * gamma, excess, np.minimum(v, 0.0)])
+    lifted = np.block([[np.array([[tau]]), eta[None, :]], [eta[:, None], S]])
+    multipliers = {"lifted": svec(lifted), "hull": gamma, "split": v, "violated": violated.ravel(), "kept": kept.ravel()}
+    if problem.kappa is not None:
+        multipliers["budget"] = np.array([cost])
+    return multipliers
+
+
+def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
+    """Multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
+    n, p = problem.A.shape
+    free = np.zeros(p + svec_size(p) + n)
+    return np.concatenate([free, np.maximum(-v, 0.0), np.maximum(v, 0.0), np.zeros(2 * n)])
+
+
+def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    if array.shape != (n,) or not np.isfinite(array).all():
+        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}")
+    return array
+
+
+def _better(best: ConicBound, proved: tuple[float, float], gamma: FloatArray, v: FloatArray, cost: float) -> ConicBound:
+    return ConicBound(proved[0], gamma, v, cost, proved[1]) if proved[0] > best.value else best
+
+
+def _repair(rows: FloatArray, gamma: FloatArray, margin: float) -> FloatArray:
+    repaired = np.maximum(gamma, 0.0)
+    for _ in range(20):
+        moments = (rows * repaired[:, None]).T @ rows
+        largest = float(np.linalg.eigvalsh(moments)[-1])
+        if largest <= 1.0 - margin * (1.0 - 1e-3):
+            return repaired
+        repaired = repaired * ((1.0 - margin) / largest)
+    return np.zeros_like(repaired)

@@ -1,0 +1,440 @@
+"""Programs as files and solvers hold them, without our blocks or labels, and second-order cones as quadratic constraints.
+
+Programs as files hold them, without our blocks or labels: programs of linear rows, and of cones.
+
+A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; the layout turns them
+back into the form that was written.
+
+Second-order cones as quadratic constraints, for solvers that have no cones (Gurobi, SCIP).
+
+(t, c) with ||c|| ≤ t is ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The
+solvers recognise these as convex only where t, a, b are single non-negative variables (or constants), so a row
+of the cone is written as
+
+* in mixed-integer forms, where size counts and multipliers do not, the variable itself, scaled, where the row is
+  ``αx_j`` (α > 0 and a lower bound ≥ 0 in a head row);
+* the number where the row is constant (and not negative in a head row);
+* an auxiliary variable v, ≥ 0 in a head row, with a linking equation ``F x + g - v = 0`` otherwise.
+
+*Multipliers.* With μ ≥ 0 of ``h(v) ≤ 0``, f + μh has the gradient of f - <z, v> for z = -μ∇h(v): z = 2μ(t, -c), or
+2μ(b, a, -c), which is in the (self-dual) cone where v is. In a linked row, z is the equation's multiplier itself: it
+includes the price of v ≥ 0 and is right also at the cone's apex, where ∇h vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import DataError, UnsupportedModelError
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..importing.rows import IndicatorRow, QuadraticRow, quadratic_cone, unique
+from ..program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from .layout import Layout, indicator_rows
+
+__all__ = [
+    "INFINITE",
+    "ConeRows",
+    "ConicProgram",
+    "FlatProgram",
+    "OneSided",
+    "cone_rows",
+    "native_size",
+    "one_sided",
+    "quadratic_cones",
+    "symmetric",
+    "two_sided",
+]
+
+#: Bounds and sides from here on are infinite for every reader of LP and MPS files.
+INFINITE = 1e20
+
+
+@dataclass(frozen=True, eq=False)
+class FlatProgram:
+    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality, indicators, cones.
+
+    ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file. ``maximise`` says that the file
+    maximises this objective: the form minimises its negative. From ``infinite`` on bounds and sides count as infinite in the
+    format; what we wrote ourselves is taken literally. Cones are quadratic rows of files of others.
+    """
+
+    P: sp.csc_array | None
+    q: FloatArray
+    r: float
+    A: sp.csr_array
+    b: FloatArray
+    equal: BoolArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    columns: tuple[str, ...] | None = None
+    rows: tuple[str, ...] | None = None
+    maximise: bool = False
+    infinite: float = np.inf
+    indicators: tuple[IndicatorRow, ...] = ()
+    cones: tuple[Constraint, ...] = ()
+
+    @classmethod
+    def of(cls, form: StandardForm, *, quadratic: bool = True) -> FlatProgram:
+        """Rows F x ≥ -g and F x = -g of a form, and its indicators; P is left out for who takes it elsewhere."""
+        F, g = form.rows_matrix([c.label for c in form.constraints if not isinstance(c.cone, Indicator)])
+        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints if not isinstance(c.cone, Indicator)]
+        equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
+        P = form.quadratic.csc if quadratic and form.quadratic is not None else None
+        indicators = tuple(
+            IndicatorRow(
+                rows.name(k), int(rows.binary[k]), int(rows.active[k]), sp.csr_array(rows.constraint.F[[i]]),
+                -float(rows.constraint.g[i]) + 0.0, np.inf,
+            )
+            for rows in indicator_rows(form) for k, i in enumerate(rows.rows.tolist())
+        )  # fmt: skip
+        # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
+        return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer, indicators=indicators)
+
+    def arranged(self, columns: Sequence[str], rows: Sequence[str], equal: BoolArray) -> FlatProgram | None:
+        """Return the program with its variables, rows and indicators in the order of these names; None where others are there."""
+        names = [*(self.rows or ()), *(row.name for row in self.indicators)]
+        if self.cones or self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
+            return None
+        if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
+            return None
+        place = {name: i for i, name in enumerate(names)}
+        order = np.array([i for i in map(place.__getitem__, rows) if i < self.b.size], dtype=np.int64)
+        switched = [i - self.b.size for i in map(place.__getitem__, rows) if i >= self.b.size]
+        if not np.array_equal(self.equal[order], equal):
+            return None
+        index = {name: j for j, name in enumerate(self.columns)}
+        program = replace(
+            self, A=sp.csr_array(self.A[order]), b=self.b[order], equal=self.equal[order], rows=None,
+            indicators=tuple(self.indicators[i] for i in switched),
+        )  # fmt: skip
+        return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
+
+    def by_columns(self, place: IntArray) -> FlatProgram:
+        """Return the program whose variable j is this one's variable ``place[j]``."""
+        index = np.argsort(place)
+        indicators = tuple(
+            replace(row, binary=int(index[row.binary]), a=sp.csr_array(sp.csc_array(row.a)[:, place])) for row in self.indicators
+        )
+        return replace(
+            self,
+            P=None if self.P is None else sp.csc_array(sp.csr_array(self.P[:, place])[place]),
+            q=self.q[place],
+            A=sp.csr_array(sp.csc_array(self.A)[:, place]),
+            lower=self.lower[place],
+            upper=self.upper[place],
+            integer=self.integer[place],
+            columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
+            indicators=indicators,
+        )
+
+    def to_form(self, layout: Layout | None) -> StandardForm:
+        """The form with the labels of ``layout``; without it one block ``x`` and plain rows, each with the names of the file."""
+        constraints = self._plain() if layout is None else self._labelled(layout)
+        infinite = self.infinite
+        sign = -1.0 if self.maximise else 1.0
+        return StandardForm(
+            name="program" if layout is None else layout.name,
+            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
+            q=sign * self.q + 0.0,
+            constraints=constraints,
+            lower=np.where(self.lower <= -infinite, -np.inf, self.lower),
+            upper=np.where(self.upper >= infinite, np.inf, self.upper),
+            integer=self.integer,
+            quadratic=None if self.P is None or not self.P.nnz else Quadratic(matrix=sp.csc_array(sign * self.P)),
+            r=sign * self.r + 0.0,
+            maximise=self.maximise or (layout is not None and layout.maximise),
+        )
+
+    def _plain(self) -> tuple[Constraint, ...]:
+        constraints = []
+        bounding = ~self.equal & (self.b > -self.infinite)
+        for label, mask, cone in (("equal", self.equal, Zero), ("greater", bounding, Nonnegative)):
+            rows = np.flatnonzero(mask)
+            row_names = None if self.rows is None else tuple(self.rows[i] for i in rows)
+            if rows.size:
+                constraints.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), row_names))
+        if self.indicators:
+            F, g, names = _switched(self.indicators, self.q.size)
+            constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
+        return (*constraints, *self.cones)
+
+    def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
+        pairs = sum(c.cone.count for c in layout.constraints if isinstance(c.cone, Indicator))
+        total = sum(c.cone.rows for c in layout.constraints) - 2 * pairs
+        F, g, _ = _switched(self.indicators, self.q.size)
+        if (total, 2 * pairs) != (self.b.size, g.size) or sum(b.size for b in layout.blocks) != self.q.size:
+            raise DataError("the sidecar's layout does not fit the file: other sizes")
+        stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
+        found, used = [], {False: 0, True: 0}
+        for label, cone, row_names in layout.constraints:
+            kind = isinstance(cone, Indicator)
+            rows = np.arange(used[kind], used[kind] + cone.rows)
+            used[kind] += cone.rows
+            if not kind and not (np.all(self.equal[rows] == isinstance(cone, Zero)) and isinstance(cone, (Zero, Nonnegative))):
+                raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
+            matrix, constants = stacks[kind]
+            found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, row_names))
+        return tuple(found)
+
+
+def cone_rows(
+    rows: Iterable[tuple[QuadraticRow, int]], lower: FloatArray, at_line: Callable[[int], None]
+) -> tuple[Constraint, ...]:
+    """Return quadratic rows, each with its line in the file, as cones under their names.
+
+    Raises
+    ------
+    DataError
+        A row that is not convex; ``at_line`` was told its line.
+    """
+    cones, labels = [], {"x", "equal", "greater", "switched"}
+    for row, line in rows:
+        at_line(line)
+        try:
+            F, g, cone = quadratic_cone(row, lower)
+        except UnsupportedModelError as error:
+            raise DataError(str(error)) from error
+        cones.append(Constraint(unique(row.name, labels), F, g, cone))
+    return tuple(cones)
+
+
+def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
+    """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side."""
+    if left > -np.inf:
+        yield QuadraticRow(name, sp.csc_array(-Q), -a + 0.0, -left + 0.0)
+    if right < np.inf:
+        yield QuadraticRow(name, Q, a, right)
+
+
+def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array, FloatArray, tuple[str, ...]]:
+    """Return F, g and the names of indicators as pairs of a switch and a row ≥ 0; a row with two sides has two pairs."""
+    pairs, g, names = [sp.csr_array((0, n))], list[float](), list[str]()
+    for row in indicators:
+        sides = [(1.0, row.lower, "")] if row.lower > -np.inf else []
+        sides += [(-1.0, row.upper, " (other side)" if sides else "")] if row.upper < np.inf else []
+        switch = sp.csr_array(([1.0 - 2.0 * row.active], ([0], [row.binary])), shape=(1, n))  # x, or 1 - x
+        for sign, side, suffix in sides:
+            pairs += [switch, sp.csr_array(sign * row.a)]
+            g += [float(row.active), -sign * side + 0.0]
+            names += [f"{row.name}{suffix} (switch)", f"{row.name}{suffix}"]
+    return sp.csr_array(sp.vstack(pairs, format="csr")), np.array(g), tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProgram:
+    """min q'x + r over pieces F x + g in K in the order of a file, bounds, integrality.
+
+    ``surplus`` allows rows after those of the layout: formats without bounds write them there. ``columns`` are the names of the
+    variables in the file; ``maximise`` as in `FlatProgram`.
+    """
+
+    q: FloatArray
+    r: float
+    pieces: tuple[Constraint, ...]
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    surplus: bool = False
+    columns: tuple[str, ...] | None = None
+    maximise: bool = False
+
+    def to_form(self, layout: Layout | None) -> StandardForm:
+        """The form with the labels of ``layout``; one block ``x`` and the pieces as they are without it."""
+        if layout is None:
+            return self._form(self.pieces, self.lower, self.upper, None)
+        if sum(b.size for b in layout.blocks) != self.q.size:
+            raise DataError("the sidecar's layout does not fit the file: other numbers of variables")
+        stacks = {kind: self._stack(kind) for kind in (False, True)}
+        used = {False: 0, True: 0}
+        constraints = []
+        for label, cone, row_names in layout.constraints:
+            kind = isinstance(cone, PSD)
+            rows = np.arange(used[kind], used[kind] + cone.rows)
+            used[kind] += cone.rows
+            F, g = stacks[kind]
+            if used[kind] > g.size:
+                raise DataError("the sidecar's layout does not fit the file: it has more rows")
+            constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
+        lower, upper = self._surplus(*(part[used[False] :] for part in stacks[False]))
+        return self._form(tuple(constraints), lower, upper, layout)
+
+    def _stack(self, semidefinite: bool) -> tuple[sp.csr_array, FloatArray]:
+        chosen = [c for c in self.pieces if isinstance(c.cone, PSD) is semidefinite]
+        if not chosen:
+            return sp.csr_array((0, self.q.size)), np.zeros(0)
+        return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
+
+    def _surplus(self, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows x_j - l_j and u_j - x_j behind the layout's become bounds."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        if g.size and not self.surplus:
+            raise DataError("the sidecar's layout does not fit the file: it has fewer rows")
+        for i in range(g.size):
+            entries = slice(F.indptr[i], F.indptr[i + 1])
+            if F.indices[entries].size != 1 or abs(F.data[entries][0]) != 1.0:
+                raise DataError("the sidecar's layout does not fit the file: rows left over that are no bounds")
+            j = F.indices[entries][0]
+            if F.data[entries][0] > 0:
+                lower[j] = -g[i] + 0.0
+            else:
+                upper[j] = g[i] + 0.0
+        return lower, upper
+
+    def _form(
+        self, constraints: tuple[Constraint, ...], lower: FloatArray, upper: FloatArray, layout: Layout | None
+    ) -> StandardForm:
+        sign = -1.0 if self.maximise else 1.0
+        return StandardForm(
+            name="program" if layout is None else layout.name,
+            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
+            q=sign * self.q + 0.0,
+            constraints=constraints,
+            lower=lower,
+            upper=upper,
+            integer=self.integer,
+            r=sign * self.r + 0.0,
+            maximise=self.maximise or (layout is not None and layout.maximise),
+        )
+
+
+def symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
+    """The symmetric matrix with these entries of one triangle; None where there are none."""
+    if not entries:
+        return None
+    i, j, v = (np.array(part) for part in zip(*entries, strict=True))
+    off = i != j
+    return sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n), dtype=np.float64)
+
+
+class OneSided(NamedTuple):
+    """Rows a'x = b or ≥ b, with their names where the file gives some."""
+
+    A: sp.csr_array
+    b: FloatArray
+    equal: BoolArray
+    names: tuple[str, ...] | None
+
+
+def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Sequence[str] | None = None) -> OneSided:
+    """Rows left ≤ Ax ≤ right as rows with one side: those from above are turned, free ones left out.
+
+    A row with two different sides is two: the one from below in its place and, after all others, the one from above, which is
+    called "its name (other side)".
+    """
+    below, above = left > -np.inf, right < np.inf
+    kept, other = np.flatnonzero(below | above), np.flatnonzero(below & above & (left != right))
+    sign = np.where(below[kept], 1.0, -1.0)
+    b = np.concatenate([sign * np.where(below, left, right)[kept], -right[other]]) + 0.0
+    stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[kept], -A[other]], format="csr")) if kept.size else A[kept]
+    equal = np.concatenate([(left == right)[kept], np.zeros(other.size, dtype=bool)])
+    if names is None:
+        return OneSided(stacked, b, equal, None)
+    others = (f"{names[i]} (other side)" for i in other.tolist())
+    return OneSided(stacked, b, equal, (*(names[i] for i in kept.tolist()), *others))
+
+
+@dataclass(frozen=True, eq=False)
+class ConeRows:
+    """The rows of one (stacked) cone in the variables (x, v).
+
+    Parameters
+    ----------
+    constraint : Constraint
+    variable : ndarray of int (rows,)
+        Index in (x, v) of the variable that a row scales; -1 where the row is constant.
+    scale : ndarray (rows,)
+        α, or the constant.
+    linked : ndarray of int
+        Rows with an auxiliary variable, in the order of v.
+    head : ndarray of bool (rows,)
+        Rows that must not be negative: t, or a and b.
+    """
+
+    constraint: Constraint
+    variable: IntArray
+    scale: FloatArray
+    linked: IntArray
+    head: BoolArray
+
+    def products(self, k: int) -> list[tuple[float, int, int]]:
+        """Terms (coefficient, row, row) of h for the k-th cone of the stack; rows are those of the constraint."""
+        cone = self.constraint.cone
+        first = k * cone.dim
+        if isinstance(cone, SecondOrder):
+            heads = [(-1.0, first, first)]
+        else:
+            heads = [(-2.0, first, first + 1)]
+        tails = (np.flatnonzero(~self.head[first : first + cone.dim]) + first).tolist()
+        return heads + [(1.0, row, row) for row in tails]
+
+    def multipliers(self, value: FloatArray, mu: FloatArray, link: FloatArray) -> FloatArray:
+        """z by the argument of the module.
+
+        Parameters
+        ----------
+        value : ndarray (rows,)
+            F x + g.
+        mu : ndarray (count,)
+            Multipliers ≥ 0 of h ≤ 0.
+        link : ndarray
+            Multipliers of the linking equations ``F x - v = -g``.
+        """
+        cone = self.constraint.cone
+        v = cone.stacked(value)
+        z = -2.0 * mu[:, None] * v
+        if isinstance(cone, SecondOrder):
+            z[:, 0] = 2.0 * mu * v[:, 0]
+        else:
+            z[:, 0], z[:, 1] = 2.0 * mu * v[:, 1], 2.0 * mu * v[:, 0]
+        flat = z.ravel()
+        flat[self.linked] = link
+        return flat
+
+
+def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
+    """Every second-order and rotated cone of the form in the variables (x, v)."""
+    found, width = [], form.n
+    for c in form.constraints:
+        if isinstance(c.cone, (SecondOrder, RotatedSecondOrder)):
+            found.append(_rows(form, c, width))
+            width += found[-1].linked.size
+    return tuple(found)
+
+
+def native_size(form: StandardForm) -> tuple[int, int]:
+    """Variables (auxiliary ones included) and linear rows (linking equations included) of the solver's model."""
+    auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
+    linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
+    return form.n + auxiliary, linear + auxiliary
+
+
+def _rows(form: StandardForm, c: Constraint, first: int) -> ConeRows:
+    F = c.F.copy()
+    F.eliminate_zeros()
+    head = _heads(c.cone)
+    entries = np.diff(F.indptr)
+    constant = (entries == 0) & ~(head & (c.g < 0))
+    variable = np.full(c.rows, -1, dtype=np.int64)
+    scale = np.asarray(c.g, dtype=np.float64).copy()
+    single = np.flatnonzero((entries == 1) & (c.g == 0) & form.integer.any())
+    variable[single] = F.indices[F.indptr[single]]
+    scale[single] = F.data[F.indptr[single]]
+    plain = np.zeros(c.rows, dtype=bool)
+    plain[single] = ~head[single] | ((scale[single] > 0) & (form.lower[variable[single]] >= 0))
+    linked = np.flatnonzero(~(plain | constant))
+    variable[linked] = first + np.arange(linked.size)
+    scale[linked] = 1.0
+    return ConeRows(c, variable, scale, linked, head)
+
+
+def _heads(cone: Cone) -> BoolArray:
+    heads = np.zeros((cone.count, cone.dim), dtype=bool)
+    heads[:, : 1 if isinstance(cone, SecondOrder) else 2] = True
+    return heads.ravel()

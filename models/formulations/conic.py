@@ -1,0 +1,533 @@
+"""The conic SVM, Conic (21): its data and form, its statement as mathematics, the appraisal of its points, and its record.
+
+The conic SVM: form, statement, closed-form dual bound, point and loss.
+
+The conic relaxation of the 0-1 loss: a semidefinite program, Conic (21), in λ or κ form, linear or with a kernel.
+
+The appraisal of a point of the conic SDP from its structure: the form's numbers without its n × p(p + 1)/2 hull rows.
+
+The record of the conic SVM.
+
+The conic SVM as mathematics: Conic (21) in its λ and κ forms, linear or with a kernel, and its dual in closed form.
+
+*The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
+D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
+(γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
+that (W - ww')a_i = 0. Put γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), v_i to 2γ' r_i: S changes by a multiple of
+a_i a_i', which keeps S(W - ww') = 0, and both sides of 2Sw = g by the same 2(γ_i - γ')u_i a_i. The new point satisfies every
+condition of optimality, and v_i is 0 or 2√(λγ').
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..appraisal import Appraisal, Bound, Tilt
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ..inspection.point_explanation import PointExplanation, priced, two_classes
+from ..kernels.kernels import Kernel, as_kernel, expansion
+from ..model import Model
+from ..program.cones import Nonnegative, RotatedSecondOrder, svec, svec_size
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..record import Arrays, Chosen, DataKind, FormulationInfo, kernel_parameters, named_kernel
+from ..statement import DualStatement, Line, Statement, plus
+from ..views import ConicProblem
+from .linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
+from .margin.conic_losses import StrongestConic
+from .margin.model import Margin
+from .margin.named import without_checks
+from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
+from .margin.restrictions import ViolationBudget
+
+__all__ = ["FORMULATIONS", "ConicSVM", "appraise_point", "conic_statement"]
+
+
+_BLOCK = 8192  # rows at once
+
+
+def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
+    """Objective and residuals of the values of `ConicSVM`'s blocks, with this bound beside them."""
+    w, W, z = values["w"], values["W"], values["z"]
+    plus, minus, s, t = (values[label] for label in ("r_plus", "r_minus", "s", "t"))
+    u, quadratic = problem.A @ w, _quadratic_forms(problem.A, W)
+    hull = quadratic - 2.0 * u + 1.0 - s - t
+    split = plus - minus + u - 1.0
+    cone = RotatedSecondOrder(3, u.size)
+    violated = np.column_stack([0.5 * s, z, plus]).ravel()
+    epigraph_rows = np.column_stack([0.5 * t, 1.0 - z, minus]).ravel()
+    lowest = float(np.linalg.eigvalsh(np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]]))[0])
+    outside = np.concatenate([-z, z - 1.0, -plus, -minus])
+    pairs = {
+        "lifted": (max(-lowest, 0.0), max(-lowest, 0.0) / (1.0 + float(np.abs(W).max()))),
+        "hull": _worst(np.maximum(-hull, 0.0), np.maximum(np.abs(quadratic - 2.0 * u - s - t), 1.0)),
+        "split": _worst(np.abs(split), np.abs(plus - minus + u)),
+        "violated": (cone.violation(violated), cone.relative_violation(violated, np.abs(violated))),
+        "kept": (cone.violation(epigraph_rows), cone.relative_violation(epigraph_rows, np.abs(epigraph_rows))),
+        "bounds": _worst(np.maximum(outside, 0.0), np.abs(outside)),
+    }
+    objective = float(np.sum(W * problem.metric)) if problem.metric is not None else float(np.trace(W))
+    if problem.lam is not None:
+        objective += problem.lam * float(z.sum())
+    if problem.kappa is not None:
+        excess = max(float(z.sum()) - problem.kappa * z.size, 0.0)
+        pairs["budget"] = (excess, excess / (1.0 + problem.kappa * z.size))
+    return Appraisal(
+        objective=objective,
+        primal_residual=max(relative for _, relative in pairs.values()),
+        violations={label: absolute for label, (absolute, _) in pairs.items()},
+        bound=bound.value,
+        argument=bound.argument,
+    )
+
+
+def _quadratic_forms(A: FloatArray, W: FloatArray) -> FloatArray:
+    """a_i'W a_i, a block of rows at a time."""
+    pieces = [np.einsum("ij,ij->i", rows @ W, rows) for rows in (A[k : k + _BLOCK] for k in range(0, A.shape[0], _BLOCK))]
+    return np.concatenate(pieces)
+
+
+def _worst(absolute: FloatArray, size: FloatArray) -> tuple[float, float]:
+    """Largest violation, and largest one relative to 1 + the size of its row."""
+    return float(absolute.max()), float((absolute / (1.0 + size)).max())
+
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConicSVM(Model):
+    """The strongest of the convexified 0-1 losses, over all γ in Γ at once: the SDP of Conic (21), Theorem 2.
+
+    min Tr W + λ Σz  subject to  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), [1 w'; w W] ⪰ 0,
+    0 ≤ z ≤ 1, with u_i = y_i x_i'w, r_i = 1 - u_i. Its optimum bounds that of `ZeroOneSVM` (penalised intercept) from
+    below; the multipliers of the n ``hull`` rows are γ* of Conic (19).
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Taken literally; the paper's data carry a constant first column.
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float, optional
+        λ > 0: the λ form.
+    kappa : float, optional
+        κ in [0, 1]: the κ form (Appendix C) drops λΣz and asks Σz ≤ κn. κ = 0 is the hard-margin problem,
+        compiled as the QP it is, since as an SDP it is weakly infeasible on non-separable data (no solver has a proof).
+    kernel : Kernel, optional
+        Kernel form (Appendix A): x_i is replaced by the column K_i of K_ij = y_i y_j (k_ij + 1), ``w`` stands for α,
+        ``W`` for A, Tr W for <K, A>. X needs no constant column then.
+
+    Notes
+    -----
+    Form: blocks ``w``, ``W`` (svec), ``z``, ``r_plus``, ``r_minus``, ``s``, ``t``. Constraints: ``lifted`` [1 w'; w W] ⪰ 0;
+    ``hull`` x_i'W x_i - 2u_i + 1 - s_i - t_i ≥ 0; ``split`` r⁺ - r⁻ + u - 1 = 0; ``violated`` (s_i/2, z_i, r⁺_i) and
+    ``kept`` (t_i/2, 1 - z_i, r⁻_i) in rotated cones; ``budget`` κn - Σz ≥ 0 in κ form.
+
+    **Errata**: (14) has a stray "-1" inside the last square; the proof of Proposition 1 drops γ_i; that of Theorem 2 sums W_jj
+    to n for p, and has -V = A for -V = S.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1].
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | None = None
+    kappa: float | None = None
+    kernel: Kernel | None = None
+
+    name = "ConicSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "hull": "gamma*_i of Conic (19): how much of the conic loss point i is given, under sum gamma_i x_i x_i' <= I",
+        "split": "v_i of the dual: the slope at r_i = 1 - u_i of point i's loss plus gamma_i r_i^2",
+        "budget": "by how much the optimum falls for one more unit of allowed violations, kappa n",
+        "margin": "alpha_i prices the margin of point i (kappa = 0: hard margin)",
+    }
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        if (self.lam is None) == (self.kappa is None):
+            raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)")
+        if self.lam is not None:
+            object.__setattr__(self, "lam", as_positive(self.lam, "lam"))
+        if self.kappa is not None:
+            kappa = as_positive(self.kappa, "kappa", zero=True)
+            if kappa > 1:
+                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}")
+            object.__setattr__(self, "kappa", kappa)
+        if self.kernel is None:
+            warn_about_features(X)
+        else:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        return () if self.kernel is not None else super().feature_names
+
+    @cached_property
+    def signed(self) -> FloatArray:
+        """Rows a_i with u_i = a_i'w: y_i x_i', or K_i' in the kernel form."""
+        return dense_signed_rows(self.X, self.y) if self.metric is None else self.metric
+
+    @cached_property
+    def metric(self) -> FloatArray | None:
+        """K of the kernel form; None (the identity) in the linear one."""
+        if self.kernel is None:
+            return None
+        K = self.kernel.matrix(self.X, self.X) + 1.0
+        K = np.outer(self.y, self.y) * K
+        return np.asarray(0.5 * (K + K.T))
+
+    @property
+    def hard(self) -> bool:
+        """κ = 0: the hard-margin problem."""
+        return self.kappa == 0.0
+
+    @property
+    def value_at_zero(self) -> float:
+        """λn of the λ form: w = 0 violates every margin."""
+        return float("inf") if self.lam is None else self.lam * self.X.shape[0]
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the dense hull rows, n rows of svec length."""
+        n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2
+        return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `ConicProblem` view (κ > 0)."""
+        if kind is not ConicProblem or self.hard:
+            return None
+        return ConicProblem(self.signed, self.lam, self.kappa, self.metric)  # type: ignore[return-value]
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """κ = 0 needs separable data."""
+        return (self.signed, "κ = 0 asks that no margin be violated") if self.hard else None
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        composed = self.composed
+        if composed is None:
+            return self._hard_form()
+        free = np.full(self.signed.shape[1], np.inf)
+        return composed.form_with(self.name, -free, free)
+
+    @cached_property
+    def composed(self) -> Margin | None:
+        """`StrongestConic` with ||w||², or w'Kw over K's rows; κ is a `ViolationBudget`. None for the hard margin."""
+        if self.hard:
+            return None
+        K = self.metric
+        norm: Regulariser = SquaredNorm() if K is None else KernelNorm(K)
+        X = self.X if K is None else self.y[:, None] * K
+        budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
+        weights = 0.0 if self.lam is None else self.lam
+        with without_checks():
+            return Margin(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
+
+    def with_parameter(self, parameter: str, value: Any) -> Self:
+        """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
+        other = super().with_parameter(parameter, value)
+        same = parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
+        if not same or "form" not in vars(self):
+            return other
+        vars(other).update({name: made for name, made in vars(self).items() if name in ("signed", "metric")})
+        form = self.form
+        if other.lam is not None:
+            q = form.q.copy()
+            q[form.slices["z"]] = other.lam
+            vars(other)["form"] = form.replace(q=q)
+        else:
+            budget = form.constraint("budget")
+            assert other.kappa is not None
+            side = np.array([other.kappa * self.X.shape[0]])
+            vars(other)["form"] = form.replace(
+                constraints=(*form.constraints[:-1], Constraint("budget", budget.F, side, budget.cone))
+            )
+        return other
+
+    def _hard_form(self) -> StandardForm:
+        n, p = self.signed.shape
+        P = 2.0 * (np.eye(p) if self.metric is None else self.metric)
+        return StandardForm(
+            name=f"{self.name}, κ = 0",
+            blocks=(Block("w", (p,)),),
+            q=np.zeros(p),
+            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n), points=range(n)),),
+            lower=np.full(p, -np.inf),
+            upper=np.full(p, np.inf),
+            integer=np.zeros(p, dtype=bool),
+            quadratic=Quadratic(matrix=P),
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.
+
+        The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
+        """
+        if self.hard:
+            return super().bound(x, multipliers)
+        return self._dual_bound(x, multipliers, None)
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
+        return None if self.hard or self.metric is not None else self._dual_bound(x, multipliers, tilt)
+
+    def _dual_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None, tilt: Tilt | None) -> Bound:
+        problem = self.view(ConicProblem)
+        assert problem is not None
+        if multipliers is None or "hull" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        from ..conic_bound import certified_bound
+
+        w, target = None, np.inf
+        if x is not None:
+            w = x[: problem.A.shape[1]]
+            objective = self._objective(x) - (0.0 if tilt is None else float(tilt.direction @ w))
+            target = objective - 1e-9 * abs(objective)
+        mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
+        v = multipliers.get("split")
+        found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target, tilt=tilt)
+        return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", found.error)
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """The certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
+
+        Residuals of the multipliers are not computed; the bound is proved from them all the same.
+        """
+        problem = self.view(ConicProblem)
+        if problem is None:
+            return None
+        known = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
+        return appraise_point(problem, values, self.bound(known, multipliers))
+
+    def zero_objective_point(self) -> dict[str, FloatArray] | None:
+        """κ = 1 lets every point go: w = 0, W = 0, z = 1."""
+        if self.kappa != 1.0:
+            return None
+        n, p = self.signed.shape
+        one, zero = np.ones(n), np.zeros(n)
+        return {"w": np.zeros(p), "W": np.zeros((p, p)), "z": one, "r_plus": one, "r_minus": zero, "s": one, "t": zero}
+
+    def _objective(self, x: FloatArray) -> float:
+        """Tr W [+ λΣz] of the first three blocks: no form is needed for it."""
+        n, p = self.signed.shape
+        trace = np.eye(p) if self.metric is None else self.metric
+        end = p + svec_size(p)
+        value = float(svec(trace) @ x[p:end])
+        return value if self.lam is None else value + self.lam * float(x[end : end + n].sum())
+
+    def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
+        """Second over first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
+        if self.hard:
+            return 0.0
+        eigenvalues = np.linalg.eigvalsh(values["W"])
+        if eigenvalues.size < 2 or eigenvalues[-1] <= 0:
+            return 0.0
+        return float(max(eigenvalues[-2], 0.0) / eigenvalues[-1])
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w, or Σ w_i y_i (k(x_i, x) + 1) in the kernel form."""
+        rows = as_points(X, columns=self.X.shape[1])
+        if self.kernel is None:
+            return np.asarray(rows @ values["w"])
+        coefficients = values["w"] * self.y
+        return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Points by their margins."""
+        weights = priced(multipliers, "margin" if self.hard else "hull", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations, misclassified points, Σz and the rank-one check."""
+        if self.kernel is None:
+            figures = linear_summary(self.X, self.y, values["w"])
+        else:
+            u = self.signed @ values["w"]
+            figures = {"margin_violations": float((u < 1 - 1e-9).sum()), "misclassified": float((u < 0).sum())}
+        figures["rank_ratio"] = self.rank_ratio(values)
+        if not self.hard:
+            figures["sum_z"] = float(values["z"].sum())
+        return figures
+
+    @property
+    def statement(self) -> Statement:
+        """Conic (21) and its dual; the hard-margin problem for κ = 0."""
+        n, p = self.signed.shape
+        return conic_statement(n, p, self.lam, self.kappa, self.kernel)
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
+    lam = 1.0 if chosen["lam"] is None and chosen["kappa"] is None else chosen["lam"]
+    kernel = None if chosen["kernel"] is None else named_kernel(chosen)
+    return ConicSVM(arrays["X"], arrays["y"], lam=lam, kappa=chosen["kappa"], kernel=kernel)
+
+
+def _linear(chosen: Chosen) -> bool:
+    return chosen["kernel"] is None
+
+
+def _objective(model: ConicSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    problem = model.view(ConicProblem)
+    assert problem is not None
+    W, metric = values["W"], problem.metric
+    trace = float(np.trace(W)) if metric is None else float(np.sum(W * metric))  # ||w||² in the metric K of the kernel form
+    return trace if model.lam is None else trace + model.lam * float(values["z"].sum())
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ConicSVM,
+        name="conic",
+        summary="conic relaxation of the 0-1 loss, a semidefinite program",
+        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21)",
+        data=DataKind.TWO_CLASSES,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            *COST_OR_SHARE,
+            *kernel_parameters(None),
+        ),
+        intercept=_linear,
+    ),
+)
+
+
+_SOURCE = "Cepeda, Gomez, Han: Robust SVMs via conic optimization"
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """The symbols with which one form (linear, kernel) writes its pieces, as text and as LaTeX."""
+
+    x: str
+    trace: Line
+    row: Line
+    metric: str
+    space: str
+
+    @classmethod
+    def of(cls, kernel: Kernel | None) -> _Symbols:
+        if kernel is None:
+            return cls("x_i", Line("Tr W", r"\operatorname{Tr} W"), Line("y_i x_i", r"y_i x_i"), "I", "p")
+        return cls("K_i", Line("<K,W>", r"\langle K, W\rangle"), Line("K_i", "K_i"), "K", "n")
+
+
+def conic_statement(n: int, p: int, lam: float | None, kappa: float | None, kernel: Kernel | None) -> Statement:
+    """Conic (21) with its dual; the hard-margin problem for κ = 0."""
+    if kappa == 0.0:
+        return _hard(n, p, kernel)
+    s = _Symbols.of(kernel)
+    x = s.x
+    cost = Line("", "") if lam is None else Line("lam sum_i z_i", r"\lambda\sum_{i=1}^n z_i")
+    budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
+    hull = Line(
+        f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
+        rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
+        "hull",
+    )
+    return Statement(
+        title="Conic SVM (SDP relaxation of the 0-1 loss)",
+        problem_class="semidefinite program with rotated second-order cones",
+        sense="minimise",
+        over=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
+        objective=plus(s.trace, cost),
+        constraints=(
+            hull,
+            Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+            *budget,
+        ),
+        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else f'lam = {lam:g}'}",
+        notes=(
+            f"u_i = y_i x_i'w{'' if kernel is None else ' = K_i w, K_ij = y_i y_j (k_ij + 1), ' + str(kernel)}",
+            "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
+        ),
+        equivalences=("ZeroOneSVM with a penalised intercept where the rank ratio is 0 and z is binary",),
+        source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
+        dual=_dual(s, kappa),
+    )
+
+
+def _dual(s: _Symbols, kappa: float | None) -> DualStatement:
+    """max Σ(v - γ) - τ over the Schur complement of τ ≥ ¼g'S⁻¹g; in κ form μ stands for λ and the budget costs μκn."""
+    price, tex = ("lam", r"\lambda") if kappa is None else ("mu", r"\mu")
+    budget = Line("", "") if kappa is None else Line(" - mu kappa n", r" - \mu\kappa n")
+    more = Line("", "") if kappa is None else Line(", mu >= 0", r",\ \mu\ge 0")
+    x, a = s.x, s.row
+    S = Line(f"S = {s.metric} - sum_i gamma_i {x} {x}'", rf"S = {s.metric} - \textstyle\sum_{{i=1}}^n \gamma_i {x} {x}^\top")
+    g = Line(f"g = sum_i (v_i - 2 gamma_i) {a.text}", rf"g = \textstyle\sum_{{i=1}}^n (v_i - 2\gamma_i)\, {a.latex}")
+    slack = Line("mu (kappa n - sum_i z_i) = 0", r"\mu\,(\kappa n - \textstyle\sum_{i=1}^n z_i) = 0")
+    return DualStatement(
+        sense="maximise",
+        over=Line(f"gamma, v, tau{more.text}", rf"\gamma,\, v\in\mathbb{{R}}^n,\ \tau{more.latex}"),
+        objective=Line(
+            f"sum_i (v_i - gamma_i) - tau{budget.text}", rf"\textstyle\sum_{{i=1}}^n (v_i - \gamma_i) - \tau{budget.latex}"
+        ),
+        constraints=(
+            Line("[tau g'/2; g/2 S] psd", r"\begin{pmatrix}\tau & \tfrac12 g^\top\\[2pt] \tfrac12 g & S\end{pmatrix}\succeq 0"),
+            Line(f"{S.text}, {g.text}", rf"{S.latex},\quad {g.latex}"),
+            Line(
+                f"0 <= v_i <= 2 sqrt({price} gamma_i), gamma_i >= 0",
+                rf"0 \le v_i \le 2\sqrt{{{tex}\,\gamma_i}},\quad \gamma_i \ge 0,\quad i=1,\dots,n",
+            ),
+        ),
+        kkt=(
+            Line("2 S w = g, S (W - w w') = 0", r"2 S w = g,\qquad S\,(W - w w^\top) = 0"),
+            Line(
+                f"gamma_i ({x}'W {x} - 2u_i + 1 - (1-u_i)_+^2/z_i - (1-u_i)_-^2/(1-z_i)) = 0",
+                rf"\gamma_i\Bigl({x}^\top W {x} - 2u_i + 1" + r" - \frac{(1-u_i)_+^2}{z_i} - \frac{(1-u_i)_-^2}{1-z_i}\Bigr) = 0",
+            ),
+            Line(
+                f"2 gamma_i (1-u_i)_+ = v_i z_i, (2 sqrt({price} gamma_i) - v_i) z_i = 0",
+                rf"2\gamma_i\,(1-u_i)_+ = v_i z_i,\qquad \bigl(2\sqrt{{{tex}\,\gamma_i}} - v_i\bigr)\, z_i = 0",
+            ),
+            *(() if kappa is None else (slack,)),
+        ),
+    )
+
+
+def _hard(n: int, p: int, kernel: Kernel | None) -> Statement:
+    norm, tex = ("||w||^2", r"\|w\|_2^2") if kernel is None else ("w'Kw", r"w^\top K w")
+    row, row_tex = ("y_i x_i'w", r"y_i x_i^\top w") if kernel is None else ("K_i'w", r"K_i^\top w")
+    if kernel is None:
+        cost = Line("1/4 ||sum_i alpha_i y_i x_i||^2", r"\tfrac14\bigl\|\textstyle\sum_{i=1}^n \alpha_i y_i x_i\bigr\|_2^2")
+        point = Line("w = 1/2 sum_i alpha_i y_i x_i", r"w = \tfrac12\textstyle\sum_{i=1}^n \alpha_i y_i x_i")
+    else:
+        cost = Line("1/4 alpha'K alpha", r"\tfrac14\,\alpha^\top K \alpha")
+        point = Line("K w = 1/2 K alpha", r"K w = \tfrac12 K\alpha")
+    return Statement(
+        title="Conic SVM for kappa = 0: the hard-margin SVM",
+        problem_class="convex QP",
+        sense="minimise",
+        over=Line("w", rf"w\in\mathbb{{R}}^{'p' if kernel is None else 'n'}"),
+        objective=Line(norm, tex),
+        constraints=(Line(f"{row} >= 1", rf"{row_tex} \ge 1,\quad i=1,\dots,n", "margin"),),
+        sizes=f"n = {n} points, p = {p}",
+        notes=(
+            "sum_i z_i <= 0 leaves no margin violated; as an SDP this would be weakly infeasible on non-separable data",
+            *(() if kernel is None else (f"K_ij = y_i y_j (k_ij + 1), {kernel}",)),
+        ),
+        source=f"{_SOURCE}, (21), Appendix C with kappa = 0",
+        dual=DualStatement(
+            sense="maximise",
+            over=Line("alpha", r"\alpha\in\mathbb{R}^n"),
+            objective=Line(f"sum_i alpha_i - {cost.text}", rf"\textstyle\sum_{{i=1}}^n \alpha_i - {cost.latex}"),
+            constraints=(Line("alpha_i >= 0", r"\alpha_i \ge 0,\quad i=1,\dots,n"),),
+            kkt=(point, Line(f"alpha_i ({row} - 1) = 0", rf"\alpha_i\,({row_tex} - 1) = 0")),
+        ),
+    )

@@ -1,1 +1,0 @@
-"""The conic SVM: form, statement, closed-form dual bound, point and loss."""

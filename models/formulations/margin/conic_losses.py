@@ -1,0 +1,251 @@
+"""The conic losses: at one γ, Conic Proposition 1, and the strongest over all γ in Γ, Conic (21).
+
+The conic loss, Conic Proposition 1: concave where the regulariser is convex enough to make up for it.
+
+The strongest of the conic losses, over all γ in Γ at once: Conic (21), Theorem 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ....errors import InputError, UnsupportedModelError
+from ...arrays import BoolArray, FloatArray, Points
+from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
+from ...statement import Line
+from ...views import ConicProblem
+from ..linear import dense_signed_rows
+from .assembly import Affine, Assembly
+from .loss import Loss
+from .part import Setting, as_numbers
+
+__all__ = ["Conic", "StrongestConic", "curved_where_seen"]
+
+#: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
+_INSIDE = 1e-6
+
+
+@dataclass(frozen=True)
+class Conic(Loss):
+    """c_i times 1{m < 1}, convexified by γ_i: with r = 1 - m, 0 for r ≤ 0, 2√(c_iγ_i) r - γ_i r² up to r = √(c_i/γ_i), then c_i.
+
+    Conic Proposition 1. It is min over 0 ≤ z ≤ 1 of c z + γ(r₊²/z + r₋²/(1 - z) - r²), at most the 0-1 loss with the cost c_i, so
+    the optimum bounds that of `ZeroOne` from below. The sum with μ||w||² is convex, and the form too, for γ in Γ, Conic (13):
+    μI - Σ γ_i x_i x_i' ⪰ 0. The form: r₊ - r₋ = r; s z ≥ r₊², t (1 - z) ≥ r₋²; cost Σ c_i z_i + γ_i (s_i + t_i - r_i²).
+
+    Parameters
+    ----------
+    gamma : float or tuple of float, optional
+        γ ≥ 0, one for all points or one each; the largest equal one in Γ where it is not given.
+
+    Raises
+    ------
+    InputError
+        γ < 0; γ outside Γ, or a regulariser without curvature in a direction that the points see (L1, a free intercept), when
+        the problem is stated.
+    """
+
+    gamma: float | tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.gamma is None:
+            return
+        gamma = as_numbers(self.gamma, "gamma")
+        if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
+            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
+        object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
+
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
+        """Decide γ, in Γ."""
+        scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
+        if self.gamma is None:
+            largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
+            return replace(self, gamma=(1.0 - _INSIDE) / largest if largest > 0 else 0.0)
+        gamma = self._gamma(y.size)
+        top = float(np.linalg.eigvalsh((scaled * gamma[:, None]).T @ scaled)[-1]) if scaled.size else 0.0
+        if top >= 1.0:
+            raise InputError(
+                "gamma must lie in Gamma: mu I - sum gamma_i x_i x_i' must be positive definite, with mu of the regulariser, but "
+                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that"
+            )
+        return self
+
+    def _gamma(self, n: int) -> FloatArray:
+        gamma = np.asarray(self.gamma, dtype=np.float64)
+        if gamma.ndim and gamma.size != n:
+            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}")
+        return np.array(np.broadcast_to(gamma, n))
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss at a cost of 1 for each point."""
+        return self._values(np.ones(argument.size), argument)
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The costs are inside: 2√(cγ) r - γr²."""
+        return float(self._values(costs, argument).sum())
+
+    def _values(self, costs: FloatArray, argument: FloatArray) -> FloatArray:
+        gamma, r = self._gamma(argument.size), np.maximum(1.0 - argument, 0.0)
+        below = gamma * r**2 < costs
+        return np.where(below, r * (2.0 * np.sqrt(costs * gamma) - gamma * r), np.where(gamma > 0, costs, 0.0))
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """z, the two parts of r and their squares over z and 1 - z, for the points with γ_i > 0."""
+        gamma = self._gamma(context.argument.rows)
+        chosen = np.flatnonzero(gamma > 0)
+        r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
+        z = builder.variables("z", n, 0.0, 1.0)
+        over, under, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
+        builder.require("split", over - under - r, Zero(max(n, 1)))
+        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
+        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
+        builder.cost(context.weights[chosen], z)
+        builder.cost(gamma, s + t)
+        builder.gain_of_squares(gamma, r)
+        return None
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i + γ_i (s_i + t_i - r_i²)."""
+        return Line(
+            "sum_i c_i z_i + g_i (s_i + t_i - (1 - y_i x_i'w)^2)",
+            r"\textstyle\sum_i c_i z_i + \gamma_i\bigl(s_i + t_i - (1-y_i x_i^\top w)^2\bigr)",
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """Split and perspectives."""
+        return (
+            Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
+            Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
+            Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
+            Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
+        )
+
+
+def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Rows b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I, for a curvature D or its diagonal.
+
+    Raises
+    ------
+    InputError
+        D does not see a direction that the rows see.
+    """
+    used_columns = A.any(axis=0)
+    if curvature.ndim == 1:
+        blind, scaled = (
+            bool((curvature[used_columns] <= 0).any()),
+            A[:, used_columns] / np.sqrt(np.maximum(curvature[used_columns], 1e-300)),
+        )
+    else:
+        values, vectors = np.linalg.eigh(curvature)
+        kept = values > 1e-12 * max(values[-1], 0.0)
+        outside = A @ vectors[:, ~kept]
+        blind = bool((np.abs(outside) > 1e-6 * (1.0 + np.abs(A).max(initial=0.0))).any())
+        scaled = A @ vectors[:, kept] / np.sqrt(values[kept])
+    if blind:
+        raise InputError(
+            "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
+            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
+        )
+    return np.asarray(scaled)
+
+
+@dataclass(frozen=True)
+class StrongestConic(Loss):
+    """max over γ in Γ of Σ_i `Conic` with γ_i: a loss of all margins together, at most Σ c_i 1{m_i < 1}.
+
+    Γ, Conic (13), is what the regulariser's curvature D makes up for: Σ γ_i x_i x_i' ⪯ D. By duality the loss at w is
+    min <D, W - ww'> + Σ c_i z_i over W ⪰ ww', 0 ≤ z ≤ 1 with x_i'W x_i - 2m_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), r = 1 - m.
+    With μ||w||² the squares cancel and what is left is the semidefinite program of `ConicSVM`.
+
+    The form: W (svec), z, r₊, r₋, s, t; ``lifted`` [1 w'; w W] ⪰ 0, ``hull`` x_i'W x_i - 2m_i + 1 - s_i - t_i ≥ 0
+    (multipliers γ*), ``split`` r₊ - r₋ = r, ``violated`` s z ≥ r₊², ``kept`` t (1 - z) ≥ r₋².
+
+    Raises
+    ------
+    InputError
+        A regulariser without curvature in a direction that the points see (L1, a free intercept), when the problem is stated.
+    """
+
+    #: D of the regulariser, or its diagonal: known once the problem is stated.
+    curvature: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
+        """Bind the loss to the regulariser's curvature."""
+        curved_where_seen(dense_signed_rows(X, y), curvature)
+        return replace(self, curvature=curvature)
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """Refuse: the loss is a function of all margins together.
+
+        Raises
+        ------
+        UnsupportedModelError
+            Always.
+        """
+        raise UnsupportedModelError(
+            "the strongest conic loss at a classifier is a semidefinite program of its own: solve model.with_fixed({'w': ...}), "
+            "or take Conic(gamma) for the loss at one gamma"
+        )
+
+    def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The 0-1 loss, which it bounds from below."""
+        return float(costs[argument < 1.0].sum())
+
+    def add(self, builder: Assembly, context: Setting) -> Affine:
+        """W, z, both parts of r and their squares over z and 1 - z."""
+        assert self.curvature is not None
+        D = self.curvature if self.curvature.ndim == 2 else np.diag(self.curvature)
+        n, p = context.argument.rows, context.w.rows
+        W = builder.variables("W", svec_size(p), shape=(p, p), symmetric=True)
+        z = builder.variables("z", n, 0.0, 1.0)
+        over, under = builder.variables("r_plus", n, 0.0), builder.variables("r_minus", n, 0.0)
+        s, t = builder.variables("s", n), builder.variables("t", n)
+        builder.require("lifted", _lifted(context.w, W), PSD.of_order(p + 1))
+        A = context.argument.terms["w"].dense()
+        builder.require_nonnegative("hull", W.under(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
+        builder.require("split", over - under + context.argument - 1.0, Zero(n))
+        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
+        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
+        builder.cost(svec(D), W)
+        builder.cost(context.weights, z)
+        if self.curvature.ndim == 2:
+            builder.cost_of_form(-D, context.w)
+        else:
+            builder.gain_of_squares(self.curvature, context.w)
+        return z
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
+        """`ConicProblem`, of μ||w||² and equal costs."""
+        plain = mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
+        metric = None if mu == 1.0 else mu * np.eye(A.shape[1])
+        return ConicProblem(A, float(costs[0]), None, metric) if plain else None
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i + <D, W - ww'>."""
+        return Line("sum_i c_i z_i + <D, W - ww'>", r"\textstyle\sum_i c_i z_i + \langle D, W - ww^\top\rangle")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Lifting, hulls, split and perspectives."""
+        return (
+            Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+            Line("x_i'W x_i - 2 y_i x_i'w + 1 >= s_i + t_i", r"x_i^\top W x_i - 2y_i x_i^\top w + 1 \ge s_i + t_i", "hull"),
+            Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
+            Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
+            Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
+            Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
+        )
+
+
+def _lifted(w: Affine, W: Affine) -> Affine:
+    """svec of [1 w'; w W]."""
+    p = w.rows
+    row, column = svec_indices(p + 1)
+    constant = np.zeros(row.size)
+    constant[0] = 1.0
+    above, inside = np.flatnonzero((row == 0) & (column > 0)), np.flatnonzero(row > 0)
+    to_w, to_W = np.zeros((row.size, p)), np.zeros((row.size, W.rows))
+    to_w[above, column[above] - 1] = np.sqrt(2.0)
+    to_W[inside, np.arange(W.rows)] = 1.0  # both in svec's order
+    return w.under(to_w) + W.under(to_W) + constant

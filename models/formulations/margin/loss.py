@@ -1,0 +1,423 @@
+"""The abstract loss, its convex pieces, and conjugates of convex losses.
+
+The abstract loss.
+
+A convex piece of a loss that is the least of several.
+
+Conjugates of convex losses: what the closed-form dual of a composed problem is made of.
+
+With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised coefficients,
+
+    min_w R(w) + L(Aw + c) = max_β c'β - L*(β) - ||A_P'β||²/(4μ)   over β with A_F'β = 0,
+
+P the penalised coefficients and F the free ones; w_P = -A_P'β/(2μ) at an optimum.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import BoolArray, FloatArray, Points
+from ...statement import Line
+from ...views import Corners, LinearLoss
+from ..linear import signed_rows
+from .assembly import Affine, Assembly
+from .part import Classifier, Part, Setting
+
+__all__ = ["BallConjugate", "Branch", "Conjugate", "HingeConjugate", "LevelConjugate", "Loss", "ResidualConjugate"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """f(m) = max over (s, t) of s m + t for low ≤ m ≤ high, infinite elsewhere; a loss is min_k f_k.
+
+    Parameters
+    ----------
+    lines : tuple of (slope, intercept)
+    low, high : float
+        Infinite where there is no end.
+    """
+
+    lines: tuple[tuple[float, float], ...]
+    low: float = float("-inf")
+    high: float = float("inf")
+
+
+class Conjugate(ABC):
+    """-L*(β), where it is finite, and how β follows from multipliers of the form's rows."""
+
+    @abstractmethod
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """β from multipliers of any quality, moved to where L* is finite."""
+
+    @abstractmethod
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-L*(β)."""
+
+    @property
+    @abstractmethod
+    def objective(self) -> Line:
+        """-L*(β), with β = -α or as it is; nothing where it is zero."""
+
+    @property
+    @abstractmethod
+    def constraints(self) -> tuple[Line, ...]:
+        """The conditions under which L* is finite."""
+
+    @property
+    def total(self) -> Line:
+        """-A'β or A'β in the variable that is printed, without the number `multiple` before it: w is a multiple of it."""
+        return Line("sum_i alpha_i y_i x_i", r"\textstyle\sum_i \alpha_i y_i x_i")
+
+    @property
+    def multiple(self) -> float:
+        """The number before `total`."""
+        return 1.0
+
+    @property
+    def balance(self) -> Line | None:
+        """Equation that a free intercept asks for, the first entry of A'β; None where it is zero in any case."""
+        return Line("sum_i alpha_i y_i = 0", r"\textstyle\sum_i \alpha_i y_i = 0")
+
+    @property
+    def balanced(self) -> bool:
+        """True if `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
+        return False
+
+    @property
+    def kkt(self) -> tuple[Line, ...]:
+        """The conditions of an optimum beyond those of the norm."""
+        return ()
+
+    @property
+    def sign(self) -> float:
+        """β = sign · the dual variable that is printed: α with -1, β itself or α with 1."""
+        return -1.0
+
+    @property
+    def symbol(self) -> Line:
+        """The dual variable."""
+        return Line("alpha", r"\alpha")
+
+
+class ResidualConjugate(Conjugate):
+    """Conjugate of a loss of residuals: β of either sign, the multipliers of the rows ``below`` and ``above``."""
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``below`` less those of ``above``, clipped to the interval."""
+        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
+        bound = self.interval(costs)
+        return np.asarray(np.clip(beta, -bound, bound))
+
+    @abstractmethod
+    def interval(self, costs: FloatArray) -> FloatArray:
+        """Largest |β_i| for which L* is finite; ∞ where there is none."""
+
+    @property
+    def total(self) -> Line:
+        """Σ β_i x_i."""
+        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
+
+    @property
+    def balance(self) -> Line:
+        """Σ β_i = 0."""
+        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
+
+    @property
+    def sign(self) -> float:
+        """The argument's own sign."""
+        return 1.0
+
+    @property
+    def symbol(self) -> Line:
+        """β, of either sign."""
+        return Line("beta", r"\beta")
+
+
+@dataclass(frozen=True)
+class HingeConjugate(Conjugate):
+    """Conjugate of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0."""
+
+    squared: bool = False
+    pairs: bool = False
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``margin``, clipped."""
+        return -np.clip(multipliers["margin"], 0.0, np.inf if self.squared else costs)
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """Σα, less α²/(4c)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
+        return float(-beta.sum() - square.sum())
+
+    @property
+    def objective(self) -> Line:
+        """Σα, less α²/(4c)."""
+        if self.pairs:
+            return Line("sum_(y_i > y_j) alpha_ij", r"\textstyle\sum_{y_i>y_j}\alpha_{ij}")
+        if self.squared:
+            latex = r"\textstyle\sum_i \bigl(\alpha_i - \tfrac{\alpha_i^2}{4c_i}\bigr)"
+            return Line("sum_i (alpha_i - alpha_i^2/(4 c_i))", latex)
+        return Line("sum_i alpha_i", r"\textstyle\sum_i\alpha_i")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """The interval."""
+        if self.pairs:
+            return (Line("0 <= alpha_ij <= c_i c_j", r"0\le\alpha_{ij}\le c_i c_j"),)
+        if self.squared:
+            return (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
+        return (Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i"),)
+
+    @property
+    def total(self) -> Line:
+        """Σ α_i y_i x_i, or of differences."""
+        if self.pairs:
+            return Line("sum_(y_i > y_j) alpha_ij (x_i - x_j)", r"\textstyle\sum_{y_i>y_j} \alpha_{ij}(x_i - x_j)")
+        return super().total
+
+    @property
+    def balance(self) -> Line | None:
+        """None: differences have no intercept."""
+        return None if self.pairs else super().balance
+
+
+@dataclass(frozen=True)
+class LevelConjugate(Conjugate):
+    """Conjugate of a loss with a level: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
+
+    β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
+    """
+
+    label: str
+    share: float | None
+    falls: bool = True
+    signed: bool = True
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of the rows, clipped, then scaled or filled up to the sum that is asked for."""
+        alpha = np.clip(multipliers[self.label], 0.0, costs)
+        wanted = 1.0 if self.share is None else self.share * float(costs.sum())
+        total = float(alpha.sum())
+        if self.share is None and total > wanted:
+            alpha = alpha * (wanted / total)
+        elif total < wanted:
+            room = costs - alpha
+            alpha = alpha + room * min((wanted - total) / max(float(room.sum()), 1e-300), 1.0)
+        return self.sign * alpha
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """0."""
+        return 0.0
+
+    @property
+    def objective(self) -> Line:
+        """Contribution of the constant part of the arguments, if there is one."""
+        return Line("", "") if self.falls else Line("sum_i alpha_i x_i'x_i", r"\textstyle\sum_i\alpha_i x_i^\top x_i")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """Interval and sum."""
+        box = Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i")
+        if self.share is None:
+            return (box, Line("sum_i alpha_i = 1", r"\textstyle\sum_i\alpha_i = 1"))
+        nu = f"{self.share:g}"
+        return (box, Line(f"sum_i alpha_i >= {nu} sum_i c_i", rf"\textstyle\sum_i\alpha_i \ge {nu}\sum_i c_i"))
+
+    @property
+    def total(self) -> Line:
+        """Σ α_i y_i x_i or Σ α_i x_i."""
+        return super().total if self.signed else Line("sum_i alpha_i x_i", r"\textstyle\sum_i \alpha_i x_i")
+
+    @property
+    def multiple(self) -> float:
+        """Rows of the ball are 2x_i."""
+        return 1.0 if self.falls else 2.0
+
+    @property
+    def balance(self) -> Line | None:
+        """Σ α_i y_i = 0, or Σ α_i = 0."""
+        return super().balance if self.signed else Line("sum_i alpha_i = 0", r"\textstyle\sum_i \alpha_i = 0")
+
+    @property
+    def sign(self) -> float:
+        """-1 where the loss falls."""
+        return -1.0 if self.falls else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class BallConjugate(Conjugate):
+    """Conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb: -||g||²/(4B).
+
+    A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
+    """
+
+    X: Points
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``inside``, clipped and scaled to sum to 1, and the g that belongs to them."""
+        n = self.X.shape[0]
+        a = np.where(costs[:n] > 0, np.maximum(multipliers["inside"], 0.0), 0.0)
+        total = float(a.sum())
+        a = a / total if total > 0 else np.where(costs[:n] > 0, 1.0, 0.0) / max(int((costs[:n] > 0).sum()), 1)
+        b = costs[:n] * a
+        return np.concatenate([b, 2.0 * np.asarray(self.X.T @ b)])
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-||g||²/(4B)."""
+        n = self.X.shape[0]
+        g = beta[n:]
+        return -float(g @ g) / (4.0 * float(beta[:n].sum()))
+
+    @property
+    def balanced(self) -> bool:
+        """True: g balances the equation."""
+        return True
+
+    @property
+    def objective(self) -> Line:
+        """Σ a_i c_i x_i'x_i - ||Σ a_i c_i x_i||²/Σ a_i c_i."""
+        return Line(
+            "sum_i a_i c_i x_i'x_i - ||sum_i a_i c_i x_i||^2/sum_i a_i c_i",
+            r"\textstyle\sum_i a_i c_i x_i^\top x_i - \bigl\|\sum_i a_i c_i x_i\bigr\|_2^2 / \sum_i a_i c_i",
+        )
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """The simplex."""
+        return (Line("sum_i a_i = 1", r"\textstyle\sum_i a_i = 1"), Line("a_i >= 0", r"a_i \ge 0"))
+
+    @property
+    def kkt(self) -> tuple[Line, ...]:
+        """The centre."""
+        return (Line("w = sum_i a_i c_i x_i/sum_i a_i c_i", r"w = \textstyle\sum_i a_i c_i x_i / \sum_i a_i c_i"),)
+
+    @property
+    def sign(self) -> float:
+        """The argument's own sign."""
+        return 1.0
+
+    @property
+    def symbol(self) -> Line:
+        """a, of the simplex."""
+        return Line("a", "a")
+
+
+class Loss(Part):
+    """A cost of each point, as a function of its margin m_i = y_i x_i'w (or of what ``rows`` says).
+
+    Attributes
+    ----------
+    labels : bool
+        Whether y must be -1 and +1; else any numbers.
+    residuals : bool
+        Whether y are targets, and the loss is of y_i - x_i'w.
+    intercept : bool
+        Whether a column of ones means anything: not where only differences of scores count.
+    """
+
+    labels: ClassVar[bool] = True
+    residuals: ClassVar[bool] = False
+    intercept: ClassVar[bool] = True
+    #: The loss as the solver of large linear problems knows it; None where it does not.
+    linear: ClassVar[LinearLoss | None] = None
+    #: Whether `scores` reads x'x.
+    needs_squares: ClassVar[bool] = False
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """A and c with argument Aw + c; margins unless a loss says otherwise."""
+        return signed_rows(X, y), np.zeros(X.shape[0])
+
+    @abstractmethod
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss itself."""
+
+    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+        """The cost of each argument from those of the points."""
+        return weights
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """Σ costs · loss."""
+        return float(costs @ self.values(argument))
+
+    def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
+        """Return an upper bound of the total: the total itself where it can be computed."""
+        return self.total(costs, argument)
+
+    @abstractmethod
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """Add variables, constraints and cost; return the 0-1 variables that count errors, where there are any."""
+
+    @abstractmethod
+    def cost_line(self) -> Line:
+        """Line of the loss in the objective, in the variables that `add` makes."""
+
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+        """The loss on these data: with what it leaves to them decided, or refused.
+
+        Parameters
+        ----------
+        X, y, weights
+            The data, and the points' costs.
+        curvature : ndarray (p,) or (p, p)
+            D ⪰ 0, or its diagonal, such that the regulariser minus w'Dw is convex.
+        """
+        return self
+
+    def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
+        """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
+        return products
+
+    def conjugate(self) -> Conjugate | None:
+        """Return the parts of the closed-form dual; None where there is none."""
+        return None
+
+    def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
+        """Multipliers of its other rows from α ≥ 0 of ``margin``; none where it has no other rows."""
+        return {}
+
+    def convex_pieces(self) -> tuple[Branch, ...]:
+        """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
+        return ()
+
+    def corners(self) -> Corners | None:
+        """The loss as a function of the margin that falls to 0, piecewise linear with jumps; None where it is none."""
+        return None
+
+    @property
+    def jumps(self) -> tuple[tuple[float, float], ...]:
+        """Thresholds at which the loss jumps, each with its side: 1 where it is less from there on, -1 where up to there."""
+        corners = self.corners()
+        if corners is None:
+            return ()
+        return tuple((t, 1.0) for t in corners.margins[corners.below > corners.at].tolist())
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""
+        return {}
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
+        """Return the view that a solver of its own reads of min μ||w||² of the penalised w_j + Σ costs · loss(Aw), μ > 0; None
+        without one.
+        """
+        return None
+
+    def nonnegative(self) -> bool:
+        """Return whether no value is below 0, so that the objective bounds the regulariser."""
+        return True
+
+    @property
+    def indicator_threshold(self) -> float | None:
+        """t where the loss is 1{m < t}; None where it is another."""
+        return None
+
+    def saturation(self) -> float:
+        """A t such that the loss is constant where |argument| ≥ t, on either side; infinite where it is not."""
+        return float("inf")

@@ -1,0 +1,428 @@
+"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, and the ε-insensitive loss of regression.
+
+The hinge loss (1 - m)_+ and its square.
+
+The ramp loss: the hinge, cut off.
+
+The 0-1 loss, by margin and by sign.
+
+Ranking: the hinge of score differences.
+
+Regression: the ε-insensitive loss of the residual, and its square.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
+from ...statement import Line
+from ...views import Corners, LinearLoss, ZeroOneProblem
+from .assembly import Affine, Assembly
+from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate
+from .part import Classifier, Setting, as_flag
+
+__all__ = ["EpsilonInsensitive", "Hinge", "PairwiseHinge", "Ramp", "SquaredHinge", "ZeroOne"]
+
+
+def _slack(builder: Assembly, context: Setting) -> Affine:
+    """ξ ≥ 0 with m + ξ ≥ 1."""
+    xi = builder.variables("xi", context.argument.rows, 0.0)
+    builder.require_nonnegative("margin", context.argument + xi - 1.0)
+    return xi
+
+
+_LINES = (
+    Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1", "margin"),
+    Line("xi_i >= 0", r"\xi_i \ge 0"),
+)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """(1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
+
+    linear: ClassVar[LinearLoss | None] = LinearLoss.HINGE
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(1 - m)_+."""
+        return np.maximum(1.0 - argument, 0.0)
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """ξ and its rows."""
+        builder.cost(context.weights, _slack(builder, context))
+        return None
+
+    def corners(self) -> Corners:
+        """Corners of the loss: one."""
+        return Corners.hinge()
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """ξ."""
+        return {"xi": self.values(classifier.argument)}
+
+    def conjugate(self) -> Conjugate:
+        """Σα on 0 ≤ α ≤ c."""
+        return HingeConjugate()
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i."""
+        return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return _LINES
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """(1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
+
+    linear: ClassVar[LinearLoss | None] = LinearLoss.SQUARED_HINGE
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(1 - m)_+²."""
+        return np.maximum(1.0 - argument, 0.0) ** 2
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """ξ and its rows."""
+        builder.cost_of_squares(context.weights, _slack(builder, context))
+        return None
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """ξ."""
+        return {"xi": np.maximum(1.0 - classifier.argument, 0.0)}
+
+    def conjugate(self) -> Conjugate:
+        """Σα - α²/(4c)."""
+        return HingeConjugate(squared=True)
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i²."""
+        return Line("sum_i c_i xi_i^2", r"\textstyle\sum_i c_i\xi_i^2")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return _LINES
+
+
+@dataclass(frozen=True)
+class Ramp(Loss):
+    """(h/d) min{(1 - m)_+, d}: zero from m = 1 on, h from m = 1 - d down; with b, a hinge of that slope again from 1 - b down.
+
+    Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z). With b, ξ ≥ 0 alone and m + ξ + b z ≥ 1: the
+    constant of a big-M row that is meant, as in MIPLIB's gsvm2rl (height and width 2, b = 100).
+
+    Parameters
+    ----------
+    height : float
+        h > 0. Brooks's ramp has height and width 2, that of the conic paper's Figure 1 height 1.
+    width : float
+        d > 0.
+    beyond : float
+        b ≥ d; without it the ramp does not begin again.
+
+    Raises
+    ------
+    InputError
+        A height or width that is not > 0, or b < d.
+    """
+
+    height: float = 2.0
+    width: float = 2.0
+    beyond: float = np.inf
+
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "height", as_positive(self.height, "height"))
+        object.__setattr__(self, "width", as_positive(self.width, "width"))
+        object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond", infinite=True))
+        if self.beyond < self.width:
+            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
+        ramp = np.clip(1.0 - argument, 0.0, self.width)
+        return self.height / self.width * (ramp + np.maximum(1.0 - self.beyond - argument, 0.0))
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """z, ξ and their rows."""
+        z = builder.binaries("z", context.argument.rows)
+        again = self.beyond < np.inf
+        xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if again else self.width)
+        M = np.full(context.argument.rows, self.beyond) if again else context.big_m(1.0)
+        builder.switch("margin", z, context.argument + xi - 1.0, M)
+        builder.cost(self.height / self.width * context.weights, xi)
+        builder.cost(self.height * context.weights, z)
+        return None
+
+    def cost_line(self) -> Line:
+        """Σ c_i (h/d)(ξ_i + d z_i)."""
+        slope = f"{self.height / self.width:g}"
+        return Line(
+            f"sum_i c_i ({slope} xi_i + {self.height:g} z_i)", rf"\textstyle\sum_i c_i({slope}\,\xi_i + {self.height:g}\,z_i)"
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of slack and switch."""
+        if self.beyond < np.inf:
+            b = f"{self.beyond:g}"
+            return (
+                Line(f"y_i x_i'w + xi_i + {b} z_i >= 1", rf"y_i x_i^\top w + \xi_i + {b}\,z_i \ge 1", "margin"),
+                Line("xi_i >= 0, z_i in {0, 1}", r"\xi_i\ge 0,\ z_i\in\{0,1\}"),
+            )
+        return (
+            Line("z_i = 0  =>  y_i x_i'w + xi_i >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w + \xi_i \ge 1", "margin"),
+            Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
+        )
+
+    def convex_pieces(self) -> tuple[Branch, ...]:
+        """The hinge of slope h/d, and h, with b where that begins again."""
+        slope = self.height / self.width
+        again = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
+        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
+
+    def corners(self) -> Corners | None:
+        """Itself; None where its width is lost beside 1."""
+        return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """z where giving a point up costs less than its slack, and the slack that is left."""
+        given_up = classifier.argument < 1.0 - self.width
+        xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - classifier.argument, 0.0)
+        return {"z": given_up.astype(np.float64), "xi": xi if self.beyond < np.inf else np.minimum(xi, self.width)}
+
+    def saturation(self) -> float:
+        """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""
+        return max(1.0, (self.beyond if self.beyond < np.inf else self.width) - 1.0)
+
+
+@dataclass(frozen=True)
+class ZeroOne(Loss):
+    """1{m < t}: z in {0, 1}, and z = 0 requires m ≥ t.
+
+    Parameters
+    ----------
+    threshold : float
+        t ≥ 0. One counts points within the margin, as Conic (3) does. Zero goes by sign, 1{m < 0}: misclassified points; w = 0
+        misclassifies nothing, so it needs something that keeps w away from there (`Fixed`, `LinearRows`). With integer
+        coefficients t = 1 makes a margin of 0 an error.
+
+    Raises
+    ------
+    InputError
+        A threshold below 0.
+    """
+
+    threshold: float = 1.0
+
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """1{m < t}."""
+        return (argument < self.threshold).astype(np.float64)
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """z and its rows."""
+        z = builder.binaries("z", context.argument.rows)
+        builder.switch(
+            "margin", z, context.argument - self.threshold, context.big_m(self.threshold), range(context.argument.rows)
+        )
+        builder.cost(context.weights, z)
+        return z if self.threshold == 1.0 else None  # an error is a margin below 1
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i."""
+        return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the switch."""
+        t = f"{self.threshold:g}"
+        return (
+            Line(f"z_i = 0  =>  y_i x_i'w >= {t}", rf"z_i = 0 \Rightarrow y_i x_i^\top w \ge {t}", "margin"),
+            Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
+        )
+
+    def convex_pieces(self) -> tuple[Branch, ...]:
+        """0 from t on, and 1."""
+        return Branch(((0.0, 0.0),), low=self.threshold), Branch(((0.0, 1.0),))
+
+    @property
+    def indicator_threshold(self) -> float:
+        """t."""
+        return self.threshold
+
+    def corners(self) -> Corners:
+        """One jump."""
+        return Corners.count(self.threshold)
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """z."""
+        return {"z": (classifier.argument < self.threshold - classifier.near).astype(np.float64)}
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
+        """`ZeroOneProblem`, of violated margins at μ = 1."""
+        plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
+        return ZeroOneProblem(A, costs, penalised) if plain else None
+
+    def saturation(self) -> float:
+        """Zero from t on, one below it."""
+        return self.threshold
+
+
+@dataclass(frozen=True)
+class PairwiseHinge(Loss):
+    """Σ over pairs with y_i > y_j of c_i c_j (1 - (x_i - x_j)'w)_+: Joachims, 2002, with any numbers as grades y.
+
+    The form has a row for each pair: n² of them at worst.
+    """
+
+    labels: ClassVar[bool] = False
+    intercept: ClassVar[bool] = False
+
+    @staticmethod
+    def _pairs(y: FloatArray) -> tuple[IntArray, IntArray]:
+        above, below = np.nonzero(y[:, None] > y[None, :])
+        return above, below
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """Differences of scores."""
+        above, below = self._pairs(np.asarray(y))
+        data = sp.csr_array(X)
+        return sp.csr_array(data[above] - data[below]), np.zeros(above.size)
+
+    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+        """c_i c_j."""
+        above, below = self._pairs(y)
+        return weights[above] * weights[below]
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(1 - d)_+."""
+        return Hinge().values(argument)
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """A slack for each pair."""
+        return Hinge().add(builder, context)
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """The slacks."""
+        return Hinge().blocks(classifier)
+
+    def conjugate(self) -> Conjugate:
+        """Σα on 0 ≤ α ≤ c."""
+        return HingeConjugate(pairs=True)
+
+    def cost_line(self) -> Line:
+        """Σ c_i c_j ξ_ij."""
+        return Line("sum_(y_i > y_j) c_i c_j xi_ij", r"\textstyle\sum_{y_i>y_j} c_i c_j\xi_{ij}")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return (
+            Line("(x_i - x_j)'w + xi_ij >= 1", r"(x_i - x_j)^\top w + \xi_{ij} \ge 1", "margin"),
+            Line("xi_ij >= 0", r"\xi_{ij} \ge 0"),
+        )
+
+
+@dataclass(frozen=True)
+class _InsensitiveConjugate(ResidualConjugate):
+    """Of Σ c (|r| - ε)_+: -ε|β| on |β| ≤ c; of its square: -ε|β| - β²/(4c)."""
+
+    epsilon: float
+    squared: bool = False
+
+    def interval(self, costs: FloatArray) -> FloatArray:
+        """c; none of the square."""
+        return np.full(costs.shape, np.inf) if self.squared else costs
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-ε|β|, less β²/(4c)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
+        return float(-self.epsilon * np.abs(beta).sum() - square.sum())
+
+    @property
+    def objective(self) -> Line:
+        """-ε|β|, less β²/(4c)."""
+        more = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
+        e = f"{self.epsilon:g}"
+        text = f"sum_i (y_i beta_i - {e} |beta_i|{more[0]})"
+        return Line(text, rf"\textstyle\sum_i \bigl(y_i\beta_i - {e}\,|\beta_i|{more[1]}\bigr)")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """The interval."""
+        if self.squared:
+            return ()
+        return (Line("|beta_i| <= c_i", r"|\beta_i| \le c_i"),)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """(|y - x'w| - ε)_+, or its square: slack ξ ≥ 0 with -ε - ξ ≤ y - x'w ≤ ε + ξ.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0.
+    squared : bool
+
+    Raises
+    ------
+    InputError
+        ε < 0.
+    """
+
+    epsilon: float = 0.1
+    squared: bool = False
+
+    labels: ClassVar[bool] = False
+    residuals: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
+        object.__setattr__(self, "squared", as_flag(self.squared, "squared"))
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """Residuals y - Xw."""
+        return sp.csr_array(-sp.csr_array(X)), np.asarray(y, dtype=np.float64)
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(|r| - ε)_+, squared where asked."""
+        excess = np.maximum(np.abs(argument) - self.epsilon, 0.0)
+        return excess**2 if self.squared else excess
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """ξ and its two rows for each point."""
+        xi = builder.variables("xi", context.argument.rows, 0.0)
+        builder.require_nonnegative("below", xi - context.argument + self.epsilon)
+        builder.require_nonnegative("above", xi + context.argument + self.epsilon)
+        (builder.cost_of_squares if self.squared else builder.cost)(context.weights, xi)
+        return None
+
+    def conjugate(self) -> Conjugate:
+        """-ε|β| on |β| ≤ c, or with squares."""
+        return _InsensitiveConjugate(self.epsilon, self.squared)
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i, or squares."""
+        power = "^2" if self.squared else ""
+        return Line(f"sum_i c_i xi_i{power}", rf"\textstyle\sum_i c_i\xi_i{power}")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        e = f"{self.epsilon:g}"
+        return (
+            Line(f"y_i - x_i'w <= {e} + xi_i", rf"y_i - x_i^\top w \le {e} + \xi_i", "below"),
+            Line(f"x_i'w - y_i <= {e} + xi_i", rf"x_i^\top w - y_i \le {e} + \xi_i", "above"),
+            Line("xi_i >= 0", r"\xi_i \ge 0"),
+        )

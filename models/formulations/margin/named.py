@@ -1,0 +1,393 @@
+"""Compositions with names of their own: support vector regression, the ν-SVM, and support vector data description.
+
+Named formulations that are compositions of parts and nothing else.
+
+The abstract named composition: a formulation with its own name and parameters, made of parts.
+
+The composition of a named formulation, which has checked its data, and warned of them, already.
+
+The record of problems stated from parts.
+
+Support vector regression.
+
+The ν-SVM.
+
+Support vector data description: the smallest ball with slack.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...arrays import FloatArray, Points, as_points, as_share
+from ...inspection.point_explanation import PointExplanation
+from ...kernels.feature_map import Place, placed
+from ...kernels.kernels import Kernel, Linear
+from ...model import Model
+from ...program.form import StandardForm
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ...statement import Statement
+from .domains import Domain, Reals
+from .level_losses import NuHinge, SoftBall
+from .loss import Loss
+from .margin_losses import EpsilonInsensitive
+from .model import CHECKED, Margin
+from .naming import LOSSES
+from .regularisers import L1, ElasticNet, Regulariser, SquaredNorm
+
+__all__ = ["FORMULATIONS", "SVDD", "EpsilonSVR", "NamedComposition", "NuSVM", "unchecked_margin", "without_checks"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedComposition(Model):
+    """A formulation that is its composition: form, scores, points, dual and relaxations are those of the parts.
+
+    Attributes
+    ----------
+    title, source : str
+        Of the statement.
+    """
+
+    title: ClassVar[str]
+    source: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def composed(self) -> Margin:
+        """The parts."""
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the composition's form."""
+        return self.composed.form_bytes
+
+    def compile(self) -> StandardForm:
+        """The composition's form under this name."""
+        return self.composed.form.replace(name=self.name)
+
+    @property
+    def nonnegative(self) -> bool:
+        """True if the composition is nonnegative."""
+        return self.composed.nonnegative
+
+    def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
+        """The closed-form dual at multipliers of any quality; see `Margin.dual_value`."""
+        return self.composed.dual_value(multipliers)
+
+    def objective(self, w: FloatArray) -> float:
+        """The stated objective at a classifier, levels at their best."""
+        return self.composed.objective(w)
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """The composition's scores."""
+        return self.composed.decision_function(values, X)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """The composition's points."""
+        return self.composed.explain_points(values, multipliers)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """The composition's figures."""
+        return self.composed.summary(values)
+
+    @property
+    def statement(self) -> Statement:
+        """The composition's, under this name."""
+        return replace(self.composed.statement, title=self.title, problem_class="convex QP", source=self.source)
+
+
+@contextmanager
+def without_checks() -> Iterator[None]:
+    """Problems stated inside say nothing of their features."""
+    token = CHECKED.set(True)
+    try:
+        yield
+    finally:
+        CHECKED.reset(token)
+
+
+def unchecked_margin(
+    X: Points,
+    y: FloatArray,
+    loss: Loss,
+    intercept: Literal["penalised", "free"] = "penalised",
+    weights: FloatArray | float = 1.0,
+    upper_bound: float | None = None,
+    regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
+    domain: Domain = Reals(),  # noqa: B008 - frozen
+) -> Margin:
+    """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
+    with without_checks():
+        return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
+
+
+#: What the prompt offers.
+_OF_MARGINS = ("hinge", "squared-hinge", "logistic", "ramp", "zero-one", "nu", "conic")
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> Margin:
+    mu = float(chosen["mu"])
+    regulariser: dict[str, Any] = {"l2": SquaredNorm(mu), "l1": L1(mu), "elastic-net": ElasticNet(mu, mu)}
+    return Margin(
+        arrays["X"], arrays["y"], LOSSES[chosen["loss"]], regulariser[chosen["regulariser"]], weights=float(chosen["lam"]),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EpsilonSVR(NamedComposition):
+    """min ½||w||² + C Σ (|y_i - x_i'w| - ε)_+: Vapnik, 1995; Smola and Schölkopf, 2004, (3).
+
+    Dual: max Σ y_i β_i - ε Σ|β_i| - ½||Σ β_i x_i||² over |β| ≤ C, and Σβ = 0 with a free intercept.
+
+    Parameters
+    ----------
+    X, y, kernel
+        As `Margin`; y any numbers.
+    C : float
+        C > 0.
+    epsilon : float
+        ε ≥ 0.
+    intercept : {"free", "penalised"}
+
+    Raises
+    ------
+    InputError
+        As `Margin`; C < 0 or ε < 0.
+    """
+
+    X: Points
+    y: FloatArray
+    C: float = 1.0
+    epsilon: float = 0.1
+    intercept: Literal["free", "penalised"] = "free"
+    kernel: Kernel | None = None
+
+    name = "EpsilonSVR"
+    title = "epsilon-SVR"
+    source = "Smola, Schoelkopf: A tutorial on support vector regression, 2004, (3)"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "below": "the weight of a point that lies above the tube; 0 inside it, C beyond it",
+        "above": "the weight of a point that lies below the tube; 0 inside it, C beyond it",
+    }
+
+    def __post_init__(self) -> None:
+        composed = self.composed
+        for field in ("X", "y", "kernel"):
+            object.__setattr__(self, field, getattr(composed, field))
+
+    @cached_property
+    def composed(self) -> Margin:
+        """`EpsilonInsensitive` with ½||w||²."""
+        loss = EpsilonInsensitive(self.epsilon)
+        return Margin(self.X, self.y, loss, SquaredNorm(0.5), self.intercept, self.C, kernel=self.kernel)
+
+
+def _small(rng: np.random.Generator) -> dict[str, Any]:
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
+    return {"X": X, "target": X @ [0.5, 1.0, -1.0] + 0.3 * rng.normal(size=12)}
+
+
+def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
+    """The stated objective from the data."""
+    w = values["w"]
+    excess = np.maximum(np.abs(model.y - np.asarray(model.X @ w)) - model.epsilon, 0.0)
+    v = w[model.composed.penalised]
+    return float(0.5 * v @ v + model.C * excess.sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NuSVM(NamedComposition):
+    """min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000, (3).
+
+    ν bounds the share of points within the margin from above and that of support vectors from below. Dual:
+    max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept.
+
+    Parameters
+    ----------
+    X, y, kernel
+        As `Margin`.
+    nu : float
+        In (0, 1].
+    intercept : {"free", "penalised"}
+
+    Raises
+    ------
+    InputError
+        As `Margin`; ν outside (0, 1]. (A ν too large for the balance of the classes makes the problem unbounded with a free
+        intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
+    """
+
+    X: Points
+    y: FloatArray
+    nu: float = 0.5
+    intercept: Literal["free", "penalised"] = "free"
+    kernel: Kernel | None = None
+
+    name = "NuSVM"
+    title = "nu-SVM"
+    source = "Schoelkopf, Smola, Williamson, Bartlett: New support vector algorithms, 2000, (3)"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "alpha_i is 0 beyond the level rho, 1/n below it, and between them only on it; w = sum alpha_i y_i x_i",
+    }
+
+    def __post_init__(self) -> None:
+        composed = self.composed
+        for field in ("X", "y", "kernel"):
+            object.__setattr__(self, field, getattr(composed, field))
+
+    @cached_property
+    def composed(self) -> Margin:
+        """`NuHinge` with ½||w||² and equal costs."""
+        X = as_points(self.X)
+        return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, 1.0 / X.shape[0], kernel=self.kernel)
+
+
+def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
+    """The stated objective from the data."""
+    w, rho = values["w"], float(values["rho"][0])
+    slack = np.maximum(rho - model.y * np.asarray(model.X @ w), 0.0)
+    v = w[model.composed.penalised]
+    return float(0.5 * v @ v - model.nu * rho + slack.mean())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SVDD(NamedComposition):
+    """min R² + (1/(νn)) Σ ξ_i subject to ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: Tax and Duin, 2004, (3).
+
+    Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; the centre is w = Σ α_i x_i. For ν = 1/n at
+    most it is the smallest enclosing ball, `MEBDual`.
+
+    Parameters
+    ----------
+    X, kernel
+        As `Margin`; X has no column for an intercept.
+    nu : float
+        In (0, 1]: bounds the share of points outside.
+
+    Notes
+    -----
+    Form: that of `losses.soft_ball.SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
+    Points far from the origin (dense, without a kernel) are moved there, for x'x would lose their digits: ``w`` is then the
+    centre less that of `place`, and `centre` is the centre.
+
+    Raises
+    ------
+    InputError
+        As `Margin`; ν outside (0, 1].
+    """
+
+    X: Points
+    nu: float = 0.1
+    kernel: Kernel | None = None
+
+    name = "SVDD"
+    title = "Support vector data description: the smallest ball with slack"
+    source = "Tax, Duin: Support vector data description, 2004, (3)"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "inside": "alpha_i is 0 inside the ball, 1/(nu n) outside, and between them only on it; the centre is sum alpha_i x_i",
+    }
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nu", as_share(self.nu, "nu"))
+        object.__setattr__(self, "X", as_points(self.X))
+        object.__setattr__(self, "kernel", self.composed.kernel)
+
+    @cached_property
+    def place(self) -> Place:
+        """The points, near the origin where digits would be lost: a ball moves with them."""
+        return Place(self.X) if self.kernel is not None else placed(Linear(), self.X)
+
+    @cached_property
+    def composed(self) -> Margin:
+        """`SoftBall` with ||w||²; labels mean nothing to it."""
+        n = self.X.shape[0]
+        costs = 1.0 / (self.nu * n)
+        return Margin(self.place.points, np.ones(n), SoftBall(), SquaredNorm(1.0), weights=costs, kernel=self.kernel)
+
+    def centre(self, values: Mapping[str, Any]) -> FloatArray:
+        """The centre among the points as they were given."""
+        return np.asarray(values["w"] if self.place.centre is None else values["w"] + self.place.centre)
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """R² - ||x - w||², of rows moved as the points were."""
+        return super().decision_function(values, X if self.place.centre is None else self.place.of(as_points(X)))
+
+    def radius(self, values: Mapping[str, Any]) -> float:
+        """R."""
+        w = values["w"]
+        return float(np.sqrt(max(float(values["level"][0]) + float(w @ w), 0.0)))
+
+    def summary(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """Radius, and the share of points outside."""
+        scores = self.decision_function(values, self.X)
+        return {"radius": self.radius(values), "outside": float((scores < -1e-7 * (1.0 + np.abs(scores).max())).mean())}
+
+
+def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
+    """The stated objective from the data."""
+    w, level = values["w"], float(values["level"][0])
+    outside = np.maximum(((np.asarray(model.place.points) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
+    return float(level + w @ w + outside.sum() / (model.nu * model.X.shape[0]))
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        Margin,
+        name="margin",
+        summary="a loss and a regulariser by name; in Python any parts",
+        reference="Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
+        data=DataKind.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("loss", "the loss of a margin", str, "hinge", _OF_MARGINS),
+            Parameter("regulariser", "the cost of coefficients", str, "l2", ("l2", "l1", "elastic-net")),
+            Parameter("lam", "cost of one unit of loss", float, 1.0),
+            Parameter("mu", "weight of the regulariser", float, 1.0),
+        ),
+        intercept=always,
+    ),
+    FormulationInfo(
+        EpsilonSVR,
+        name="epsilon-svr",
+        summary="support vector regression with a tube of width ε",
+        reference="Smola, Schölkopf: A tutorial on support vector regression, 2004, (3)",
+        data=DataKind.ARRAYS,
+        arrays=("X", "target"),
+        small=_small,
+        objective=_objective,
+        parameters=(
+            Parameter("C", "C, cost of a unit beyond the tube", float, 1.0),
+            Parameter("epsilon", "ε, half the tube's width", float, 0.1),
+            Parameter("intercept", "whether the intercept is part of the norm", str, "free", ("free", "penalised")),
+        ),
+    ),
+    FormulationInfo(
+        NuSVM,
+        name="nu",
+        summary="nu-SVM: the share of margin errors in place of their price",
+        reference="Schölkopf, Smola, Williamson, Bartlett: New support vector algorithms, 2000, (3)",
+        data=DataKind.TWO_CLASSES,
+        objective=_nu_svm_objective,
+        parameters=(
+            Parameter("nu", "ν, share of points within the margin", float, 0.5),
+            Parameter("intercept", "whether the intercept is part of the norm", str, "free", ("free", "penalised")),
+        ),
+        intercept=always,
+    ),
+    FormulationInfo(
+        SVDD,
+        name="svdd",
+        summary="the smallest ball with slack: support vector data description",
+        reference="Tax, Duin: Support vector data description, 2004, (3)",
+        data=DataKind.POINTS,
+        objective=_svdd_objective,
+        parameters=(Parameter("nu", "ν, share of points outside", float, 0.3),),
+    ),
+)

@@ -1,1 +1,0 @@
-"""Named formulations that are compositions of parts and nothing else."""

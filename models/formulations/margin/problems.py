@@ -1,0 +1,342 @@
+"""The structural views of compositions that exact searches read: margins, and scoring systems.
+
+The structural view of nonconvex compositions: what a search over boxes of w reads of the parts, or which part it does not.
+
+The structural view of a scoring system: what the exact solver reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ...arrays import BoolArray, FloatArray, Points, to_dense
+from ...program.cones import Nonnegative, Zero
+from ...views import Budget, Corners, EqualRates, MarginProblem
+from .assembly import Affine, Assembly
+from .domains import Domain
+from .loss import Loss
+from .part import Part, Polyhedral, Setting
+from .regularisers import L1, Regulariser, Sparsity
+from .restrictions import Restriction
+
+__all__ = [
+    "MarginProblemView",
+    "ScoringProblem",
+    "UnreadError",
+    "alone",
+    "as_bounds",
+    "as_fraction",
+    "composed_problem",
+    "linear_rows",
+    "margin_problem_of",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblemView:
+    """A composition as a `MarginProblem`, but for points and costs, or why it is none.
+
+    Parameters
+    ----------
+    parts : MarginProblem, optional
+        Without points.
+    obstacle : str
+        What stands in the way; empty where nothing does.
+    """
+
+    parts: MarginProblem | None = None
+    obstacle: str = ""
+
+    def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
+        """Return the problem with signed rows, which are made where they are needed, and costs."""
+        return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
+
+
+def margin_problem_of(
+    loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
+) -> MarginProblemView:
+    """Return the problem that these parts state over ``setting``, with the coefficients alone as variables, or the reason why
+    there is none.
+
+    The loss is one of margins, made of `Corners`; the regulariser squares, a norm of few atoms or prices (`Sparsity`); domain and
+    restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points, budgets of errors and
+    equal rates of positive scores. Something bounds every coefficient: squares, the norm, two bounds, or, for a free intercept,
+    the loss.
+    """
+    if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
+        return MarginProblemView(obstacle="convex problems are for solvers of their forms")
+    corners = loss.corners() if loss.labels else None
+    if corners is None:
+        return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
+    try:
+        return MarginProblemView(_problem(corners, loss, regulariser, domain, restrictions, setting()))
+    except UnreadError as error:
+        return MarginProblemView(obstacle=str(error))
+
+
+class UnreadError(Exception):
+    """A part stands in the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """The limits that restrictions set."""
+
+    rows: FloatArray
+    least: FloatArray
+    kept: BoolArray
+    budgets: tuple[Budget, ...]
+    rates: tuple[EqualRates, ...]
+    most: tuple[int, ...]
+
+
+def _problem(
+    corners: Corners, loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], context: Setting
+) -> MarginProblem:
+    p, penalised = context.penalised.size, context.penalised
+    norm, sparsity = _norm(regulariser, int(penalised.sum()))
+    atoms = np.zeros((len(norm.atoms), p))
+    atoms[:, penalised] = norm.atoms
+    curvature = np.where(penalised, norm.mu, 0.0)
+    limits = _limits(loss, domain, restrictions, context)
+    rows, least, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
+    if domain.integer:
+        lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
+    if (lower > upper).any():
+        raise UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
+    bounded = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
+    bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
+    if not bounded.all():
+        raise UnreadError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
+    most = min([p, *limits.most, *([] if sparsity.most is None else [sparsity.most])])
+    return MarginProblem(
+        A=np.zeros((0, p)),
+        costs=np.zeros(0),
+        loss=corners,
+        curvature=curvature,
+        atoms=atoms,
+        intercept=not penalised.all(),
+        lower=lower,
+        upper=upper,
+        whole=np.full(p, domain.integer),
+        price=np.where(penalised, sparsity.mu0, 0.0),
+        counted=penalised & (most < penalised.sum()),
+        most=most,
+        rows=rows,
+        least=least,
+        kept=limits.kept,
+        budgets=limits.budgets,
+        rates=limits.rates,
+    )
+
+
+def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
+    """The regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
+    norm = regulariser.polyhedral(p)
+    if norm is not None:
+        return norm, Sparsity(0.0, 0.0)
+    sparsity = regulariser.sparsity
+    if sparsity is not None:
+        norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
+    if sparsity is None or norm is None:
+        raise UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
+    return norm, sparsity
+
+
+def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting) -> _Limits:
+    """Rows of the domain, then what each restriction says."""
+    n = context.argument.rows
+    kept, budgets, rates, most = np.zeros(n, dtype=np.bool_), [], [], []
+    domain.add(to := alone(context.w), context.w)
+    rows = [linear_rows(domain, to)]
+    for rule in restrictions:
+        points, budget, equal = rule.kept(n), rule.budget(context.y), rule.equal_rates(context.y)
+        if rule.most is not None:
+            most.append(rule.most)
+        elif points is not None:
+            kept[points] = True
+        elif budget is not None:
+            if rule.by_loss and loss.indicator_threshold != 1.0:
+                raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
+            if budget.limit < budget.points.size:
+                budgets.append(budget)
+        elif equal is not None:
+            rates.append(equal)
+        elif rule.reads_reach:
+            raise UnreadError(_more(rule))
+        else:
+            rule.add(to := alone(context.w), context, None, rule.name)
+            rows.append(linear_rows(rule, to))
+    matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
+    return _Limits(matrix, least, kept, tuple(budgets), tuple(rates), tuple(most))
+
+
+def alone(w: Affine) -> Assembly:
+    """A form of nothing but w."""
+    builder = Assembly("rows")
+    builder.variables(w.plain, w.rows)
+    return builder
+
+
+def _more(part: Part) -> str:
+    parts = "bounds, linear rows, a number of coefficients, kept points, a budget of errors or equal rates"
+    return f"{_name(part)} is more than {parts}"
+
+
+def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
+    """F and f with Fw ≥ f, which is all that a part added to a form that had w alone."""
+    form = added.form()
+    costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
+    if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
+        raise UnreadError(_more(part))
+    rows, least = [np.zeros((0, form.n))], [np.zeros(0)]
+    for c in form.constraints:
+        F = c.F.toarray()
+        rows += [F, -F] if isinstance(c.cone, Zero) else [F]
+        least += [-c.g, c.g] if isinstance(c.cone, Zero) else [-c.g]
+    return np.concatenate(rows) + 0.0, np.concatenate(least) + 0.0
+
+
+def as_bounds(
+    rows: FloatArray, least: FloatArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Rows of one coefficient as bounds, and the others; where the bound is no double, the row stays beside a wider one."""
+    lower, upper = lower.copy(), upper.copy()
+    many = np.ones(least.size, dtype=np.bool_)
+    for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
+        if not rows[r].any():
+            many[r] = least[r] > 0.0  # what nothing fulfils stays
+            continue
+        j = int(np.flatnonzero(rows[r])[0])
+        factor, right = float(rows[r, j]), float(least[r])
+        with np.errstate(over="ignore"):
+            bound = float(np.float64(right) / factor)
+        if not np.isfinite(bound):
+            continue
+        exact = right == 0.0 or (abs(np.frexp(factor)[0]) == 0.5 and bound * factor == right)
+        many[r] = not exact
+        if factor > 0.0:
+            lower[j] = max(lower[j], bound if exact else np.nextafter(bound, -np.inf))
+        else:
+            upper[j] = min(upper[j], bound if exact else np.nextafter(bound, np.inf))
+    return rows[many], least[many], lower + 0.0, upper + 0.0  # no -0.0
+
+
+def _name(part: Part) -> str:
+    return type(part).__name__
+
+
+def as_fraction(number: float | Fraction) -> Fraction:
+    """The number that somebody wrote: a fraction as it is, a float as the shortest decimal that is it (0.01 is 1/100)."""
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringProblem:
+    """min Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole numbers l ≤ ρ ≤ u.
+
+    With l_0 ≤ ρ_0 ≤ u_0 and ||ρ||_0 ≤ k.
+
+    Parameters
+    ----------
+    X : ndarray (n, d)
+        Features, without a column of ones.
+    y : ndarray (n,)
+        -1, +1.
+    weights : ndarray (n,)
+        c_i ≥ 0.
+    lower, upper : ndarray (d,)
+        Whole numbers, l ≤ 0 ≤ u.
+    intercept : (int, int)
+        l_0 and u_0; both 0 where there is no intercept.
+    price, size_price : Fraction
+        μ_0, μ_1 ≥ 0.
+    most : int
+        k.
+    threshold : Fraction
+        t > 0.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    weights: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    intercept: tuple[int, int]
+    price: Fraction
+    size_price: Fraction
+    most: int
+    threshold: Fraction
+
+    @cached_property
+    def whole(self) -> bool:
+        """Return whether every feature is a whole number, so that every score is."""
+        return bool(np.array_equal(self.X, np.rint(self.X)))
+
+    def errors(self, rho0: int, rho: FloatArray) -> BoolArray:
+        """Return the points that have y (ρ_0 + x'ρ) < t, in exact arithmetic."""
+        floats = rho0 + self.X @ rho
+        reach = 1.0 + abs(rho0) + np.abs(self.X) @ np.abs(rho)
+        error = np.zeros(self.y.size) if self.whole and reach.max() < 2.0**53 else reach * ((self.X.shape[1] + 2) * 2.0**-52)
+        margins, t = self.y * floats, float(self.threshold)
+        wrong = np.asarray(margins < t)
+        doubt = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
+        for i in np.flatnonzero((np.abs(margins - t) <= doubt) & (doubt > 0.0)):
+            terms = (Fraction(x) * int(r) for x, r in zip(self.X[i].tolist(), rho.tolist(), strict=True) if r)
+            score = rho0 + sum(terms, Fraction())
+            wrong[i] = int(self.y[i]) * score < self.threshold
+        return wrong
+
+    def value(self, rho0: int, rho: FloatArray) -> Fraction:
+        """The objective of whole coefficients, as a fraction."""
+        wrong = self.weights[self.errors(rho0, rho)]
+        whole = bool((wrong == np.rint(wrong)).all())
+        cost = Fraction(int(wrong.sum())) if whole else sum(map(as_fraction, wrong.tolist()), Fraction())
+        return cost + self.price * int(np.count_nonzero(rho)) + self.size_price * int(np.abs(rho).sum())
+
+    def allows(self, rho0: int, rho: FloatArray) -> bool:
+        """Return whether the coefficients are within their bounds and their number."""
+        inside = bool((rho >= self.lower).all() and (rho <= self.upper).all())
+        return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.most
+
+
+def composed_problem(
+    data: tuple[Points, FloatArray, FloatArray],
+    penalised: BoolArray,
+    loss: Loss,
+    regulariser: Regulariser,
+    domain: Domain,
+    restrictions: Sequence[Restriction],
+) -> ScoringProblem | None:
+    """A composition (its X, y and costs, its parts) as a scoring system; None where it is not one.
+
+    It is one where errors below a threshold > 0 are counted, coefficients are whole numbers within bounds that allow 0, and
+    nothing but their number and size is priced or limited.
+    """
+    X, y, weights = data
+    threshold, sparsity = loss.indicator_threshold, regulariser.sparsity
+    limits = [restriction.most for restriction in restrictions]
+    lower, upper = domain.bounds(penalised.size)
+    bounded = domain.integer and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
+    if not threshold or sparsity is None or None in limits or not bounded:
+        return None
+    lower, upper = np.ceil(lower), np.floor(upper)
+    if (lower[penalised] > 0).any() or (upper[penalised] < 0).any() or (lower > upper).any():
+        return None
+    return ScoringProblem(
+        X=np.ascontiguousarray(to_dense(X)[:, penalised]),
+        y=y,
+        weights=weights,
+        lower=lower[penalised],
+        upper=upper[penalised],
+        intercept=(0, 0) if penalised.all() else (int(lower[0]), int(upper[0])),
+        price=Fraction(sparsity.mu0),
+        size_price=Fraction(sparsity.mu1),
+        most=min([int(penalised.sum()), *(k for k in (sparsity.most, *limits) if k is not None)]),
+        threshold=Fraction(threshold),
+    )

@@ -1,0 +1,488 @@
+"""Convex regularisers: the abstract one, none, the squared norms, and the L1 norms of coefficients, groups and kernel weights.
+
+Regularisers: what a coefficient vector costs.
+
+The abstract regulariser.
+
+No regulariser.
+
+The squared Euclidean norm.
+
+The squared norm in feature space of a combination of points, in its coefficients.
+
+The L1 norm, and with squares the elastic net.
+
+The group L1 norm: groups of coefficients vanish together.
+
+The L1 norm of kernel weights.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import BoolArray, FloatArray, as_positive
+from ...program.cones import SecondOrder, Zero
+from ...statement import Line, plus, times
+from .assembly import Affine, Assembly
+from .part import Part, Polyhedral, as_numbers, as_wholes
+
+__all__ = [
+    "L1",
+    "ElasticNet",
+    "GroupL1",
+    "KernelNorm",
+    "KernelWeightsL1",
+    "NoRegulariser",
+    "Regulariser",
+    "Sparsity",
+    "SquaredNorm",
+]
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """A regulariser that is μ_0 ||w||_0 + μ_1 ||w||_1 with at most so many non-zero coefficients."""
+
+    mu0: float
+    mu1: float
+    most: int | None = None
+
+
+class Regulariser(Part):
+    """A convex cost R(w) ≥ 0 of the penalised coefficients, or a price of the non-zero ones."""
+
+    @abstractmethod
+    def value(self, w: FloatArray) -> float:
+        """R(w)."""
+
+    @abstractmethod
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """Add variables, constraints and cost; ``span`` bounds |w_j|."""
+
+    @abstractmethod
+    def cost_line(self) -> Line:
+        """Line of the regulariser in the objective."""
+
+    def curvature(self) -> float:
+        """The largest μ such that R(w) - μ||w||² is convex."""
+        return 0.0
+
+    def curvatures(self, penalised: BoolArray) -> FloatArray:
+        """D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex."""
+        return np.where(penalised, self.curvature(), 0.0)
+
+    @property
+    def square(self) -> float | None:
+        """μ where R is μ||w||² and nothing else, 0 where there is none; None where it is not."""
+        return None
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Itself over p coefficients by few atoms and a multiple of ||w||²; None where it is not, or p is too large."""
+        return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The variables that it adds to the form, at their best for w."""
+        return {}
+
+    @property
+    def sparsity(self) -> Sparsity | None:
+        """Itself as prices of non-zero coefficients and of their size; None where it is something else."""
+        return None
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
+        return np.where(rows.any(axis=1), np.inf, 0.0)
+
+
+@dataclass(frozen=True)
+class NoRegulariser(Regulariser):
+    """No regulariser: the loss alone, as with a domain of integers."""
+
+    def value(self, w: FloatArray) -> float:
+        """0."""
+        return 0.0
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """Add nothing."""
+
+    def cost_line(self) -> Line:
+        """Empty line."""
+        return Line("", "")
+
+    def lines(self) -> tuple[Line, ...]:
+        """No constraints."""
+        return ()
+
+    @property
+    def square(self) -> float:
+        """0."""
+        return 0.0
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class SquaredNorm(Regulariser):
+    """μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0.
+    """
+
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ||w||²."""
+        return float(self.mu * (w @ w))
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """A quadratic cost."""
+        builder.cost_of_squares(self.mu, w)
+
+    def cost_line(self) -> Line:
+        """μ||w||²."""
+        return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
+
+    def lines(self) -> tuple[Line, ...]:
+        """No constraints."""
+        return ()
+
+    def curvature(self) -> float:
+        """μ."""
+        return self.mu
+
+    @property
+    def square(self) -> float:
+        """μ."""
+        return self.mu
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """||x|| √(level/μ)."""
+        return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))
+
+
+@dataclass(frozen=True, eq=False)
+class KernelNorm(Regulariser):
+    """w'Kw: ||Σ_j w_j φ(x_j)||² where K holds the inner products; X then has the rows of K.
+
+    Parameters
+    ----------
+    K : array_like (m, m)
+        Symmetric, positive semidefinite to rounding.
+
+    Raises
+    ------
+    InputError
+        A matrix that is not such; one of another order than there are penalised coefficients (when the problem is stated).
+    """
+
+    K: Any
+
+    def __post_init__(self) -> None:
+        K = as_numbers(self.K, "K")
+        if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all() or not np.array_equal(K, K.T):
+            raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}")
+        spectrum = np.linalg.eigvalsh(K)
+        if spectrum[0] < -1e-8 * max(abs(spectrum[-1]), 1.0):
+            raise InputError(f"K must be positive semidefinite; it has the eigenvalue {spectrum[0]:.3g}")
+        object.__setattr__(self, "K", K)
+
+    def value(self, w: FloatArray) -> float:
+        """w'Kw."""
+        return float(w @ self.K @ w)
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """A quadratic cost."""
+        builder.cost_of_form(self.K, w)
+
+    def curvatures(self, penalised: BoolArray) -> FloatArray:
+        """K over the penalised coefficients."""
+        if int(penalised.sum()) != self.K.shape[0]:
+            raise InputError(f"K has {self.K.shape[0]} rows, but {int(penalised.sum())} coefficients are penalised")
+        D = np.zeros((penalised.size, penalised.size))
+        D[np.ix_(penalised, penalised)] = self.K
+        return D
+
+    def cost_line(self) -> Line:
+        """w'Kw."""
+        return Line("w'Kw", r"w^\top K w")
+
+    def lines(self) -> tuple[Line, ...]:
+        """No constraints."""
+        return ()
+
+
+#: Coefficients up to which the norm is written by its atoms, a square matrix.
+_FEW = 1000
+
+
+def _absolute(builder: Assembly, w: Affine) -> Affine:
+    """a ≥ |w|."""
+    size = builder.variables("a", w.rows, 0.0)
+    builder.require_nonnegative("size above", size - w)
+    builder.require_nonnegative("size below", size + w)
+    return size
+
+
+def _atoms(p: int, mu: float, square: float) -> Polyhedral | None:
+    """μ||w||_1 + square·||w||²."""
+    return Polyhedral(np.eye(p) / mu, square) if p <= _FEW else None
+
+
+_SUM = Line("sum_j a_j", r"\textstyle\sum_j a_j")
+_LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a", "size below"))
+
+
+@dataclass(frozen=True)
+class L1(Regulariser):
+    """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0.
+    """
+
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ||w||_1."""
+        return float(self.mu * np.abs(w).sum())
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """a and its rows."""
+        builder.cost(self.mu, _absolute(builder, w))
+
+    def cost_line(self) -> Line:
+        """μ Σ a."""
+        return times(self.mu, _SUM)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of a."""
+        return _LINES
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """||x||_∞ level/μ."""
+        return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Axes for atoms."""
+        return _atoms(p, self.mu, 0.0)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """a = |w|."""
+        return {"a": np.abs(w)}
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(0.0, self.mu)
+
+
+@dataclass(frozen=True)
+class ElasticNet(Regulariser):
+    """μ_1||w||_1 + μ_2||w||².
+
+    Raises
+    ------
+    InputError
+        A weight that is not > 0.
+    """
+
+    l1: float = 1.0
+    l2: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l1", as_positive(self.l1, "l1"))
+        object.__setattr__(self, "l2", as_positive(self.l2, "l2"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ_1||w||_1 + μ_2||w||²."""
+        return float(self.l1 * np.abs(w).sum() + self.l2 * (w @ w))
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """a, its rows, and squares."""
+        builder.cost(self.l1, _absolute(builder, w))
+        builder.cost_of_squares(self.l2, w)
+
+    def cost_line(self) -> Line:
+        """μ_1 Σ a + μ_2||w||²."""
+        return plus(times(self.l1, _SUM), times(self.l2, Line("||w||^2", r"\|w\|_2^2")))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of a."""
+        return _LINES
+
+    def curvature(self) -> float:
+        """μ_2."""
+        return self.l2
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """The smaller of what each norm allows."""
+        return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Axes for atoms, and squares."""
+        return _atoms(p, self.l1, self.l2)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """a = |w|."""
+        return {"a": np.abs(w)}
+
+
+@dataclass(frozen=True)
+class GroupL1(Regulariser):
+    """μ Σ_g ||w_g||: a_g ≥ ||w_g||, cost μ Σ a_g.
+
+    Parameters
+    ----------
+    groups : tuple of int
+        The group of each penalised coefficient, in their order.
+    mu : float
+        μ > 0.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0; groups that do not fit the coefficients (when the problem is stated).
+    """
+
+    groups: tuple[int, ...]
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", as_wholes(self.groups, "groups"))
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def _members(self, size: int) -> list[list[int]]:
+        if len(self.groups) != size:
+            raise InputError(f"groups must name a group for each of the {size} penalised coefficients; it has {len(self.groups)}")
+        return [[j for j, g in enumerate(self.groups) if g == name] for name in sorted(set(self.groups))]
+
+    def value(self, w: FloatArray) -> float:
+        """μ Σ_g ||w_g||."""
+        return float(self.mu * sum(np.linalg.norm(w[members]) for members in self._members(w.size)))
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """a and a second-order cone for each group."""
+        members = self._members(w.rows)
+        size = builder.variables("a", len(members), 0.0)
+        for k, group in enumerate(members):
+            top = sp.csr_array(([1.0], ([0], [k])), shape=(len(group) + 1, len(members)))
+            below = sp.csr_array((np.ones(len(group)), (np.arange(1, len(group) + 1), group)), shape=(len(group) + 1, w.rows))
+            builder.require(f"group {k}", size.under(top) + w.under(below), SecondOrder(len(group) + 1))
+        builder.cost(self.mu, size)
+
+    def cost_line(self) -> Line:
+        """μ Σ a_g."""
+        return times(self.mu, Line("sum_g a_g", r"\textstyle\sum_g a_g"))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The cones."""
+        return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """max_g ||x_g|| level/μ: the dual norm."""
+        members = self._members(rows.shape[1])
+        norms = [np.linalg.norm(rows[:, group], axis=1) for group in members]
+        return np.asarray(np.max(norms, axis=0) * level / self.mu)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeightsL1(Regulariser):
+    """g(w) = μ min{||α||_1 : w = Σ_j α_j x_j}, as in Brooks's and MIPLIB's gsvm2rl: w is a combination of given points.
+
+    Parameters
+    ----------
+    points : array_like (m, p)
+        x_j, in the penalised coefficients alone.
+    mu : float
+        μ > 0.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0, or points with another number of columns than there are penalised coefficients (when the problem is compiled).
+    """
+
+    points: Any
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        points = as_numbers(self.points, "points")
+        if points.ndim != 2 or not np.isfinite(points).all():
+            raise InputError(f"points must be a finite matrix with a row for each point; its shape is {points.shape}")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ||α||_1 of the best combination; infinite where w is none of the points."""
+        weights = self._combination(w)
+        return float("inf") if weights is None else float(self.mu * weights.sum())
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The best combination; nothing where w is none of the points."""
+        weights = self._combination(w)
+        return (
+            {} if weights is None else {"alpha plus": weights[: weights.size // 2], "alpha minus": weights[weights.size // 2 :]}
+        )
+
+    def _combination(self, w: FloatArray) -> FloatArray | None:
+        """Positive and negative parts of the best α, by a linear program."""
+        from scipy.optimize import linprog  # slow to import, and read here alone
+
+        self._check_width(w.size)
+        m = self.points.shape[0]
+        solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
+        return np.asarray(solution.x) if solution.status == 0 else None
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """The points for atoms; None where they do not span all coefficients."""
+        self._check_width(p)
+        return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        """α as the difference of two non-negative parts, and w as their combination."""
+        m, p = self.points.shape
+        self._check_width(w.rows)
+        plus, minus = builder.variables("alpha plus", m, 0.0), builder.variables("alpha minus", m, 0.0)
+        builder.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
+        builder.cost(self.mu, plus)
+        builder.cost(self.mu, minus)
+
+    def _check_width(self, p: int) -> None:
+        if self.points.shape[1] != p:
+            raise InputError(
+                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}"
+            )
+
+    def cost_line(self) -> Line:
+        """μ Σ |α_j|."""
+        return times(self.mu, Line("sum_j |alpha_j|", r"\textstyle\sum_j|\alpha_j|"))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The combination."""
+        return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """max_j |x_j'x| level/μ: the support function of the level set, whose extreme points are ±x_j level/μ."""
+        products = sp.csr_array(rows) @ self.points.T
+        return np.asarray(np.abs(products).max(axis=1) * level / self.mu)

@@ -1,1 +1,0 @@
-"""Regularisers: what a coefficient vector costs."""

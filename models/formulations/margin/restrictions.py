@@ -1,0 +1,633 @@
+"""Restrictions of a composed problem: the abstract one, linear rows, counts, and parity between groups.
+
+Restrictions on the coefficients and on the points.
+
+The abstract restriction.
+
+Linear rows on the coefficients, fixed coefficients, and points that must be kept.
+
+Restrictions that count: coefficients that are not zero, and errors of a class or group.
+
+Parity between groups: the covariance of membership and score is small, or shares of positive scores are close.
+"""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from ....errors import InputError
+from ....labelled import DataNames
+from ....rows import Rows
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive, as_share, in_memory, to_dense
+from ...program.cones import Nonnegative, Zero
+from ...statement import Line
+from ...views import Budget, EqualRates
+from ..linear import first_column_is_one
+from .assembly import Affine, Assembly
+from .count_regularisers import add_support
+from .part import Classifier, Part, Setting, as_numbers, as_whole, as_wholes
+
+__all__ = [
+    "CountParity",
+    "ErrorBudget",
+    "Fixed",
+    "Keep",
+    "LinearRows",
+    "Nonzero",
+    "Parity",
+    "Restriction",
+    "ViolationBudget",
+    "members",
+]
+
+
+class Restriction(Part):
+    """Something that the classifier must satisfy.
+
+    Attributes
+    ----------
+    of_margins : bool
+        Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
+    by_loss : bool
+        Whether it counts by the loss's own variables: margins below 1 where the loss counts those.
+    """
+
+    of_margins: ClassVar[bool] = False
+    by_loss: ClassVar[bool] = False
+
+    @abstractmethod
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """Add variables and constraints, under labels that begin with ``name``.
+
+        ``errors`` are the loss's 0-1 variables that count errors, where it has such.
+        """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Label of its constraints."""
+
+    @property
+    def most(self) -> int | None:
+        """k where it is that at most k penalised coefficients are not zero; None where it is something else."""
+        return None
+
+    def kept(self, n: int) -> IntArray | None:
+        """Return the points, of n, whose margins must be at least 1; None where the restriction is something else."""
+        return None
+
+    def budget(self, y: FloatArray) -> Budget | None:
+        """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
+        return None
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether it names coefficients by columns of X."""
+        return False
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with columns and classes by number, where it was stated by their names.
+
+        Raises
+        ------
+        InputError
+            A name that the data do not have.
+        """
+        return self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check that it fits p coefficients and these labels.
+
+        Raises
+        ------
+        InputError
+            Another number of points or coefficients, or points of a class that is not there.
+        """
+        return
+
+    def equal_rates(self, y: FloatArray) -> EqualRates | None:
+        """Return the groups whose shares of positive scores must be close; None where the restriction is something else."""
+        return None
+
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+        """The variables that it adds under ``name``, at their best for a classifier; none where it does not know them."""
+        return {}
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Return the violation by a classifier, from the data; 0 where it is satisfied."""
+        return 0.0
+
+    def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
+        """`violation`, told which coefficients the regulariser sees: what counts those asks for it."""
+        return self.violation(X, y, w)
+
+
+def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
+    """Indices of points given as indices or as a boolean mask.
+
+    Raises
+    ------
+    InputError
+        Indices out of range, a mask of another length, or nothing at all.
+    """
+    points_array = np.asarray(points)
+    indices = np.flatnonzero(points_array)
+    if points_array.dtype != bool:
+        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), what), dtype=np.int64))
+    if points_array.dtype == bool and points_array.shape != (n,):
+        raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
+    if not indices.size or indices.min() < 0 or indices.max() >= n:
+        raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}")
+    return indices
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows(Restriction):
+    """lower ≤ Aw ≤ upper.
+
+    Parameters
+    ----------
+    A : array_like (k, p)
+    lower, upper : float or array_like (k,)
+        Infinite where there is none.
+
+    Raises
+    ------
+    InputError
+        No side, or shapes that do not fit (when the problem is compiled).
+    """
+
+    A: Any
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    label: str = "rows"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label:
+            raise InputError(f"label must be a name for these rows; it is {self.label!r}")
+
+    @property
+    def name(self) -> str:
+        """The given name."""
+        return self.label
+
+    def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        A = np.atleast_2d(as_numbers(self.A, "A"))
+        if A.shape[1] != p or not np.isfinite(A).all():
+            raise InputError(f"{self.label} must have rows of {p} finite numbers, one a coefficient; theirs have {A.shape[1]}")
+        sides = as_numbers(self.lower, "lower"), as_numbers(self.upper, "upper")
+        low, high = (np.array(np.broadcast_to(side, A.shape[:1])) for side in sides)
+        return A, low, high
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the number of columns and the sides."""
+        self._data(p)
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """One constraint for each side."""
+        A, low, high = self._data(context.w.rows)
+        rows = context.w.under(A)
+        for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
+            there = np.flatnonzero(np.isfinite(side))
+            builder.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest excess."""
+        A, low, high = self._data(w.size)
+        value = A @ w
+        return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0), 0.0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        return (Line("l <= A w <= u", r"l \le A w \le u", self.label),)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Restriction):
+    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns."""
+
+    coefficients: Mapping[int | str, float] = field(default_factory=dict)
+
+    name = "fixed"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coefficients, Mapping):
+            raise InputError(f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}")
+        others = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
+        indices = iter(others)
+        places: list[int | str] = [j if isinstance(j, str) else next(indices) for j in self.coefficients]
+        values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
+        if values.shape != (len(places),) or not np.isfinite(values).all():
+            raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
+        object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether a key is the name of a column."""
+        return any(isinstance(j, str) for j in self.coefficients)
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with indices in place of names."""
+        return Fixed({names.column(j) if isinstance(j, str) else j: v for j, v in self.coefficients.items()})
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the indices."""
+        self._fixed(p)
+
+    def _fixed(self, p: int) -> tuple[IntArray, FloatArray]:
+        """Return the indices of the fixed coefficients among p, and their values."""
+        places = members([j for j in self.coefficients if not isinstance(j, str)], p, "fixed coefficients")
+        return places, np.array([self.coefficients[int(j)] for j in places])
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """One equation for each coefficient."""
+        places, values = self._fixed(context.w.rows)
+        builder.require(name, context.w.at(places) - values, Zero(places.size))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest difference."""
+        places, values = self._fixed(w.size)
+        return float(np.abs(w[places] - values).max())
+
+    def lines(self) -> tuple[Line, ...]:
+        """The values."""
+        text = ", ".join(f"w_{j} = {v:g}" for j, v in self.coefficients.items())
+        return (Line(text, ", ".join(rf"w_{{{j}}} = {v:g}" for j, v in self.coefficients.items()), "fixed"),)
+
+
+@dataclass(frozen=True, eq=False)
+class Keep(Restriction):
+    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up."""
+
+    points: Any
+
+    name = "keep"
+    of_margins: ClassVar[bool] = True
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """A row for each point."""
+        chosen = self.kept(context.argument.rows)
+        builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the points of a class in place of its name."""
+        return Keep(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the points."""
+        self.kept(y.size)
+
+    def kept(self, n: int) -> IntArray:
+        """The points."""
+        return members(self.points, n, "points to keep")
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest shortfall of a margin."""
+        chosen = self.kept(y.size)
+        return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
+
+
+def memberships(groups: Any, n: int) -> FloatArray:
+    """Rows 1{i in g}, one for each group.
+
+    Raises
+    ------
+    InputError
+        Not one group for each point, or fewer than two groups.
+    """
+    groups_array = np.asarray(groups)
+    if groups_array.shape != (n,):
+        raise InputError(f"groups must name one group for each of the {n} points; its shape is {groups_array.shape}")
+    names = np.unique(groups_array)
+    if names.size < 2:
+        raise InputError("parity needs at least two groups")
+    return (groups_array[None, :] == names[:, None]).astype(np.float64)
+
+
+def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
+    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
+
+    Raises
+    ------
+    InputError
+        Not one group for each point, or fewer than two groups.
+    """
+    inside = memberships(groups, n)
+    inside = inside[1:] if inside.shape[0] == 2 else inside
+    centred = (inside - inside.mean(axis=1, keepdims=True)) / n
+    data = sp.csr_array(X)
+    rows, sizes = sp.csr_array(sp.csr_array(centred) @ data), sp.csr_array(sp.csr_array(np.abs(centred)) @ abs(data))
+    # a constant column has a covariance of zero, and rounding errors of it are no coefficients
+    return sp.csr_array(rows.multiply(abs(rows) > 8.0 * np.finfo(float).eps * sizes))
+
+
+@dataclass(frozen=True)
+class Nonzero(Restriction):
+    """At most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
+
+    Raises
+    ------
+    InputError
+        k < 0; coefficients without a bound (when the problem is compiled).
+    """
+
+    k: int
+
+    name = "nonzero"
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", as_whole(self.k, "the number of non-zero coefficients"))
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """s, its rows and their sum."""
+        chosen = np.flatnonzero(context.penalised)
+        s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
+        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
+
+    @property
+    def most(self) -> int:
+        """k."""
+        return self.k
+
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+        """s."""
+        return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
+        return self.excess(X, y, w, np.arange(w.size) > 0 if first_column_is_one(X) else np.ones(w.size, dtype=bool))
+
+    def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
+        """Penalised coefficients above 1e-7 in size beyond k."""
+        return float(max(int((np.abs(w)[penalised] > 1e-7).sum()) - self.k, 0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The count."""
+        return (Line(f"|{{j : w_j != 0}}| <= {self.k}", rf"\|w\|_0 \le {self.k}", "nonzero count"),)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorBudget(Restriction):
+    """At most a share of the named points may have a margin below 1: Neyman-Pearson for a class, equal opportunity for a group.
+
+    The own variables of the 0-1 loss at margin 1 count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
+
+    Parameters
+    ----------
+    points : {-1, +1}, str or array_like
+        A class by its code or name, or points by indices or mask.
+    share : float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        A share outside [0, 1].
+    """
+
+    points: Any
+    share: float
+
+    name = "budget"
+    convex: ClassVar[bool] = False
+    of_margins: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the code of a class in place of its name."""
+        return ErrorBudget(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the points."""
+        self._chosen(y)
+
+    def _chosen(self, y: FloatArray) -> IntArray:
+        if np.ndim(self.points) == 0:
+            if not isinstance(self.points, numbers.Real) or self.points not in (-1, 1):
+                raise InputError(f"a class is -1 or +1; it is {self.points!r}")
+            return np.flatnonzero(y == self.points)
+        return members(self.points, y.size, "points of an error budget")
+
+    def allowed(self, y: FloatArray) -> int:
+        """Return the number of errors that are allowed."""
+        return int(np.floor(self.share * self._chosen(y).size + 1e-9))
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """The sum, and e where the loss has no such variables."""
+        chosen = self._chosen(context.y)
+        if errors is None:
+            counted = builder.binaries(f"{name} e", chosen.size)
+            big_m = context.big_m(1.0)
+            builder.switch(name, counted, context.argument.at(chosen) - 1.0, None if big_m is None else big_m[chosen])
+        else:
+            counted = errors.at(chosen)
+        builder.require(
+            f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
+        )
+
+    def budget(self, y: FloatArray) -> Budget:
+        """The points, and how many errors."""
+        return Budget(self._chosen(y), self.allowed(y))
+
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+        """e, which the form has where the loss does not count such errors."""
+        chosen = self._chosen(classifier.y)
+        return {f"{name} e": (classifier.argument < 1.0 - classifier.near)[chosen].astype(np.float64)}
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
+        wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
+        return float(max(int(wrong.sum()) - self.allowed(y), 0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The count."""
+        one = np.ndim(self.points) == 0 and self.points in (-1, 1)
+        who = f"class {int(self.points):+d}" if one else "the group"
+        share = f"{self.share:g}"
+        return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)
+
+
+@dataclass(frozen=True)
+class ViolationBudget(Restriction):
+    """Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
+
+    z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
+
+    Raises
+    ------
+    InputError
+        κ outside [0, 1]; a loss without such variables (when the problem is compiled).
+    """
+
+    kappa: float
+
+    name = "budget"
+    of_margins: ClassVar[bool] = True
+    by_loss: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """The sum."""
+        if errors is None:
+            raise InputError("a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic")
+        builder.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+
+    def budget(self, y: FloatArray) -> Budget:
+        """⌊κn⌋ of all points, where the loss counts."""
+        return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Margins below 1 beyond κn: what a relaxed count does not exceed."""
+        wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
+        return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The sum."""
+        return (Line(f"sum_i z_i <= {self.kappa:g} n", rf"\textstyle\sum_i z_i \le {self.kappa:g}\, n", "budget"),)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfGroups(Restriction):
+    """Fields that the rules about groups of points share: the groups, and the slack ε."""
+
+    groups: Any
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", np.array(self.groups))
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
+
+    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+        """Return the restriction with the column that ``groups`` names in place of the name."""
+        if self.groups.ndim or self.groups.dtype.kind != "U":
+            return self
+        j = names.column(str(self.groups))
+        column = in_memory(X, "a group by the name of its column")[:, [j]]
+        return replace(self, groups=to_dense(column).reshape(-1))
+
+    def check(self, p: int, y: FloatArray) -> None:
+        """Check the number of groups."""
+        memberships(self.groups, y.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Parity(_OfGroups):
+    """|cov(1{i in g}, x_i'w)| ≤ ε for each group g (one of two groups is enough): two linear rows.
+
+    Zafar, Valera, Gomez Rodriguez, Gummadi: Fairness constraints, 2017, (6): a convex proxy of equal shares of positive answers.
+
+    Parameters
+    ----------
+    groups : array_like (n,) or str
+        The group of each point, any names; or the name of the column of X that holds it.
+    epsilon : float
+        ε ≥ 0.
+
+    Raises
+    ------
+    InputError
+        ε < 0; when the problem is stated: not one group for each point, one group alone, or no such column.
+    """
+
+    name = "parity"
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """Two rows for each group."""
+        rows = context.w.under(covariances(context.X, self.groups, context.X.shape[0]))
+        builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
+        builder.require_nonnegative(f"{name} below", rows + self.epsilon)
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest excess over ε."""
+        return float(np.maximum(np.abs(covariances(X, self.groups, X.shape[0]) @ w) - self.epsilon, 0.0).max())
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        e = f"{self.epsilon:g}"
+        tex = rf"|\mathrm{{cov}}(\mathrm{{group}}, x^\top w)| \le {e}"
+        return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
+
+
+@dataclass(frozen=True, eq=False)
+class CountParity(_OfGroups):
+    """|share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
+
+    d_i in {0, 1}; d_i = 1 requires x_i'w ≥ 0, d_i = 0 requires x_i'w ≤ 0, so that a score of zero counts on either side.
+
+    Parameters
+    ----------
+    groups : array_like (n,) or str
+        The group of each point, any names; or the name of the column of X that holds it.
+    epsilon : float
+        ε ≥ 0.
+
+    Raises
+    ------
+    InputError
+        ε < 0; when the problem is stated: not one group for each point, one group alone, or no such column.
+    """
+
+    name = "count parity"
+    convex: ClassVar[bool] = False
+    of_margins: ClassVar[bool] = True
+
+    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+        """d, its switches, and two rows for each two groups."""
+        n = context.X.shape[0]
+        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.under(context.X), context.big_m(0.0)
+        other = -d + 1.0
+        if big_m is None:  # the switch of an indicator is a variable
+            other = builder.binaries(f"{name} not d", n)
+            builder.require(f"{name} either", d + other - 1.0, Zero(n))
+        builder.switch(f"{name} positive", other, scores, big_m)
+        builder.switch(f"{name} negative", d, -scores, big_m)
+        rows = d.under(group_differences(self.groups, n))
+        builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
+        builder.require_nonnegative(f"{name} below", rows + self.epsilon)
+
+    def equal_rates(self, y: FloatArray) -> EqualRates:
+        """Return the groups by number."""
+        inside = memberships(self.groups, y.size)
+        return EqualRates(inside.argmax(axis=0), y, self.epsilon)
+
+    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+        """d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
+        scores, near = classifier.y * classifier.argument, 10.0 * classifier.near
+        d = self.equal_rates(classifier.y).signs(scores, near).astype(np.float64)
+        return {f"{name} d": d, f"{name} not d": 1.0 - d}
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Return the excess over ε of the largest difference, scores within 1e-6 of zero counted to make it least."""
+        scores = np.asarray(X @ w)
+        return max(self.equal_rates(y).least_spread(scores > 1e-6, scores > -1e-6) - self.epsilon, 0.0)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        e = f"{self.epsilon:g}"
+        tex = rf"|\mathrm{{share}}_g(x^\top w \ge 0) - \mathrm{{share}}_h(x^\top w\ge 0)| \le {e}"
+        return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)
+
+
+def group_differences(groups: Any, n: int) -> FloatArray:
+    """Rows 1{i in g}/|g| - 1{i in h}/|h| for any two groups g, h."""
+    inside = memberships(groups, n)
+    means = inside / inside.sum(axis=1, keepdims=True)
+    return np.array([means[g] - means[h] for g, h in itertools.combinations(range(len(means)), 2)])

@@ -1,1 +1,0 @@
-"""Restrictions on the coefficients and on the points."""

@@ -1,0 +1,346 @@
+"""Scoring systems, SLIM: the formulation and its record.
+
+Scoring systems: SLIM.
+
+The record of scoring systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ....errors import InputError
+from ...arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector, to_dense
+from ...program.form import StandardForm
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ...statement import Line, Statement
+from ..linear import first_column_is_one
+from .count_regularisers import L0L1
+from .domains import Integers
+from .margin_losses import ZeroOne
+from .model import Margin
+from .named import NamedComposition, unchecked_margin
+from .problems import ScoringProblem, as_fraction
+
+__all__ = ["FORMULATIONS", "ScoringSystem"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoringSystem(NamedComposition):
+    """min Σ c_i z_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4).
+
+    z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. The first coefficient is the
+    intercept's and costs nothing. The objective is theirs times N, so that it counts points.
+
+    Parameters
+    ----------
+    X : array_like (n, d + 1)
+        The first column is of ones.
+    y : array_like (n,)
+        Labels -1, +1.
+    coefficients : (int, int), or (array_like, array_like) of d whole numbers each
+        Bounds of the features' coefficients, l ≤ 0 ≤ u.
+    intercept_range : (int, int), optional
+        Bounds of ρ_0. Where they are not given they are so wide that, whatever the coefficients, all points can be put on either
+        side.
+    max_features : int, optional
+        ||ρ||_0 ≤ k.
+    C0 : float or Fraction
+        ≥ 0: the share of the points that one more feature must put right. A float means the
+        decimal that it is written as: 0.01 is 1/100.
+    C1 : float or Fraction, optional
+        ≥ 0. Where it is not given, ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum (C0 left out where it is 0): small
+        enough only to break ties between systems of equally many errors and features.
+    weights : float or array_like (n,)
+        c ≥ 0.
+    epsilon : float
+        "> 0" is said as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
+        whatever ε ≤ 1.
+
+    Notes
+    -----
+    Form: that of `Margin` with `ZeroOne`, `L0L1` and `Integers`: blocks ``w`` (ρ, the intercept first), ``z``, ``s``, ``a``.
+    M_i = t - min y_i (ρ_0 + x_i'ρ) over all ρ that are allowed, at most k of them not zero; t is 1 for whole features, else ε.
+
+    Raises
+    ------
+    InputError
+        As `Margin`; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1].
+    """
+
+    X: Points
+    y: FloatArray
+    coefficients: tuple[Any, Any] = (-10, 10)
+    intercept_range: tuple[int, int] | None = None
+    max_features: int | None = None
+    C0: float | Fraction = 0.01
+    C1: float | Fraction | None = None
+    weights: float | FloatArray = 1.0
+    epsilon: float = 0.001
+
+    name = "ScoringSystem"
+    title = "Scoring system (SLIM)"
+    source = "Ustun, Rudin: Supersparse linear integer models for optimized medical scoring systems, 2015, (4)"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "integer variables: no multipliers; z_i = 1 marks the points that the system gets wrong",
+    }
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        if not first_column_is_one(X) or X.shape[1] < 2:
+            raise InputError(
+                "a scoring system needs a first column of ones in X, for its intercept, and features after it; "
+                "Instance.prepared(intercept=True) puts it there"
+            )
+        epsilon = as_positive(self.epsilon, "epsilon")
+        if epsilon > 1.0:
+            raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
+        for price in ("C0", "C1"):
+            value = getattr(self, price)
+            if value is not None or price == "C0":
+                as_positive(value, price, zero=True)
+                object.__setattr__(self, price, value if isinstance(value, Fraction) else float(value))
+        lower, upper = self._bounds()
+        object.__setattr__(self, "coefficients", (tuple(map(int, lower)), tuple(map(int, upper))))
+        if self.max_features is not None:
+            object.__setattr__(self, "max_features", _whole(self.max_features, "max_features"))
+            if self.max_features < 0:
+                raise InputError(f"max_features must be ≥ 0; it is {self.max_features}")
+        if self.intercept_range is not None:
+            low, high = (_whole(v, "intercept_range") for v in _pair(self.intercept_range, "intercept_range"))
+            if low > high:
+                raise InputError(f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}")
+            object.__setattr__(self, "intercept_range", (low, high))
+        object.__setattr__(self, "weights", self.composed.weights)
+
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        d = self.X.shape[1] - 1
+        lower, upper = (as_vector(side, d, "coefficients") for side in _pair(self.coefficients, "coefficients"))
+        if (lower != np.rint(lower)).any() or (upper != np.rint(upper)).any() or (lower > 0).any() or (upper < 0).any():
+            raise InputError(f"coefficients must be bounds l <= 0 <= u, whole numbers; they are {self.coefficients}")
+        return lower, upper
+
+    @cached_property
+    def whole(self) -> bool:
+        """Return whether every feature is a whole number, so that every score is one."""
+        data = self.X if isinstance(self.X, np.ndarray) else self.X.data
+        return bool((data == np.rint(data)).all())
+
+    @property
+    def threshold(self) -> float:
+        """t: a point is right where y (ρ_0 + x'ρ) ≥ t."""
+        return 1.0 if self.whole else float(self.epsilon)
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """max y_i x_i'ρ without the intercept and its least value, (2, n), at most k features used."""
+        Z, (lower, upper) = to_dense(self.X)[:, 1:], self._bounds()
+        with np.errstate(over="ignore"):
+            high, low = np.maximum(Z * upper, Z * lower), np.minimum(Z * upper, Z * lower)
+            largest = np.abs(high).sum() + np.abs(low).sum()
+        if not np.isfinite(largest):
+            raise InputError("scores of these points at the bounds of the coefficients are larger than numbers are: scale X")
+        if self.max_features is not None and self.max_features < Z.shape[1]:
+            k = Z.shape[1] - self.max_features
+            high, low = np.sort(high, axis=1)[:, k:], np.sort(low, axis=1)[:, : Z.shape[1] - k]
+        return np.array([high.sum(axis=1), low.sum(axis=1)])
+
+    @cached_property
+    def offsets(self) -> tuple[int, int]:
+        """l_0 and u_0."""
+        if self.intercept_range is not None:
+            return self.intercept_range
+        high, low = self.largest
+        t = self.threshold
+        return int(np.floor(-t - high.max())), int(np.ceil(t - low.min()))
+
+    @cached_property
+    def big_m(self) -> FloatArray:
+        """M_i: what must be added to a margin so that every allowed ρ reaches t."""
+        high, low = self.largest
+        least = np.where(self.y > 0, self.offsets[0] + low, -(self.offsets[1] + high))
+        return np.maximum(self.threshold - least, 0.0)
+
+    @cached_property
+    def prices(self) -> tuple[Fraction, Fraction]:
+        """N C0 and N C1, exactly."""
+        n, price = self.X.shape[0], as_fraction(self.C0)
+        if self.C1 is not None:
+            return n * price, n * as_fraction(self.C1)
+        sizes = int(np.maximum(*map(np.abs, self._bounds())).sum()) + max(map(abs, self.offsets))
+        tie = min(Fraction(1, n), price / max(sizes, 1)) if price > 0 else Fraction(1, n * max(sizes, 1))
+        return n * price, n * tie / 2
+
+    @cached_property
+    def composed(self) -> Margin:
+        """`ZeroOne` at t with `L0L1` over `Integers`, the intercept free."""
+        lower, upper = self._bounds()
+        domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
+        price, tie = map(float, self.prices)
+        regulariser = L0L1(price, tie, self.max_features)
+        return unchecked_margin(
+            self.X, self.y, ZeroOne(self.threshold), "free", self.weights, regulariser=regulariser, domain=domain
+        )  # fmt: skip
+
+    def compile(self) -> StandardForm:
+        """The composition's form under this name, with the M of the notes."""
+        composed = self.composed
+        return composed.form_with(self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m + (1.0 - self.threshold))
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `ScoringProblem`, prices as fractions."""
+        return self.problem if kind is ScoringProblem else None  # type: ignore[return-value]
+
+    @cached_property
+    def problem(self) -> ScoringProblem:
+        """The problem that the exact solver reads."""
+        d = self.X.shape[1] - 1
+        return ScoringProblem(
+            X=np.ascontiguousarray(to_dense(self.X)[:, 1:]),
+            y=self.y,
+            weights=as_vector(self.weights, self.y.size, "weights"),
+            lower=self._bounds()[0],
+            upper=self._bounds()[1],
+            intercept=self.offsets,
+            price=self.prices[0],
+            size_price=self.prices[1],
+            most=d if self.max_features is None else min(self.max_features, d),
+            threshold=Fraction(1) if self.whole else Fraction(self.threshold),
+        )
+
+    def value(self, rho: Sequence[int] | FloatArray) -> Fraction:
+        """The objective at whole coefficients, the intercept first, in exact arithmetic."""
+        whole = np.rint(np.asarray(rho, dtype=np.float64))
+        return self.problem.value(int(whole[0]), whole[1:])
+
+    def point(self, w: FloatArray) -> dict[str, FloatArray]:
+        """All blocks of the form at the nearest whole coefficients, errors counted exactly."""
+        w = np.rint(np.asarray(w, dtype=np.float64))
+        values = {
+            "w": w,
+            "z": self.problem.errors(int(w[0]), w[1:]).astype(np.float64),
+            "s": (w[1:] != 0).astype(np.float64),
+            "a": np.abs(w[1:]),
+        }
+        return {block.label: values[block.label] for block in self.form.blocks}
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks from ``w``, where some are missing; see `point`."""
+        known = all(block.label in values for block in self.form.blocks)
+        return dict(values) if known else self.point(np.asarray(values["w"]))
+
+    def recounted(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """The point of the nearest whole coefficients."""
+        return self.point(np.asarray(values["w"]))
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Points that are wrong (a score of 0 among them), features in use, and Σ|ρ_j| without the intercept."""
+        w = np.rint(np.asarray(values["w"]))
+        wrong = self.problem.errors(int(w[0]), w[1:])
+        return {
+            "errors": float(wrong.sum()),
+            "error_rate": float(wrong.mean()),
+            "features_used": float(np.count_nonzero(w[1:])),
+            "size": float(np.abs(w[1:]).sum()),
+        }
+
+    @property
+    def statement(self) -> Statement:
+        """SLIM in the form's variables."""
+        n, p = self.X.shape
+        (low, high), t = self.offsets, self.threshold
+        price, tie = map(float, self.prices)
+        sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
+        epsilon = "features are whole numbers, so scores are: > 0 is >= 1" if self.whole else f"> 0 is said as >= epsilon = {t:g}"
+        stated = self.composed.statement
+        return replace(
+            stated,
+            title=self.title,
+            problem_class="mixed-integer linear program",
+            over=Line("w, z, s, a", r"w\in\mathbb{Z}^{d+1},\ z\in\{0,1\}^n,\ s\in\{0,1\}^d,\ a\in\mathbb{R}^d"),
+            constraints=(
+                Line(f"y_i x_i'w + M_i z_i >= {t:g}", rf"y_i x_i^\top w + M_i z_i \ge {t:g}", "margin"),
+                *stated.constraints[1:],
+            ),
+            sizes=f"n = {n} points, d = {p - 1} features and an intercept, {low} <= w_0 <= {high}, {', '.join(sizes)}",
+            notes=(
+                f"M_i = {t:g} - min y_i x_i'w over what is allowed, largest M {self.big_m.max(initial=0.0):g}",
+                epsilon + "; a score of 0 is an error of either class",
+                f"a feature costs {price:g} points (N C0), a unit of its coefficient {tie:g} (N C1); the intercept nothing",
+            ),
+            source=self.source,
+        )
+
+
+def _whole(value: Any, name: str) -> int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}") from error
+    if isinstance(value, bool) or not np.isfinite(number) or number != int(number):
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}")
+    return int(number)
+
+
+def _pair(value: Any, name: str) -> tuple[Any, Any]:
+    try:
+        low, high = value
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}") from error
+    return low, high
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ScoringSystem:
+    largest = chosen["largest"]
+    return ScoringSystem(
+        arrays["X"], arrays["y"], (-largest, largest), max_features=chosen["max_features"], C0=chosen["C0"], C1=chosen["C1"]
+    )  # fmt: skip
+
+
+def _small(rng: np.random.Generator) -> dict[str, Any]:
+    X = np.column_stack([np.ones(16), rng.integers(0, 3, size=(16, 3))])
+    y = np.where(X[:, 1] - X[:, 2] + rng.normal(scale=0.8, size=16) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return {"X": X, "y": y}
+
+
+def _objective(model: ScoringSystem, values: Mapping[str, Any]) -> float:
+    """The stated objective from the data."""
+    w = values["w"]
+    wrong = model.y * np.asarray(model.X @ w) < model.threshold - 1e-9
+    price, tie = model.prices
+    counted = float(model.problem.weights[wrong].sum())
+    return counted + float(price) * np.count_nonzero(np.abs(w[1:]) > 1e-6) + float(tie) * float(np.abs(w[1:]).sum())
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ScoringSystem,
+        name="scoring-system",
+        summary="SLIM: points to add up, few features, fewest errors",
+        reference="Ustun, Rudin: Supersparse linear integer models for optimized medical scoring systems, 2015, (4)",
+        data=DataKind.TWO_CLASSES,
+        small=_small,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            Parameter("C0", "C0, the share of points that one more feature must put right", float, 0.01),
+            Parameter("C1", "C1, the price of a coefficient's size; a tie-breaking one if not given", float),
+            Parameter("largest", "largest size of a coefficient", int, 10),
+            Parameter("max_features", "most features in use; any number if not given", int),
+        ),
+        intercept=always,
+    ),
+)

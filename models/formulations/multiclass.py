@@ -1,0 +1,512 @@
+"""Several classes in one program: Crammer and Singer, Weston and Watkins, and the 0-1 loss.
+
+Several classes at once: one weight vector for each, and a loss of the margins between them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..appraisal import Bound
+from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
+from ..inspection.point_explanation import PointExplanation, PointRow
+from ..kernels.kernels import Kernel, as_kernel
+from ..model import Model
+from ..program.form import StandardForm
+from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ..rounding import UNIT, dot, gamma, total
+from ..statement import DualStatement, Line, Statement
+from .linear import warn_about_features
+from .margin.assembly import Affine, Assembly
+from .margin.features import Features, Images, Plain
+from .margin.naming import named
+
+__all__ = ["MulticlassSVM"]
+
+
+# Losses of a point with several classes, as functions of its margins m_ik = (w_{y_i} - w_k)'x_i against the other classes k.
+
+
+class ClassLoss(ABC):
+    """A cost of the margins m_ik, k ≠ y_i, of each point; they come as an array with K - 1 columns.
+
+    Attributes
+    ----------
+    convex : bool
+    title, source : str
+    """
+
+    convex: ClassVar[bool] = True
+    title: ClassVar[str]
+    source: ClassVar[str]
+
+    @abstractmethod
+    def values(self, margins: FloatArray) -> FloatArray:
+        """The loss of each point."""
+
+    @abstractmethod
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+        """Add variables, rows ``margin`` and cost; ``others`` rows of ``margins`` belong to each point."""
+
+    @abstractmethod
+    def cost_line(self) -> Line:
+        """Line of the loss in the objective."""
+
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """Lines of the constraints."""
+
+    @property
+    @abstractmethod
+    def dual_line(self) -> Line | None:
+        """The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual."""
+
+    @abstractmethod
+    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Multipliers (n × others) moved into the dual's feasible set."""
+
+    @abstractmethod
+    def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
+        """The values of its variables for given margins."""
+
+
+def _repeated(n: int, others: int) -> sp.csr_array:
+    """From one number for each point to one for each of its rows."""
+    return sp.csr_array(sp.kron(sp.eye_array(n), np.ones((others, 1)), format="csr"))
+
+
+class CrammerSinger(ClassLoss):
+    """max_k (1 - m_ik)_+: the worst of the other classes counts."""
+
+    title = "Crammer and Singer"
+    source = "Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)"
+
+    def values(self, margins: FloatArray) -> FloatArray:
+        """max_k (1 - m_ik)_+."""
+        return np.maximum(1.0 - margins, 0.0).max(axis=1)
+
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+        """One ξ for each point."""
+        xi = builder.variables("xi", costs.size, 0.0)
+        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, others)) - 1.0)
+        builder.cost(costs, xi)
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i."""
+        return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return (
+            Line("(w_(y_i) - w_k)'x_i >= 1 - xi_i, k != y_i", r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_i,\quad k\ne y_i", "margin"),
+            Line("xi_i >= 0", r"\xi_i \ge 0"),
+        )
+
+    @property
+    def dual_line(self) -> Line:
+        """Σ_k α_ik ≤ c_i."""
+        return Line("sum_k alpha_ik <= c_i", r"\textstyle\sum_{k\ne y_i} \alpha_{ik} \le c_i")
+
+    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Clipped at 0; each point's scaled down where they come to more than c_i."""
+        clipped = np.maximum(alpha, 0.0)
+        total = clipped.sum(axis=1) * (1.0 + 4e-16 * clipped.shape[1])
+        factor = np.where(total > costs, costs / np.where(total > 0, total, 1.0), 1.0)
+        return np.asarray(clipped * (factor * np.where(total > costs, 1.0 - 1e-15, 1.0))[:, None])
+
+    def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
+        """ξ."""
+        return {"xi": self.values(margins)}
+
+
+class WestonWatkins(ClassLoss):
+    """Σ_k (1 - m_ik)_+: every other class counts."""
+
+    title = "Weston and Watkins"
+    source = (
+        "Weston, Watkins: Support vector machines for multi-class pattern recognition, 1999, (3), with margin 1 in place of 2"
+    )
+
+    def values(self, margins: FloatArray) -> FloatArray:
+        """Σ_k (1 - m_ik)_+."""
+        return np.maximum(1.0 - margins, 0.0).sum(axis=1)
+
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+        """One ξ for each row."""
+        xi = builder.variables("xi", margins.rows, 0.0)
+        builder.require_nonnegative("margin", margins + xi - 1.0)
+        builder.cost(np.repeat(costs, others), xi)
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_ik."""
+        return Line("sum_i c_i sum_(k != y_i) xi_ik", r"\textstyle\sum_i c_i\sum_{k\ne y_i}\xi_{ik}")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return (
+            Line(
+                "(w_(y_i) - w_k)'x_i >= 1 - xi_ik, k != y_i",
+                r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_{ik},\quad k\ne y_i",
+                "margin",
+            ),
+            Line("xi_ik >= 0", r"\xi_{ik} \ge 0"),
+        )
+
+    @property
+    def dual_line(self) -> Line:
+        """α_ik ≤ c_i."""
+        return Line("alpha_ik <= c_i", r"\alpha_{ik} \le c_i")
+
+    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Clipped to [0, c_i]."""
+        return np.clip(alpha, 0.0, costs[:, None])
+
+    def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
+        """ξ, row by row."""
+        return {"xi": np.maximum(1.0 - margins, 0.0).ravel()}
+
+
+class ZeroOneClasses(ClassLoss):
+    """1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
+
+    convex = False
+    title = "0-1 loss"
+    source = "Conic (3) with the margins of Crammer and Singer (8)"
+
+    def values(self, margins: FloatArray) -> FloatArray:
+        """1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
+        return (margins.min(axis=1) < 1.0 - 1e-9).astype(np.float64)
+
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+        """One z for each point, and a row for each other class."""
+        z = builder.binaries("z", costs.size)
+        builder.switch("margin", z.under(_repeated(costs.size, others)), margins - 1.0, np.repeat(big_m, others))
+        builder.cost(costs, z)
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i."""
+        return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the switch."""
+        return (
+            Line(
+                "(w_(y_i) - w_k)'x_i >= 1 - M_i z_i, k != y_i",
+                r"(w_{y_i} - w_k)^\top x_i \ge 1 - M_i z_i,\quad k\ne y_i",
+                "margin",
+            ),
+            Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
+        )
+
+    @property
+    def dual_line(self) -> None:
+        """No line."""
+
+    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Zero: nothing is known."""
+        return np.zeros_like(alpha)
+
+    def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
+        """z."""
+        return {"z": self.values(margins)}
+
+
+CLASS_LOSSES: Mapping[str, ClassLoss] = {
+    "crammer-singer": CrammerSinger(),
+    "weston-watkins": WestonWatkins(),
+    "zero-one": ZeroOneClasses(),
+}
+
+
+# The multiclass SVM as mathematics.
+
+
+def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -> Statement:
+    """The program with this loss, and its dual where that has a closed form."""
+    cost = loss.cost_line()
+    images = () if not kernel else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
+    return Statement(
+        title=f"Multiclass SVM, {loss.title}",
+        problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
+        sense="minimise",
+        over=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
+        objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
+        constraints=loss.lines(),
+        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {K} classes",
+        notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
+        source=loss.source,
+        dual=_dual(loss.dual_line),
+    )
+
+
+def _dual(more: Line | None) -> DualStatement | None:
+    if more is None:
+        return None
+    point = Line(
+        "w_c = sum_(i, k) alpha_ik (1{y_i = c} - 1{k = c}) x_i",
+        r"w_c = \textstyle\sum_{i,k} \alpha_{ik}\,(1_{y_i=c} - 1_{k=c})\, x_i",
+    )
+    return DualStatement(
+        sense="maximise",
+        over=Line("alpha_ik, k != y_i", r"\alpha_{ik},\ k\ne y_i"),
+        objective=Line("sum alpha_ik - 1/2 sum_c ||w_c||^2", r"\textstyle\sum_{i,k}\alpha_{ik} - \tfrac12\sum_c\|w_c\|_2^2"),
+        constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), more, point),
+        kkt=(point,),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MulticlassSVM(Model):
+    """min ½ Σ_k ||w_k||² + Σ_i c_i ℓ(m_i), with the margins m_ik = (w_{y_i} - w_k)'x_i against every other class k.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples, taken literally; a constant column is the intercepts', penalised like every other weight.
+    y : array_like (n,)
+        Labels of two or more classes, of any kind; ``classes`` are they in order.
+    loss : {"crammer-singer", "weston-watkins", "zero-one"}
+        max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
+    weights : float or array_like (n,)
+        c > 0.
+    kernel : Kernel, optional
+        As for `Margin`: coordinates in feature space after a one for the intercept.
+
+    Notes
+    -----
+    Form: blocks ``W`` (K × p) and the loss's slack ``xi`` or binaries ``z``; constraint ``margin``, K - 1 rows for each point, by
+    points, the other classes in order. Dual of the convex two: max Σα - ½ Σ_k ||w_k(α)||² with
+    w_c(α) = Σ_ik α_ik (1{y_i = c} - 1{k = c}) x_i, over α ≥ 0 and Σ_k α_ik ≤ c_i, or α_ik ≤ c_i. *Valid M* of the 0-1 loss: where
+    z_i = 1 an optimal W has ½||W||² ≤ UB - c_i with UB = Σ c of W = 0, and |m_ik| ≤ √2 ||x_i|| ||W||.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, one class only, weights ≤ 0, an unknown loss.
+    """
+
+    X: Points
+    y: Any
+    loss: ClassLoss | str = "crammer-singer"
+    weights: float | FloatArray = 1.0
+    kernel: Kernel | None = None
+
+    name = "MulticlassSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "alpha_ik pushes the scores of point i's own class and of class k apart; "
+        "w_c = sum alpha_ik (1{y_i = c} - 1{k = c}) x_i",
+    }
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
+        if not isinstance(self.loss, ClassLoss):
+            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}")
+        try:
+            labels = np.asarray(self.y)
+        except ValueError as error:
+            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}") from error
+        if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+            raise InputError(f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}")
+        if np.unique(labels).size < 2:
+            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}")
+        object.__setattr__(self, "y", labels)
+        weights = as_vector(self.weights, X.shape[0], "weights")
+        if not (weights > 0).all():
+            raise InputError(f"weights must be > 0; one is {weights.min():g}")
+        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+        if self.kernel is None:
+            warn_about_features(X)
+        else:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    # -- data -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """The labels that there are, in order."""
+        return np.unique(self.y)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """Each point's place in ``classes``."""
+        return np.searchsorted(self.classes, self.y)
+
+    @cached_property
+    def costs(self) -> FloatArray:
+        """c."""
+        return as_vector(self.weights, self.X.shape[0], "weights")
+
+    @cached_property
+    def features(self) -> Features:
+        """The features of the program's rows."""
+        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
+
+    @cached_property
+    def _others(self) -> IntArray:
+        """The other classes of each point, n × (K - 1)."""
+        every = np.arange(self.classes.size)
+        return np.array([every[every != code] for code in self.codes])
+
+    @cached_property
+    def _rows(self) -> sp.csr_array:
+        """m = F vec(W), K - 1 rows for each point."""
+        K, X = self.classes.size, sp.csr_array(self.features.rows)
+        point, other = np.repeat(np.arange(X.shape[0]), K - 1), self._others.ravel()
+        repeated, class_codes = X[point], self.codes[point]
+        signs = [(class_codes == c).astype(np.float64) - (other == c) for c in range(K)]
+        return sp.csr_array(sp.hstack([sp.diags_array(s) @ repeated for s in signs], format="csr"))
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows."""
+        n, K = self.X.shape[0], self.classes.size
+        return 48 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
+
+    # -- the program ----------------------------------------------------------------------------------------------
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        builder = Assembly(self.name)
+        W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
+        builder.cost_of_squares(0.5, W)
+        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m)
+        return builder.form()
+
+    @property
+    def _loss(self) -> ClassLoss:
+        assert isinstance(self.loss, ClassLoss)
+        return self.loss
+
+    @property
+    def big_m(self) -> FloatArray:
+        """M_i of the 0-1 loss, by the argument of the notes."""
+        left = np.maximum(self.costs.sum() - self.costs, 0.0)
+        return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)
+
+    @property
+    def cutoff(self) -> float:
+        """The value of W = 0, behind M; infinite for the convex losses, which need none."""
+        return float("inf") if self._loss.convex else float(self.costs.sum())
+
+    def margins(self, W: FloatArray) -> FloatArray:
+        """m_ik, n × (K - 1)."""
+        return np.asarray(self._rows @ W.ravel()).reshape(-1, self.classes.size - 1)
+
+    def objective(self, W: FloatArray) -> float:
+        """½||W||² + Σ c_i ℓ_i, from the data."""
+        return 0.5 * float(np.sum(W * W)) + float(self.costs @ self._loss.values(self.margins(W)))
+
+    @property
+    def value_at_zero(self) -> float:
+        """The losses of W = 0."""
+        return self.objective(np.zeros((self.classes.size, self.features.rows.shape[1])))
+
+    def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
+        """W(α) and the slack that it needs; α one for each row."""
+        W = np.asarray(self._rows.T @ np.ravel(alpha)).reshape(self.classes.size, -1)
+        return {"W": W, **self._loss.slack(self.margins(W))}
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks from ``W``."""
+        return dict(values) if len(values) > 1 else {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
+        if not self._loss.convex:
+            return super().bound(x, multipliers)
+        if multipliers is None or "margin" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        alpha = self._loss.repaired(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs).ravel()
+        v = self._rows.T @ alpha
+        # the sums in v are off by at most γ Σ α_ik |row_ik|, and a row has the norm √2 ||x_i||
+        norms = np.repeat(np.sqrt(2.0 * row_norms_squared(self.features.rows)), self.classes.size - 1) * (1.0 + 1e-12)
+        off = gamma(alpha.size + 4) * float(norms @ alpha)
+        squares = dot(v, v)
+        norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
+        value = total(alpha) - squares.times(0.5)
+        lost = (norm * off + 0.5 * off * off) * (1.0 + 1e-12)
+        return Bound(value.lower - lost, "dual value Σα - ½||W(α)||² with α moved into its bounds", value.error + lost)
+
+    # -- what a solution says -------------------------------------------------------------------------------------
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
+        return np.column_stack([self.features.products(w, X) for w in values["W"]])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Points by their own class's score and its lead over the best other class."""
+        W = values["W"]
+        lead = self.margins(W).min(axis=1)
+        own_scores = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
+        z = None if multipliers is None else multipliers.get("margin")
+        alpha = None if z is None else np.reshape(z, (lead.size, -1)).sum(axis=1)
+        kinds = np.select([lead < 0, lead < 1 - 1e-6], ["misclassified", "inside the margin"], "beyond the margin")
+        rows = [
+            PointRow(
+                index=i,
+                label=str(self.y[i]),
+                score=float(own_scores[i]),
+                margin=float(lead[i]),
+                weight=None if alpha is None else float(alpha[i]),
+                kind=str(kinds[i]),
+                misclassified=bool(lead[i] < 0),
+            )
+            for i in range(lead.size)
+        ]
+        what = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"
+        return PointExplanation(tuple(rows), what, score="own score", margin="lead")
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Norm, leads below 1, misclassified points."""
+        lead = self.margins(values["W"]).min(axis=1)
+        return {
+            "norm": float(np.linalg.norm(values["W"])),
+            "margin_violations": float((lead < 1.0 - 1e-9).sum()),
+            "misclassified": float((lead < 0.0).sum()),
+        }
+
+    @property
+    def statement(self) -> Statement:
+        """The program, and its dual where it is convex."""
+        kernel = "" if self.kernel is None else str(self.kernel)
+        n, p = self.features.rows.shape
+        return multiclass_statement(self._loss, n, p, self.classes.size, kernel)
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:
+    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], weights=chosen["lam"])
+
+
+def _objective(model: MulticlassSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data; binaries as they are, since a margin of 1 within rounding may be kept."""
+    W = values["W"]
+    loss = values["z"] if "z" in values else model._loss.values(model.margins(W))
+    return 0.5 * float(np.sum(W * W)) + float(model.costs @ loss)
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        MulticlassSVM,
+        name="multiclass",
+        summary="SVM of several classes at once: Crammer-Singer, Weston-Watkins or 0-1",
+        reference="Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)",
+        data=DataKind.CLASSES,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            Parameter("loss", "the loss of a point's margins", str, "crammer-singer", tuple(CLASS_LOSSES)),
+            Parameter("lam", "cost of one unit of loss", float, 1.0),
+        ),
+        intercept=always,
+    ),
+)

@@ -1,0 +1,687 @@
+"""The quadratic of a class's problem, factored once, and its values with bounds of their rounding errors.
+
+The quadratic of a class's problem, factored once: dense, over kernel features, or lowered by a projection.
+
+Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
+``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
+from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
+
+The quadratic of a class's problem over kernel features: every class works on the matrices that all of them share.
+
+Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.
+
+Where two columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrs
+
+from ....errors import InputError
+from ...arrays import BoolArray, FloatArray, as_array
+from ...program.convexity import definite_on
+from ...program.entries import Entries
+from ...program.form import Quadratic
+from ...rounding import UNIT, Rounded, dot, gamma
+from ...views import CoarseFactor
+
+__all__ = [
+    "Applied",
+    "Base",
+    "Factor",
+    "FormParts",
+    "HingeFactor",
+    "KernelRows",
+    "LoweredFactor",
+    "PointsFactor",
+    "Ridge",
+    "SharedRows",
+    "SignedFactor",
+    "applied",
+    "pulled_each",
+    "solve_each",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Hu, a bound of the norm of its error, and u'Hu."""
+
+    product: FloatArray
+    error: float
+    quadratic: Rounded
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """R = rI."""
+
+    r: float
+
+    def applied(self, u: FloatArray) -> Applied:
+        """ru."""
+        return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
+
+    def dense(self, size: int) -> FloatArray:
+        """rI of this order."""
+        return self.r * np.eye(size)
+
+    def least(self, size: int) -> FloatArray | None:
+        """ℓ > 0 with R ⪰ diag(ℓ): r, whatever the order."""
+        return np.full(size, self.r)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """R⁻¹b."""
+        return b / self.r
+
+    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        return gram / self.r
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """R as a matrix."""
+
+    matrix: FloatArray
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Ru."""
+        product = self.matrix @ u
+        error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
+        return Applied(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        """L of R = LL', lower."""
+        try:
+            return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))
+        except np.linalg.LinAlgError as error:
+            raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
+
+    def dense(self, size: int) -> FloatArray:
+        """R, of whose order it is."""
+        return self.matrix
+
+    def least(self, size: int) -> FloatArray | None:
+        """ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        factor = definite_on(self.matrix, np.ones(size, dtype=bool))
+        return None if factor is None or not (factor[0] > 0.0).all() else factor[0]
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """R⁻¹b."""
+        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
+
+    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        half = scipy.linalg.solve_triangular(self.cholesky, psi.T, lower=True)
+        return np.asarray(half.T @ half)
+
+
+def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:
+    """(R + A'A)u from f = Au, the rows' norms and A'f."""
+    own, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    frobenius = float(np.linalg.norm(norms))
+    off = gamma(u.size) * frobenius * size  # of f
+    error = frobenius * (off + gamma(f.size) * (float(np.linalg.norm(f)) + off)) + own.error
+    product = back + own.product
+    error += UNIT * float(np.linalg.norm(product))
+    square = dot(f, f)
+    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * off + off * off)
+    return Applied(product, error * (1.0 + 1e-9), square + own.quadratic)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """Kernel features shared by all classes: Ψ, n × n lower triangular, ΨΨ' = K̃, and r of H = Ψ_A'Ψ_A + rI.
+
+    (K̃ + rI)⁻¹ is found once, where a class with few points outside A needs it.
+    """
+
+    psi: FloatArray
+    gram: FloatArray
+    r: float
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """Bounds of the norms of Ψ's rows."""
+        return np.linalg.norm(self.psi, axis=1) * (1.0 + 1e-12)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """(K̃ + rI)⁻¹."""
+        shifted = self.gram.copy()
+        shifted[np.diag_indices(self.gram.shape[0])] += self.r
+        return _inverse(shifted)
+
+
+@dataclass(frozen=True, eq=False)
+class PointsFactor:
+    """H = Ψ_A'Ψ_A + rI and G = Ψ_B, A and B = not A sets of the points: no n × n matrix for each class but ZZ' itself.
+
+    With A the smaller set, ZZ' = (K̃_BB - K̃_BA(K̃_AA + rI)⁻¹K̃_AB)/r; with B the smaller, ZZ' = [((K̃ + rI)⁻¹)_BB]⁻¹/r - I. So one
+    class costs O(min(|A|, |B|) |B|²) operations and |B|² numbers.
+
+    Parameters
+    ----------
+    rows : KernelRows
+    near : ndarray of bool (n,)
+        A.
+    """
+
+    rows: KernelRows
+    near: BoolArray
+
+    @cached_property
+    def few(self) -> bool:
+        """Return whether A is the smaller set."""
+        return 2 * int(self.near.sum()) <= self.near.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(|B|, n)."""
+        return int((~self.near).sum()), int(self.near.size)
+
+    @property
+    def H(self) -> FloatArray:
+        """Dense, built when asked for."""
+        A = self.rows.psi[self.near]
+        H = A.T @ A
+        H[np.diag_indices(H.shape[0])] += self.rows.r
+        return H
+
+    @property
+    def G(self) -> FloatArray:
+        """Ψ_B, copied."""
+        return np.asarray(self.rows.psi[~self.near])
+
+    @property
+    def Z(self) -> FloatArray:
+        """A factor of ZZ', m × m, built when asked for."""
+        return np.asarray(scipy.linalg.cholesky(self.gram, lower=True))
+
+    @cached_property
+    def _small(self) -> FloatArray:
+        """Cholesky factor of K̃_AA + rI, or of r((K̃ + rI)⁻¹)_BB: the smaller set's."""
+        if self.few:
+            small = self.rows.gram[np.ix_(self.near, self.near)]
+            small[np.diag_indices(small.shape[0])] += self.rows.r
+        else:
+            small = self.rows.r * self.rows.inverse[np.ix_(~self.near, ~self.near)]
+        return np.asarray(scipy.linalg.cholesky(small, lower=True, overwrite_a=True))
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """ZZ', m × m."""
+        if self.few:
+            cross = scipy.linalg.solve_triangular(self._small, self.rows.gram[np.ix_(self.near, ~self.near)], lower=True)
+            Q = self.rows.gram[np.ix_(~self.near, ~self.near)]
+            Q -= cross.T @ cross  # of a matrix with itself: half of the work of a product
+            Q /= self.rows.r
+            return Q
+        Q = np.asarray(scipy.linalg.cho_solve((self._small, True), np.eye(self.shape[0]), overwrite_b=True))
+        Q[np.diag_indices(Q.shape[0])] -= 1.0
+        return Q
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Ψ_B u."""
+        return np.asarray((self.rows.psi @ u)[~self.near])
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """Ψ_B'λ."""
+        return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near))
+
+    def quadratic(self, u: FloatArray) -> float:
+        """||Ψ_A u||² + r||u||²."""
+        f = (self.rows.psi @ u)[self.near]
+        return float(f @ f) + self.rows.r * float(u @ u)
+
+    @property
+    def least(self) -> FloatArray:
+        """ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
+        return np.full(self.near.size, self.rows.r)
+
+    @cached_property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return self.rows.norms[~self.near]
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Hu and u'Hu with the errors of their evaluation."""
+        f = self.rows.psi @ u
+        f[~self.near] = 0.0
+        return applied(f, self.rows.norms[self.near], self.rows.psi.T @ f, u, Ridge(self.rows.r))
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """H⁻¹ b, of a vector or of columns."""
+        return solve_each([self], b[None])[0] if b.ndim == 1 else _solve(self.rows, [self], [b])[0]
+
+    def weights(self, F: FloatArray, smooth: FloatArray | None) -> FloatArray:
+        """z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, from F or, where B is the smaller set, up to (K̃ + rI)⁻¹ of what is returned.
+
+        There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
+        """
+        if smooth is None:
+            return self._spread(scipy.linalg.cho_solve((self._small, True), F[self.near], check_finite=False), self.near)
+        few = scipy.linalg.cho_solve((self._small, True), smooth[~self.near], check_finite=False)
+        return np.asarray(F - self._spread(self.rows.r * few, ~self.near))
+
+    def _spread(self, values: FloatArray, where: BoolArray) -> FloatArray:
+        """The values at their points, zeros elsewhere."""
+        whole = np.zeros((self.near.size, *values.shape[1:]))
+        whole[where] = values
+        return whole
+
+
+def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
+    """H_k⁻¹ b_k, one row of B (K, n) for each factor of the same kernel rows: one pass over Ψ and the inverse for all of them."""
+    columns = _solve(factors[0].rows, factors, [b[:, None] for b in B])
+    return np.stack([column[:, 0] for column in columns])
+
+
+def pulled_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
+    """Ψ_B'λ of every factor, (K, n)."""
+    whole = np.zeros((len(factors), factors[0].near.size))
+    for row, factor, lam in zip(whole, factors, lams, strict=True):
+        row[~factor.near] = lam
+    return np.asarray(whole @ factors[0].rows.psi)
+
+
+def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[FloatArray]) -> list[FloatArray]:
+    """H_k⁻¹ of every block of columns; refined against what the difference of two large terms loses, down to rounding."""
+    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+    parts = [slice(*pair) for pair in pairwise(ends.tolist())]
+    B = np.column_stack(list(blocks))
+    X = _once(rows, factors, parts, B)
+    for _ in range(2):
+        F = rows.psi @ X
+        for factor, part in zip(factors, parts, strict=True):
+            F[~factor.near, part] = 0.0
+        residual = B - rows.psi.T @ F - rows.r * X
+        if (np.linalg.norm(residual, axis=0) <= 1e-13 * np.linalg.norm(B, axis=0)).all():
+            break
+        X += _once(rows, factors, parts, residual)
+    return [X[:, part] for part in parts]
+
+
+def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[slice], B: FloatArray) -> FloatArray:
+    """H⁻¹b = (b - Ψ'z)/r, z = (K̃_AA + rI)⁻¹(Ψb)_A at the points A and zero elsewhere."""
+    F = rows.psi @ B
+    smooth = None if all(factor.few for factor in factors) else rows.inverse @ F
+    z = np.column_stack(
+        [
+            factor.weights(F[:, part], None if factor.few or smooth is None else smooth[:, part])
+            for factor, part in zip(factors, parts, strict=True)
+        ]
+    )
+    if smooth is not None:
+        wide = np.concatenate(
+            [np.full(part.stop - part.start, not factor.few) for factor, part in zip(factors, parts, strict=True)]
+        )
+        z[:, wide] = rows.inverse @ z[:, wide]
+        for factor, part in zip(factors, parts, strict=True):
+            z[~factor.near, part] = 0.0
+    return np.asarray((B - rows.psi.T @ z) / rows.r)
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Of a positive definite matrix, which is overwritten."""
+    factor, _ = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # .T: in Fortran's order, no copy
+    inverse, info = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if info != 0:
+        raise InputError("the kernel matrix plus r1 is not positive definite: give a larger r1 or ridge")
+    for i in range(inverse.shape[0] - 1):
+        inverse[i, i + 1 :] = inverse[i + 1 :, i]
+    return np.asarray(inverse)
+
+
+# The quadratic of a class's problem with a row of each point, or two of its own ones, over features that all classes share.
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRows:
+    """Kernel features Ψ, n × n, K̃ = ΨΨ', and H = R, rI or with a graph's regulariser: the same for all classes."""
+
+    psi: FloatArray
+    gram: FloatArray
+    base: Ridge | Base
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """Bounds of the norms of Ψ's rows."""
+        return np.linalg.norm(self.psi, axis=1) * (1.0 + 1e-12)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """ΨH⁻¹Ψ', found once: what every class's dual takes its entries from."""
+        return self.base.between(self.psi, self.gram)
+
+
+@dataclass(frozen=True, eq=False)
+class SignedFactor:
+    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] unless ``twice``: A the class's points (``near``), B the others.
+
+    ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
+    """
+
+    rows: SharedRows
+    near: BoolArray
+    twice: bool = True
+
+    @cached_property
+    def points(self) -> npt.NDArray[np.intp]:
+        """The point of each row of G."""
+        A, B = np.flatnonzero(self.near), np.flatnonzero(~self.near)
+        return np.concatenate([B, A, A] if self.twice else [B, A])
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """The sign of each row of G."""
+        signs = np.ones(self.points.size)
+        if self.twice:
+            others = int((~self.near).sum())
+            signs[others : self.near.size] = -1.0
+        return signs
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return int(self.points.size), int(self.near.size)
+
+    @property
+    def H(self) -> FloatArray:
+        """Dense, built when asked for."""
+        return self.rows.base.dense(self.near.size)
+
+    @property
+    def G(self) -> FloatArray:
+        """Dense, built when asked for."""
+        return np.asarray(self.signs[:, None] * self.rows.psi[self.points])
+
+    @property
+    def Z(self) -> FloatArray:
+        """G L^{-T} with H = LL', built when asked for."""
+        root = scipy.linalg.cholesky(self.H, lower=True)
+        return np.ascontiguousarray(scipy.linalg.solve_triangular(root, self.G.T, lower=True).T)
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """ZZ', m × m."""
+        Q = self.rows.products[np.ix_(self.points, self.points)]
+        Q *= self.signs
+        Q *= self.signs[:, None]
+        return Q
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Gu, of a vector or of columns."""
+        f = (self.rows.psi @ u)[self.points]
+        return np.asarray(self.signs * f if f.ndim == 1 else self.signs[:, None] * f)
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """G'λ."""
+        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near.size))
+
+    def quadratic(self, u: FloatArray) -> float:
+        """u'Hu."""
+        return self.rows.base.applied(u).quadratic.value
+
+    @property
+    def least(self) -> FloatArray | None:
+        """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        return self.rows.base.least(self.near.size)
+
+    @property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return self.rows.norms[self.points]
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Hu and u'Hu with the errors of their evaluation."""
+        return self.rows.base.applied(u)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """H⁻¹ b, of a vector or of columns."""
+        return self.rows.base.solve(b)
+
+
+#: Columns from which on Z is worth computing in single precision first, and the ratio of L's diagonal up to which that is tried.
+_COARSE, _SPREAD = 64, 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class FormParts:
+    """H and G in a standard form over (u, ξ): the objective's ½u'Hu and the rows [G, I] of the margins."""
+
+    quadratic: Quadratic
+    rows: sp.csr_array
+
+    @classmethod
+    def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
+        """Put together."""
+        m, p = G.shape
+        rows = Entries.beside([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
+        entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
+        ends = np.concatenate([entries.indptr, np.full(m, entries.indptr[-1])])
+        return cls(Quadratic(matrix=sp.csc_array((entries.data, entries.indices, ends), shape=(p + m, p + m))), rows.csr)
+
+
+@dataclass(frozen=True, eq=False)
+class HingeFactor:
+    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
+
+    ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
+
+    Raises
+    ------
+    InputError
+        H or G is not finite.
+    """
+
+    H: FloatArray
+    G: FloatArray
+    root: FloatArray | None = None
+    base: Ridge | Base | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("H", "G"):
+            matrix = as_array(getattr(self, name), name)
+            if matrix.ndim != 2 or not np.isfinite(matrix).all():
+                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}")
+            object.__setattr__(self, name, matrix)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, p)."""
+        return int(self.G.shape[0]), int(self.G.shape[1])
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        """L, lower."""
+        try:
+            return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
+        except np.linalg.LinAlgError as error:
+            raise InputError(
+                "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)"
+            ) from error
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
+        return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
+
+    @property
+    def coarse(self) -> CoarseFactor | None:
+        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned.
+
+        It refers to this object and so is not kept here: a circle of references would outlive the problem.
+        """
+        return None if self._rounded is None else CoarseFactor(self._rounded, self._product, lambda: self.Z)
+
+    @cached_property
+    def _rounded(self) -> npt.NDArray[np.float32] | None:
+        m, p = self.shape
+        if not _COARSE <= p < m or "Z" in vars(self):
+            return None
+        diagonal = np.diagonal(self.cholesky)
+        if diagonal.max() > _SPREAD * diagonal.min():
+            return None
+        with np.errstate(over="ignore"):  # single precision may overflow where double does not
+            L, rows = self.cholesky.astype(np.float32), self.G.T.astype(np.float32)
+        Z = np.ascontiguousarray(scipy.linalg.blas.strsm(1.0, L, rows, lower=1, overwrite_b=1).T)
+        return Z if np.isfinite(Z).all() else None
+
+    @cached_property
+    def form_parts(self) -> FormParts:
+        """Kept: an algorithm's steps differ in b alone."""
+        return FormParts.of(self.H, self.G)
+
+    def _product(self, a: FloatArray) -> FloatArray:
+        """GH⁻¹G'a."""
+        return self.times(self.solve(self.pulled(a)))
+
+    @cached_property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where Z has at least as many columns as rows; else None."""
+        return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Gu."""
+        return np.asarray(self.G @ u)
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """G'λ."""
+        return np.asarray(self.G.T @ lam)
+
+    def quadratic(self, u: FloatArray) -> float:
+        """u'Hu."""
+        return float(u @ self.H @ u)
+
+    @cached_property
+    def least(self) -> FloatArray | None:
+        """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        return (Base(self.H) if self.base is None else self.base).least(self.H.shape[0])
+
+    @cached_property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return np.asarray(np.linalg.norm(self.G, axis=1) * (1.0 + 1e-12))
+
+    @cached_property
+    def _root_norms(self) -> FloatArray:
+        assert self.root is not None
+        return np.asarray(np.linalg.norm(self.root, axis=1) * (1.0 + 1e-12))
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Hu and u'Hu with the errors of their evaluation."""
+        if self.root is None or self.base is None:
+            return Base(self.H).applied(u)
+        f = self.root @ u
+        return applied(f, self._root_norms, self.root.T @ f, u, self.base)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """H⁻¹ b."""
+        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # SciPy's own door takes ten calls for this one
+
+
+@dataclass(frozen=True, eq=False)
+class LoweredFactor:
+    """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
+
+    (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
+    """
+
+    base: HingeFactor | PointsFactor
+    P: FloatArray
+    kappa: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, p)."""
+        return self.base.shape
+
+    @property
+    def G(self) -> FloatArray:
+        """Rows of the losses."""
+        return self.base.G
+
+    @cached_property
+    def H(self) -> FloatArray:
+        """H - κPP'."""
+        return np.asarray(self.base.H - self.kappa * (self.P @ self.P.T))
+
+    @cached_property
+    def _spread(self) -> FloatArray:
+        """H⁻¹P R^{-1} with M = R'R."""
+        columns = self.base.solve(self.P)
+        M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
+        upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)
+        return np.asarray(scipy.linalg.solve_triangular(upper, columns.T, trans="T").T)
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """Z of H with d more columns."""
+        return np.ascontiguousarray(np.hstack([self.base.Z, self.base.times(self._spread)]))
+
+    @property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where that of H is kept: a change of rank d, built when asked for."""
+        if self.base.gram is None:
+            return None
+        added = self.base.times(self._spread)
+        return np.asarray(self.base.gram + added @ added.T)
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Gu."""
+        return self.base.times(u)
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """G'λ."""
+        return self.base.pulled(lam)
+
+    def quadratic(self, u: FloatArray) -> float:
+        """u'Hu - κ||P'u||²."""
+        learned = self.P.T @ u
+        return self.base.quadratic(u) - self.kappa * float(learned @ learned)
+
+    @property
+    def least(self) -> FloatArray | None:
+        """ℓ of H less κ||P||²; None where that is not positive."""
+        base_least = self.base.least
+        if base_least is None:
+            return None
+        lowered = base_least * (1.0 - 1e-12) - self.kappa * float(np.linalg.norm(self.P, 2)) ** 2 * (1.0 + 1e-12)
+        return lowered if (lowered > 0.0).all() else None
+
+    @property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return self.base.row_norms
+
+    def applied(self, u: FloatArray) -> Applied:
+        """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
+        own, size = self.base.applied(u), float(np.linalg.norm(u))
+        learned = self.P.T @ u
+        off = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
+        square = dot(learned, learned)
+        square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * off + off * off).times(self.kappa)
+        product = own.product - self.kappa * (self.P @ learned)
+        change = self.kappa * float(np.linalg.norm(self.P)) * (off + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        error = (own.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
+        return Applied(product, error, own.quadratic - square)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """(H - κPP')⁻¹ b."""
+        return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
+
+
+Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor

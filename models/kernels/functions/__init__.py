@@ -1,1 +1,0 @@
-"""Kinds of kernel functions, kernels of a user, distances, and rules for γ. `kernels` and `families` name them."""

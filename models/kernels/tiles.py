@@ -1,0 +1,426 @@
+"""Blocks of kernel values by few bytes an entry: float32, counts of bits, and rounded whole numbers.
+
+The stored entries of a matrix that a solver reads many times: float32 values, or integers that stand for values.
+
+Kernel values in float32 between some fixed points and any others: for steps only, never for certificates.
+
+The fixed points are gathered once, and values come in tiles that stay in a core's own cache: for 60 features and 128 rows
+at once that takes less than half of the time of whole rows, each with its own gathering.
+
+Distances between points of zeros and ones as the bytes they fit into, with the kernel's values in a table: for steps only.
+
+They are a quarter of float32 values, and a product that reads them takes no longer: the memory gives less, and the table stays in
+the first-level cache.
+
+Kernel values between 0 and 1 as whole numbers of two bytes: where float32 values would not fit, for steps only.
+
+A product of rounded values is off by step/√12·||weights|| (`Entries.rounding`), so whoever multiplies with them looks at float32
+values again where that is too much.
+
+Scaled points in the order in which `powers` reads them: by strips of columns, a strip's features one after the other.
+
+Radial kernels on sparse points of zeros and ones: whole-number distances by bits, and a table of the kernel's values.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import FloatArray, IntArray
+from .float32 import SingleArray
+from .kernels import RadialKernel
+from .threads import cuts, share, workers
+
+__all__ = [
+    "LARGEST",
+    "ROUNDED",
+    "STRIP",
+    "BitDistances",
+    "BlockPanel",
+    "CountPanel",
+    "Entries",
+    "ExponentPanel",
+    "Panel",
+    "RoundedPanel",
+    "Strips",
+    "Tile",
+]
+
+#: A block of entries as they are stored.
+Tile: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i with t(e) = table[e], or e itself; without signs Q_ij = e_ij.
+
+    Parameters
+    ----------
+    kind : dtype
+        Of e.
+    table : ndarray of float32, optional
+    signs, loading : ndarray (n,), optional
+        Of all points, where e are not Q_ij themselves.
+    step, shift : float
+    """
+
+    kind: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float32))
+    table: SingleArray | None = None
+    signs: SingleArray | None = None
+    loading: FloatArray | None = None
+    step: float = 1.0
+    shift: float = 0.0
+
+    @property
+    def rounding(self) -> float:
+        """Standard deviation of what values lose in whole numbers: that of a number that is anywhere in its step."""
+        return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
+
+    def given(self, points: IntArray, weights: SingleArray) -> SingleArray:
+        """The weights that the table's values are multiplied with."""
+        return weights if self.signs is None else weights * self.signs[points]
+
+    def finished(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray, total: float) -> FloatArray:
+        """Q weights between the points, of the sums over t(e); ``total`` is the sum of what was `given`."""
+        if self.signs is None or self.loading is None:
+            return sums
+        return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
+
+
+#: Columns of a strip in float32 and in float64, of 128 bytes both; pieces of a computation begin at a multiple of the longer one.
+STRIP = 32
+_BYTES = 128
+
+
+class Strips:
+    """2^min(0, z_i'z_j - h_i - h_j) between any points i and fixed ones j.
+
+    Parameters
+    ----------
+    Z : ndarray (n, p)
+        The fixed points, in float32 or float64.
+    half : ndarray (n,)
+        h, of the same type.
+    """
+
+    def __init__(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray) -> None:
+        self._width = _BYTES // Z.dtype.itemsize
+        columns = _rows(Z, half, -(-half.size // self._width) * self._width)
+        count, p = columns.shape[0] // self._width, columns.shape[1]
+        self._strips = _aligned((count, p, self._width), Z.dtype)
+        self._strips[:] = columns.reshape(count, self._width, p).transpose(0, 2, 1)
+
+    def powers(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]) -> None:
+        """Into ``out`` for the given points and so many fixed ones from ``first`` on, a multiple of `STRIP`."""
+        from .powers import ROWS, powers
+
+        left, room = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
+        powers(left, self._strips, first // self._width, room, out)
+
+
+def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
+    """z and h in a row for every point, one feature at least, and rows of zeros up to the count."""
+    n, p = Z.shape
+    rows = np.zeros((count, max(p, 1) + 1), dtype=Z.dtype)
+    rows[:n, :p], rows[:n, -1] = Z, half
+    return rows
+
+
+def _aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Zeros that begin where a vector of 64 bytes does: one that lies in two lines of the cache takes two reads."""
+    size = int(np.prod(shape)) * kind.itemsize
+    raw = np.zeros(size + 64, dtype=np.uint8)
+    begin = -raw.ctypes.data % 64
+    return raw[begin : begin + size].view(kind).reshape(shape)
+
+
+#: Columns of a tile: with 128 rows half a megabyte.
+_WIDTH = 1024
+
+
+class Panel(ABC):
+    """Q[:, points] in float32.
+
+    Attributes
+    ----------
+    points : ndarray of int
+        The columns; none may occur twice.
+    entries : Entries
+        What tiles and rows hold: values, or whole numbers that a table turns into them.
+    """
+
+    entries: Entries = Entries()
+
+    def __init__(self, points: IntArray) -> None:
+        self.points = points
+
+    @abstractmethod
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
+        """first, last and Q[indices, points[first:last]] until ``stop`` is reached; a tile lasts until the next one."""
+
+    def rows(self, indices: IntArray, out: Tile) -> None:
+        """Q[indices, points[:m]] into ``out``, which has m columns."""
+        for first, last, tile in self.tiles(indices, out.shape[1]):
+            out[:, first:last] = tile
+
+    def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
+        """Q[indices, points] weights."""
+        entries, total = self.entries, np.zeros(indices.size)
+        given = entries.given(self.points, weights)
+        for first, last, tile in self.tiles(indices, self.points.size):
+            total += tile @ given[first:last]
+        if entries.signs is None:
+            return total
+        own = np.zeros(entries.signs.size, dtype=np.float32)
+        own[self.points] = weights
+        return entries.finished(indices, total, own[indices], float(given.sum(dtype=np.float64)))
+
+
+class BlockPanel(Panel):
+    """Panel of any Q: one tile, by a function that gives Q[rows, columns]."""
+
+    def __init__(self, block: Callable[[IntArray, IntArray], SingleArray], points: IntArray) -> None:
+        super().__init__(points)
+        self._block = block
+
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
+        """The whole block."""
+        if stop:
+            yield 0, stop, self._block(indices, self.points[:stop])
+
+
+class ExponentPanel(Panel):
+    """Panel of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
+
+    What is stored, and what tiles hold, are the powers alone: float32 would lose digits of them in a sum with the offset.
+
+    Parameters
+    ----------
+    Z, half : ndarray of float32
+        z of all points as rows, and h.
+    entries : Entries
+        Signs, offset, scale and loading.
+    points : ndarray of int
+    """
+
+    def __init__(self, Z: SingleArray, half: SingleArray, entries: Entries, points: IntArray) -> None:
+        super().__init__(points)
+        self.entries = entries
+        self._Z, self._half, self._strips = Z, half, Strips(Z[points], half[points])
+
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
+        """Powers of two."""
+        left, half = self._Z[indices], self._half[indices]
+        store = np.empty(indices.size * min(stop, _WIDTH), dtype=np.float32)
+        for first in range(0, stop, _WIDTH):
+            last = min(first + _WIDTH, stop)
+            tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
+            self._strips.powers(left, half, first, tile)
+            yield first, last, tile
+
+    def rows(self, indices: IntArray, out: Tile) -> None:
+        """Powers between indices and points[:m], written in place: a tile's copy would take half as long as its values."""
+        self._strips.powers(self._Z[indices], self._half[indices], 0, out)
+
+
+#: Columns of a tile.
+_COUNT_TILES_WIDTH = 4096
+
+
+class CountPanel(Panel):
+    """Panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 (words, n)
+        All points as columns of bits.
+    entries : Entries
+        The type of d, table, signs and loading.
+    points : ndarray of int
+    """
+
+    def __init__(self, words: npt.NDArray[np.uint32], entries: Entries, points: IntArray) -> None:
+        super().__init__(points)
+        self.entries = entries
+        self._words, self._across = words, np.take(words, points, axis=1)
+
+    def _chosen(self, indices: IntArray) -> npt.NDArray[np.uint32]:
+        return np.ascontiguousarray(np.take(self._words, indices, axis=1).T)
+
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
+        """Counts of bits."""
+        from .loops import count_rows
+
+        chosen, store = self._chosen(indices), np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind)
+        for first in range(0, stop, _COUNT_TILES_WIDTH):
+            last = min(first + _COUNT_TILES_WIDTH, stop)
+            tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
+            count_rows(self._across, chosen, first, tile)
+            yield first, last, tile
+
+    def rows(self, indices: IntArray, out: Tile) -> None:
+        """d between indices and points[:m]."""
+        from .loops import count_rows
+
+        count_rows(self._across, self._chosen(indices), 0, out)
+
+    def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
+        """Q[indices, points] weights, without any tile."""
+        from .loops import table_products
+
+        entries, sums, given = self.entries, np.zeros(indices.size), self.entries.given(self.points, weights)
+        table_products(self._across, self._chosen(indices), entries.table, given, sums)
+        own = np.zeros(self._words.shape[1], dtype=np.float32)
+        own[self.points] = weights
+        return entries.finished(indices, sums, own[indices], float(given.sum()))
+
+
+ROUNDED = np.dtype(np.uint16)
+#: What a kernel value of one is stored as.
+LARGEST = 65535.0
+
+
+class RoundedPanel(Panel):
+    """Panel of Q_ij = s_i s_j scale·(k_ij + offset) + δ_ij·loading_i, k from 0 to 1.
+
+    Parameters
+    ----------
+    values : Panel
+        Of k; what is multiplied at once is not rounded.
+    signs : ndarray of float32
+    offset, scale : float
+    loading : ndarray (n,)
+    """
+
+    def __init__(self, values: Panel, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> None:
+        super().__init__(values.points)
+        self.entries = Entries(ROUNDED, None, signs, loading, scale / LARGEST, scale * offset)
+        self._values = values
+
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
+        """65535·k in float32."""
+        for first, last, tile in self._values.tiles(indices, stop):
+            tile *= tile.dtype.type(LARGEST)
+            yield first, last, tile
+
+    def rows(self, indices: IntArray, out: Tile) -> None:
+        """65535·k between indices and points[:m], rounded."""
+        for first, last, tile in self.tiles(indices, out.shape[1]):
+            tile += tile.dtype.type(0.5)
+            np.copyto(out[:, first:last], tile, casting="unsafe")
+
+
+#: Bits of a word, and the words that cost as much as one stored number of a point, or as its row without any (by trial).
+_BITS, _WORDS = 32, 2
+
+
+@dataclass(frozen=True, eq=False)
+class BitDistances:
+    """The points as columns of bits, and k for every number of features in which two may differ, in float64.
+
+    Distances are exact, so that a value is as good as the kernel's function; float32 is rounded once.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 (words, n)
+    table : ndarray (32·words + 1,)
+    """
+
+    words: npt.NDArray[np.uint32]
+    table: FloatArray
+
+    @staticmethod
+    def suit(X: Any) -> bool:
+        """Return whether all stored numbers are the same, and bits cost no more than they."""
+        n, p = X.shape
+        few = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
+        return bool(few and X.has_canonical_format and (X.data == X.data[0]).all())
+
+    @staticmethod
+    @functools.cache
+    def load() -> None:
+        """Load (or compile, once for a machine) the loops of rows and products."""
+        bits, one = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1)), np.ones(2, dtype=np.float32)
+        bits.single_rows(np.arange(2), one, 0.0, 1.0)
+        bits.product(np.ones(2))
+
+    @staticmethod
+    @functools.cache
+    def load_panel(kind: np.dtype[Any]) -> None:
+        """The same for panels whose entries have this type."""
+        one = np.ones(2, dtype=np.float32)
+        bits = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1))
+        panel = bits.panel(np.arange(2), bits.entries(kind, one, 0.0, 1.0, np.zeros(2)))
+        panel.rows(np.arange(2), np.empty((2, 2), dtype=kind))
+        panel.product(np.arange(2), one)
+
+    @classmethod
+    def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
+        """Return the distances of points with one stored number; None for others, and where bits of many features cost more."""
+        if not cls.suit(X):
+            return None
+        n, p = X.shape
+        size = -(-p // _BITS)
+        features, points = X.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(X.indptr))
+        # sums of different powers of two below 2^32 are exact, and set each bit once
+        words = np.bincount((features // _BITS) * n + points, np.exp2(features % _BITS), minlength=size * n)
+        differing = np.arange(size * _BITS + 1, dtype=np.float64)
+        table = kernel.of_distances(float(X.data[0]) ** 2 * differing)
+        return cls(words.astype(np.uint32).reshape(size, n), table)
+
+    def single_rows(
+        self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
+    ) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
+        return self._fill(block, self.words, self._rows(indices), signs, signs[indices], offset, scale)
+
+    def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
+        return self._fill(block, words, self._rows(rows), signs[columns], signs[rows], offset, scale)
+
+    @staticmethod
+    def kind(X: Any) -> np.dtype[Any]:
+        """The least type that holds every distance: twice the largest number of ones, or all features."""
+        return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
+
+    def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> Entries:
+        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
+        return Entries(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
+
+    def panel(self, points: IntArray, entries: Entries) -> CountPanel:
+        """Q between these points and any others."""
+        return CountPanel(self.words, entries, points)
+
+    def _rows(self, indices: IntArray) -> npt.NDArray[np.uint32]:
+        return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)
+
+    def _fill(
+        self, block: SingleArray, words: Any, chosen: Any, signs: SingleArray, own: SingleArray, offset: float, scale: float
+    ) -> SingleArray:
+        from .loops import table_rows
+
+        table = (scale * (self.table + offset)).astype(np.float32)
+        parts = cuts(block.shape[1], workers(block.size))
+        share(lambda k: table_rows(words, chosen, table, signs, own, parts[k].start, parts[k].stop, block), len(parts))
+        return block
+
+    def product(self, weights: FloatArray) -> FloatArray:
+        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        from .loops import accumulate_table
+
+        support, result = np.flatnonzero(weights), np.zeros(weights.size)
+        parts, chosen, given = cuts(weights.size, workers(support.size * weights.size)), self._rows(support), weights[support]
+        share(
+            lambda k: accumulate_table(self.words, chosen, self.table, given, parts[k].start, parts[k].stop, result), len(parts)
+        )
+        return result

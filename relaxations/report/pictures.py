@@ -1,0 +1,496 @@
+"""The pictures of a report, each with its caption, and the losses of Conic Figure 1.
+
+Pictures of the report.
+
+The pictures of a report, each with its caption; drawn once for all formats.
+
+The loss functions of Cepeda, Gómez and Han, Figure 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
+from ..losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from .cells.exact import ExactCell
+from .cells.heuristic import InstanceCell
+from .cells.record import Key, where
+from .cells.relaxation import RelaxationCell
+from .data import SWEPT, ReportData, family, gap, titled, trait, without
+from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, proved_in, shifted_geometric_mean
+
+__all__ = ["gallery", "loss_functions"]
+
+
+_GAMMAS = (0.1, 0.3, 1.0)
+
+
+def loss_functions() -> str:
+    """The functions of `relaxations.losses` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
+    u = np.linspace(-2.0, 2.0, 801)
+    figure = figure_of(10.0, 3.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax in (left, right):
+        ax.step(u, zero_one_loss(u), where="post", color="black", lw=1.6, label="0-1: 1{u < 1}")
+        ax.set_xlabel("margin u = y x'w")
+        ax.set_ylim(-0.05, 2.1)
+        ax.grid(alpha=0.3)
+    literature = {"hinge": hinge_loss, "ramp": ramp_loss, "ψ": psi_loss, "normalised sigmoid": normalised_sigmoid_loss}
+    for (name, loss), colour, style in zip(literature.items(), COLOURS, ("-", "-", "--", "-"), strict=False):
+        left.plot(u, loss(u), style, color=colour, label=name)
+    for gamma, colour in zip(_GAMMAS, COLOURS, strict=False):
+        right.plot(u, conic_loss(u, gamma), color=colour, label=f"conic, γ = {gamma:g}")
+    left.set_ylabel("loss (λ = 1)")
+    for ax in (left, right):
+        ax.legend(fontsize=8)
+    return svg_of(figure)
+
+
+# Pictures of sweeps: bound against M (the trivial limit), gap against n, p, σ, τ, λ, the κ form; convergence; profiles.
+
+#: Panels of one picture at most; its caption says how many instances there are.
+PANELS = 4
+#: Values of a parameter that are ticks themselves.
+_TICKS = 8
+
+
+def against(report: ReportData, parameter: str) -> str | None:
+    """Gap of every relaxation against a parameter of `SWEPT`, a panel for the instances that agree in all else.
+
+    Where these are more panels than a picture has, one for each family and λ: medians over the groups that are there at every
+    value and are not trivial, so that each median is of the same ones.
+    """
+    groups: dict[str, list[InstanceCell]] = {}
+    for cell in report.instances:
+        if trait(cell, parameter) is not None:
+            groups.setdefault(without(cell, parameter), []).append(cell)
+    swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
+    if len(swept) > PANELS:
+        swept = _pooled(report, swept, parameter) or swept
+    return _gap_lines(report, swept, lambda cell: trait(cell, parameter) or 0.0, SWEPT[parameter], log=parameter == "lam")
+
+
+def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter: str) -> dict[str, list[InstanceCell]]:
+    """Groups of one family (and λ) together, each a group that has all of the parameter's values there."""
+    families: dict[str, list[list[InstanceCell]]] = {}
+    for cells in groups.values():
+        of = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
+        families.setdefault(of, []).append([c for c in cells if c.key not in report.trivial])
+    pooled = {}
+    for of, members in families.items():
+        values = {trait(c, parameter) for cells in members for c in cells}
+        whole = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
+        if len(values) > 1 and whole:
+            pooled[of] = [c for cells in whole for c in cells]
+    return pooled
+
+
+def _gap_lines(
+    report: ReportData, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
+) -> str | None:
+    if not groups:
+        return None
+    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.bounds_optimum))
+    figure, axes = _grid(len(groups))
+    for ax, (title, cells) in zip(axes, groups.items(), strict=False):
+        for k, name in enumerate(names):
+            points: dict[float, list[float]] = {}
+            for cell in sorted(cells, key=at):
+                value = _gap_of(report, cell.key, name)
+                points.setdefault(at(cell), []).extend([] if value is None else [value])
+            # a relaxation that has no gap on some of the instances would have a median of other ones there
+            most = max(map(len, points.values()))
+            xs = [x for x, gaps in points.items() if gaps and len(gaps) == most]
+            if xs:
+                low, middle, high = np.array([np.quantile(points[x], (0.25, 0.5, 0.75)) for x in xs]).T
+                ax.plot(xs, middle, marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
+                if most > 1:
+                    ax.fill_between(xs, low, high, color=colour_of(k), alpha=0.12, lw=0)
+        ax.set_title(plain(title), fontsize=9)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        if log:
+            ax.set_xscale("log")
+        _finish(ax, label, "gap")
+        _value_ticks(ax, {at(c) for c in cells})
+    return _done(figure, axes, len(groups))
+
+
+def _value_ticks(ax: Any, values: Iterable[float]) -> None:
+    """Ticks at the values of a parameter themselves, where these are few."""
+    ticks = sorted(values)
+    if len(ticks) <= _TICKS:
+        ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
+        ax.set_xticks([], minor=True)
+
+
+def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
+    cell = next((c for c in report.relaxations_of(key) if c.relaxation == name and c.bounds_optimum), None)
+    if cell is None or cell.bound is None:
+        return None
+    value = gap(cell.bound, report.best[key])
+    return None if value is None else value.high
+
+
+def _own(cell: RelaxationCell) -> float | None:
+    """Return the bound of the relaxation's own optimum, which bounds the 0-1 optimum or not."""
+    return cell.target_bound if cell.caveat else cell.bound
+
+
+def against_m(report: ReportData) -> str | None:
+    """Bounds over ζ of the relaxations that stand on an M (`Reduction.against_m`) against it; three M or more make a panel.
+
+    Hollow points: M is not proved valid, and the value no bound. Dashed: what needs no M (`Reduction.beside_m`).
+    """
+    swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
+    for instance in report.instances:
+        cells = [c for c in report.relaxations_of(instance.key) if c.against_m and _own(c) is not None and c.m_high is not None]
+        if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
+            swept.append((instance, sorted(cells, key=lambda c: c.m_high or 0.0)))
+    if not swept:
+        return None
+    figure, axes = _grid(len(swept))
+    for ax, (instance, cells) in zip(axes, swept, strict=False):
+        zeta = report.best[instance.key].high
+        x = [c.m_high for c in cells]
+        y = [(_own(c) or 0.0) / zeta for c in cells]
+        ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
+        for c, at, value in zip(cells, x, y, strict=True):
+            ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
+        beside = (c for c in report.relaxations_of(instance.key) if c.beside_m and c.bound is not None)
+        for level, colour in zip(beside, COLOURS[1:], strict=False):
+            ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
+        ax.set_xscale("log")
+        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        _finish(ax, "largest M", "bound / ζ")
+    return _done(figure, axes, len(swept))
+
+
+def against_kappa(report: ReportData) -> str | None:
+    """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
+    titles = {c.instance: titled(c) for c in report.instances}
+    names = list(dict.fromkeys(c.instance for c in report.kappas))
+    if not names:
+        return None
+    shown = names[:PANELS]
+    figure = figure_of(11.0, 2.7 * len(shown))
+    axes = figure.subplots(len(shown), 3, squeeze=False)
+    for line, name in zip(axes, shown, strict=True):
+        cells = [c for c in report.kappas if c.instance == name]
+        kappa = np.array([c.kappa for c in cells])
+        for label, values, colour in (
+            ("bound", [c.bound for c in cells], COLOURS[0]),
+            ("recovered", [c.recovered for c in cells], COLOURS[1]),
+            ("optimum", [c.exact_objective if c.proven else None for c in cells], COLOURS[3]),
+        ):
+            if any(v is not None for v in values):
+                line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
+        if all(v is None or v > 0.0 for c in cells for v in (c.bound, c.recovered, c.exact_objective)):
+            line[0].set_yscale("log")
+        else:
+            line[0].set_yscale("symlog", linthresh=1e-2)
+        line[1].plot(kappa, _known([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
+        line[1].plot(kappa, kappa, color="black", lw=0.8, ls=":", label="κ")
+        line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
+                     label="rank ratio")  # fmt: skip
+        line[2].set_yscale("log")
+        for ax, what in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
+            _finish(ax, "κ", what)
+            _value_ticks(ax, {c.kappa for c in cells})
+        line[0].set_title(plain(titles[name]), fontsize=9)
+    return _done(figure, axes.ravel(), len(names), len(shown))
+
+
+def convergence(report: ReportData) -> str | None:
+    """Incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
+    traced = [c for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
+    if not traced:
+        return None
+    variants = list(dict.fromkeys(c.variant for c in report.exacts))
+    figure, axes = _grid(len(traced))
+    for ax, instance in zip(axes, traced, strict=False):
+        for cell in report.exacts_of(instance.key):
+            _run(ax, cell, colour_of(variants.index(cell.variant)))
+        ax.set_xscale("log")
+        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
+        if top > 0.0:
+            ax.set_ylim(-0.03 * top, 1.35 * top)
+        _finish(ax, "seconds", "objective")
+    return _done(figure, axes, len(traced))
+
+
+def _run(ax: Any, cell: ExactCell, colour: str) -> None:
+    """Two lines of steps that end where the solver did."""
+    if len(cell.trace) < 2:
+        return
+    seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
+    for k, style, label in ((1, "-", plain(cell.variant)), (2, "--", None)):
+        values = _known([point[k] for point in cell.trace])
+        repeated = label in ax.get_legend_handles_labels()[1]
+        ax.step(seconds, values, where="post", ls=style, lw=1.2, color=colour, label=None if repeated else label)
+    ax.plot(seconds[-1:], _known([cell.trace[-1][2]]), marker="o" if cell.proven else "x", ms=4, color=colour)
+
+
+def profiles(report: ReportData) -> str | None:
+    """Performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
+    ratios = exact_ratios(report)
+    finite = [r[np.isfinite(r)] for r in ratios.values()]
+    if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
+        return None
+    largest = max(10.0, 1.5 * max(float(f.max()) for f in finite if f.size))
+    figure = figure_of(6.8, 3.8)
+    ax = figure.subplots()
+    grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
+    for k, (name, values) in enumerate(ratios.items()):
+        ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
+                ls=dash_of(k), label=plain(name))  # fmt: skip
+    anyone = float(np.isfinite(np.min(list(ratios.values()), axis=0)).mean())
+    ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL)
+    ax.set_xscale("log")
+    ax.set_ylim(-0.02, 1.02)
+    _finish(ax, "τ, times the fastest", "part of the problems solved")
+    legend_below(figure)
+    return svg_of(figure)
+
+
+def seeds(report: ReportData) -> str | None:
+    """Times to a proven optimum over seeds: a line from the shortest to the longest for each instance, a dot for each seed.
+
+    Relative to the instance's geometric mean over the seeds; None where no variant proved an instance under two seeds.
+    """
+    times: dict[str, dict[Key, list[float]]] = {}
+    for cell in report.exacts:
+        if cell.proven:
+            times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(proved_in(cell))
+    several = {variant: [t for t in by_key.values() if len(t) > 1] for variant, by_key in times.items()}
+    several = {variant: runs for variant, runs in several.items() if runs}
+    if not several:
+        return None
+    figure = figure_of(6.8, 1.2 + 0.7 * len(several))
+    ax = figure.subplots()
+    for k, runs in enumerate(several.values()):
+        for at, given in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
+            relative = np.array(given) / np.exp(np.mean(np.log(given)))
+            ax.plot(relative, np.full(relative.size, at), "o-", ms=3, lw=0.8, color=colour_of(k))
+    ax.set_yticks(range(len(several)), [plain(name) for name in several], fontsize=9)
+    ax.set_ylim(len(several) - 0.5, -0.5)
+    ax.set_xscale("log")
+    _finish(ax, "seconds over their geometric mean", "")
+    return svg_of(figure)
+
+
+def _known(values: Iterable[float | None]) -> Any:
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def _grid(count: int) -> tuple[Any, Sequence[Any]]:
+    shown = min(count, PANELS)
+    columns = min(2, shown)
+    lines = -(-shown // columns)
+    figure = figure_of(5.6 * columns + 0.4, 2.9 * lines + 0.5)
+    axes = figure.subplots(lines, columns, squeeze=False).ravel()
+    for ax in axes[shown:]:
+        ax.set_visible(False)
+    return figure, axes[:shown]
+
+
+def _finish(ax: Any, x: str, y: str) -> None:
+    ax.set_xlabel(x, fontsize=8)
+    ax.set_ylabel(y, fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.grid(alpha=0.3)
+    for axis, scale in ((ax.xaxis, ax.get_xscale()), (ax.yaxis, ax.get_yscale())):
+        if scale == "log" and len(axis.get_minorticklocs()):
+            log_ticks(axis)
+
+
+def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
+    """One legend of all panels' lines below them; ``shown`` of the ``count`` panels where they are not the axes."""
+    shown = len(axes) if shown is None else shown
+    legend_below(figure)
+    if count > shown:
+        figure.suptitle(f"the first {shown} of {count}", fontsize=9)
+    return svg_of(figure)
+
+
+# Gaps of the relaxations over all instances, and what they cost.
+
+
+def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
+    """Gaps (upper ends) and seconds by relaxation, instances of trivial optimum left out; weakest bounds first."""
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    for row in report.rows:
+        if row.gap is not None and row.instance.key not in report.trivial:
+            gaps, seconds = found.setdefault(row.relaxation.relaxation, ([], []))
+            gaps.append(row.gap.high)
+            seconds.append(row.relaxation.solve_seconds or 0.0)
+    return found
+
+
+def _said(found: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
+    """Each relaxation's name; with a count where others have a gap on more instances, since its gaps are not of the same ones."""
+    most = max((len(gaps) for gaps, _ in found.values()), default=0)
+    return {name: plain(name) if len(g) == most else f"{plain(name)} ({len(g)} of {most})" for name, (g, _) in found.items()}
+
+
+def gap_bars(report: ReportData) -> str | None:
+    """One bar for each relaxation, to the median gap; whiskers to the quartiles; a dot for each instance."""
+    found = _gaps(report)
+    if not found:
+        return None
+    figure = figure_of(6.8, 0.9 + 0.42 * len(found))
+    ax = figure.subplots()
+    names, label = [], _said(found)
+    for k, (name, (gaps, _)) in enumerate(found.items()):
+        low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
+        ax.barh(k, middle, 0.6, color=colour_of(0), alpha=0.35)
+        ax.errorbar(middle, k, xerr=[[middle - low], [high - middle]], color=colour_of(0), capsize=4, lw=1.5)
+        ax.plot(gaps, np.full(len(gaps), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
+        names.append(f"{label[name]}: {middle:.1%}")
+    ax.set_yticks(range(len(names)), names, fontsize=9)
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.margins(x=0.04)
+    ax.axvline(0.0, color="black", lw=0.8)
+    _percent(ax.xaxis)
+    ax.set_xlabel("gap = (ζ - bound)/ζ; upper end where ζ is unproven", fontsize=9)
+    return svg_of(figure)
+
+
+def gap_against_seconds(report: ReportData) -> str | None:
+    """Median gap against the shifted geometric mean of the seconds; whiskers to the quartiles."""
+    found = _gaps(report)
+    if len(found) < 2:
+        return None
+    figure = figure_of(6.8, 4.4)
+    ax, label = figure.subplots(), _said(found)
+    for k, (name, (gaps, seconds)) in enumerate(found.items()):
+        low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
+        at = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
+        spread = [[middle - low], [high - middle]]
+        ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
+    ax.set_xscale("log")
+    log_ticks(ax.xaxis)
+    _percent(ax.yaxis)
+    ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS:g} s)", fontsize=9)
+    ax.set_ylabel("median gap", fontsize=9)
+    ax.grid(alpha=0.3, color=GREY)
+    legend_below(figure)
+    return svg_of(figure)
+
+
+def integrals(report: ReportData) -> str | None:
+    """Primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
+    by_solver: dict[str, list[float]] = {}
+    for cell in report.exacts:
+        value = primal_dual_integral(cell)
+        if value is not None and cell.key not in report.trivial:
+            by_solver.setdefault(cell.variant, []).append(value)
+    if not by_solver:
+        return None
+    figure = figure_of(6.8, 1.0 + 0.42 * len(by_solver))
+    ax = figure.subplots()
+    names = []
+    for k, (name, values) in enumerate(by_solver.items()):
+        mean = float(np.mean(values))
+        ax.barh(k, mean, 0.6, color=colour_of(0), alpha=0.35)
+        ax.plot(values, np.full(len(values), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
+        names.append(f"{plain(name)}: {mean:.3g} s")
+    ax.set_yticks(range(len(names)), names, fontsize=9)
+    ax.set_ylim(len(by_solver) - 0.5, -0.5)
+    ax.margins(x=0.04)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel("primal-dual integral in seconds", fontsize=9)
+    return svg_of(figure)
+
+
+def _percent(axis: Any) -> None:
+    axis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axis.set_tick_params(labelsize=8)
+
+
+#: Name, what draws it (None where there is nothing to show), title, caption.
+_KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
+    (
+        "gaps",
+        gap_bars,
+        "Gap by relaxation",
+        "Bars end at the median gap over the instances, which stands beside the name, whiskers at the quartiles; a dot is an "
+        "instance. Upper ends of intervals where ζ is unproven; trivial optima and values that bound nothing of the problem "
+        "itself are left out. A count stands where a relaxation bounds ζ on some of the instances alone.",
+    ),
+    (
+        "gap-against-seconds",
+        gap_against_seconds,
+        "Gap against seconds",
+        "What a bound costs: median gap (whiskers at the quartiles) against the shifted geometric mean of the seconds.",
+    ),
+    *(
+        (
+            f"against-{'lambda' if name == 'lam' else name}",
+            partial(against, parameter=name),
+            f"Gap against {symbol}",
+            f"Gaps of the relaxations against {symbol} (upper ends where ζ is unproven), a panel for the instances that agree "
+            "in all else. Instead of more than four panels: medians (bands: quartiles) of each family and λ, over what is there "
+            f"at every {symbol}; trivial optima left out.",
+        )
+        for name, symbol in SWEPT.items()
+    ),
+    (
+        "against-m",
+        against_m,
+        "Bound against M",
+        "The big-M relaxation's bound over ζ against its largest M: trivial as M grows. Hollow: M is not proved valid.",
+    ),
+    (
+        "profiles",
+        profiles,
+        "Performance profiles",
+        "Part of the problems solved (proved, or claimed) within τ times the fastest time (Dolan and Moré 2002); virtual best: "
+        "by anyone.",
+    ),
+    (
+        "seeds",
+        seeds,
+        "Spread over seeds",
+        "Times to a proven optimum over their geometric mean: a dot for each seed, a line for each instance.",
+    ),
+    (
+        "primal-dual-integral",
+        integrals,
+        "Primal-dual integral",
+        "The gap (incumbent - bound)/incumbent over the time of a run, integrated (Berthold 2013): what a run is worth before it "
+        "ends. Bars end at the mean, which stands beside the name, a dot is a run; trivial optima are left out.",
+    ),
+    (
+        "convergence",
+        convergence,
+        "Convergence",
+        "Incumbent (solid) and lower bound (dashed) over time, as the solver's callback tells them; a point where the optimum is "
+        "proved, a cross where a limit stopped the run.",
+    ),
+    (
+        "against-kappa",
+        against_kappa,
+        "Sweep over κ",
+        "The κ form of the conic relaxation: its bound, a classifier within the budget and, where it was proved, the least "
+        "‖w‖²; Σz/n; the rank ratio.",
+    ),
+    (
+        "losses",
+        lambda report: loss_functions() if any(cell.lam is not None for cell in report.instances) else None,
+        "Loss functions",
+        "The 0-1 loss and what stands for it (Cepeda, Gómez and Han, Figure 1). The conic loss underestimates it for every γ; "
+        "the relaxation takes the best γ for which the sum with ‖w‖² stays convex.",
+    ),
+)
+
+
+def gallery(report: ReportData) -> tuple[Picture, ...]:
+    """All pictures that the report has data for."""
+    drawn = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
+    return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in drawn if svg is not None)

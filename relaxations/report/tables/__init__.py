@@ -1,1 +1,0 @@
-"""Tables of the report: rows and columns from cells."""

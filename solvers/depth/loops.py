@@ -1,0 +1,337 @@
+"""Compiled counts of halfspace depth: over hyperplanes that integer points span, and over directions.
+
+Compiled enumeration of the hyperplanes that integer points span, each once, exactly in float64.
+
+Chosen points are eliminated without fractions (Bareiss, 1968): the remaining entries are minors of the matrix of points,
+integers, and a point is in the span of the chosen ones if its entries are zero. A hyperplane through z is reported at its first
+basis in the points' order and at no other. No number may exceed 2²⁶ before two are multiplied; otherwise the enumeration fails.
+
+Bareiss: Sylvester's identity and multistep integer-preserving Gaussian elimination, Mathematics of Computation 22, 1968.
+
+Compiled counts for all directions orthogonal to d - 1 of the points; points within the rounding error are not counted.
+
+The points are unit vectors a_k in d dimensions, one column each. Chosen points are reflected away one after the other, and the
+other points are replaced by their projections. After d - 2 reflections two coordinates remain, and r'a_j of the ray r orthogonal
+to one more point k is the cross product of the projections of k and j. With π the product of the lengths of the chosen points at
+their elimination, the rows have a smallest singular value of at least π (d - 1)^{-(d - 2)/2}, so a computed r'a_j has an error of
+at most
+
+    η = 100 d² (d - 1)^{(d - 2)/2} u / π,     u = 2⁻⁵³.
+
+Values nearer to zero than η are not counted, so no count is above the true one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.arrays import FloatArray, IntArray
+from ..interface.by_reference import by_reference
+from ..interface.numba_flags import Loops
+
+__all__ = ["CROWDED", "DONE", "LARGE", "Flats", "Notes", "next_flat", "sweep"]
+
+_loops = Loops(set(), Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner
+
+#: Return codes of `next_flat`: finished, a hyperplane with more points than a basis, a number that is too large.
+DONE, CROWDED, LARGE = 0, 1, 2
+#: Twice the product of two such integers fits into 53 bits.
+_LARGEST = 2.0**26
+
+
+@by_reference
+class Flats(NamedTuple):
+    """An enumeration of hyperplanes that can stop and resume anywhere.
+
+    Parameters
+    ----------
+    weights : ndarray (n,)
+        Positive integers.
+    levels : ndarray (d - 1, d, n)
+        Entries of the points after each elimination.
+    labels : ndarray of int (d - 1, d)
+        Order of the coordinates; eliminated ones come last.
+    pivots : ndarray (d,)
+    chosen : ndarray of int (d - 1,)
+    best : ndarray of int (d,)
+        The least count so far and the points of its hyperplane.
+    now : ndarray of int (4,)
+        Level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points.
+    value : ndarray (n,)
+        Signed positions of the points relative to the current hyperplane.
+    """
+
+    weights: FloatArray
+    levels: FloatArray
+    labels: IntArray
+    pivots: FloatArray
+    chosen: IntArray
+    best: IntArray
+    now: IntArray
+    value: FloatArray
+
+    @classmethod
+    def of(cls, A: FloatArray, weights: FloatArray, limit: int) -> Flats:
+        """Return the enumeration for (d, n) integers of rank d ≥ 2, no two columns parallel, and counts below the limit."""
+        d, n = A.shape
+        levels, labels = np.empty((d - 1, d, n)), np.zeros((d - 1, d), np.int64)
+        levels[0], labels[0] = A, np.arange(d)
+        best = np.full(d, -1)
+        best[0] = limit
+        now = np.array([0, 0, 0, n], np.int64)
+        return cls(weights, levels, labels, np.ones(d), np.zeros(d - 1, np.int64), best, now, np.empty(n))
+
+
+@inner
+def _eliminate(flats: Flats, level: int, i: int) -> float:
+    """Eliminate point i at a level and return its pivot, or 0 if a number is too large."""
+    P, Q = flats.levels[level], flats.levels[level + 1]
+    labels, next_labels, previous_pivot = flats.labels[level], flats.labels[level + 1], flats.pivots[level]
+    count, n = P.shape[0] - level, P.shape[1]
+    c = 0
+    for t in range(count):
+        if abs(P[t, i]) > abs(P[c, i]):
+            c = t
+    pivot, largest, target = P[c, i], 0.0, 0
+    for t in range(P.shape[0]):
+        next_labels[t] = labels[t]
+    for t in range(count):
+        if t == c:
+            continue
+        other = P[t, i]
+        next_labels[target] = labels[t]
+        for k in range(n):
+            v = (pivot * P[t, k] - other * P[c, k]) / previous_pivot
+            Q[target, k] = v
+            largest = max(largest, abs(v))
+        target += 1
+    next_labels[count - 1] = labels[c]
+    return pivot if largest <= _LARGEST else 0.0
+
+
+@inner
+def _is_zero(P: Any, many: int, k: int) -> bool:
+    """Return True if the remaining entries of point k are zero."""
+    largest = 0.0
+    for t in range(many):
+        largest = max(largest, abs(P[t, k]))
+    return largest == 0.0
+
+
+@inner
+def _is_first_basis(P: Any, Q: Any, many: int, i: int) -> bool:
+    """Return True if every earlier point in the span of the chosen ones and i is in the span of the chosen ones."""
+    j = 0
+    while j < i and (not _is_zero(Q, many - 1, j) or _is_zero(P, many, j)):
+        j += 1
+    return j == i
+
+
+@inner
+def _count_sides(flats: Flats, P: Any, i: int) -> bool:
+    """Record the weights beside the hyperplane of the chosen points and i; return True if it holds other points."""
+    weights, value, chosen = flats.weights, flats.value, flats.chosen
+    x, y = P[0, i], P[1, i]
+    above = below = on_hyperplane = chosen_weight = 0.0
+    for k in range(weights.size):
+        v = x * P[1, k] - y * P[0, k]
+        value[k] = v
+        above += weights[k] if v > 0.0 else 0.0
+        below += weights[k] if v < 0.0 else 0.0
+        on_hyperplane += weights[k] if v == 0.0 else 0.0
+    flats.now[1] = int(min(above, below))
+    flats.now[2] += 1
+    for t in range(chosen.size):
+        chosen_weight += weights[chosen[t]]
+    return on_hyperplane > chosen_weight
+
+
+@inner
+def _seen_before(flats: Flats, P: Any, i: int) -> bool:
+    """Return True if a point before i, not in the span of the others, is on the hyperplane, which was then seen before."""
+    j = 0
+    while j < i and (flats.value[j] != 0.0 or _is_zero(P, 2, j)):
+        j += 1
+    return j < i
+
+
+@entry
+def next_flat(flats: Flats) -> int:
+    """Advance to a hyperplane with more points than a basis and less than ``best`` beside it; record the counts of the others."""
+    chosen, best, now, d = flats.chosen, flats.best, flats.now, flats.levels.shape[1]
+    while now[0] >= 0:
+        level = now[0]
+        P, count, i = flats.levels[level], d - level, chosen[level]
+        if i >= (now[3] if level == 0 else P.shape[1]):
+            now[0] -= 1
+            if level > 0:
+                chosen[level - 1] += 1
+            continue
+        if _is_zero(P, count, i):
+            chosen[level] += 1
+            continue
+        if level == d - 2:
+            crowded = _count_sides(flats, P, i)
+            if now[1] < best[0] and crowded and not _seen_before(flats, P, i):
+                return CROWDED
+            if now[1] < best[0] and not crowded:
+                best[0] = now[1]
+                for t in range(d - 1):
+                    best[1 + t] = chosen[t]
+            chosen[level] += 1
+            continue
+        pivot = _eliminate(flats, level, i)
+        if pivot == 0.0:
+            return LARGE
+        flats.pivots[level + 1] = pivot
+        if _is_first_basis(P, flats.levels[level + 1], count, i):
+            now[0] += 1
+            chosen[level + 1] = i + 1
+        else:
+            chosen[level] += 1
+    return DONE
+
+
+#: Least product of lengths that determines a ray; smaller ones are left to rational arithmetic.
+_SINGULAR = 1e-9
+
+
+class Notes(NamedTuple):
+    """The output and the work arrays of a sweep.
+
+    Parameters
+    ----------
+    best : ndarray of int (d,)
+        The least count so far and its subset.
+    below : ndarray of int (most, d - 1)
+        Subsets with counts below counts[3].
+    singular : ndarray of int (most, d - 1)
+        Subsets, or initial parts padded with -1, that are numerically dependent.
+    counts : ndarray of int (4,)
+        Numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``.
+    chosen, levels, products
+        Work arrays: chosen points, projected points of each level, products of lengths.
+    """
+
+    best: IntArray
+    below: IntArray
+    singular: IntArray
+    counts: IntArray
+    chosen: IntArray
+    levels: FloatArray
+    products: FloatArray
+
+    @classmethod
+    def of(cls, d: int, n: int, most: int, limit: int) -> Notes:
+        """Return empty output with a capacity of ``most`` subsets."""
+        best = np.full(d, np.iinfo(np.int64).max)
+        below, singular = np.zeros((most, d - 1), np.int64), np.zeros((most, d - 1), np.int64)
+        counts, chosen = np.array([0, 0, 0, limit], dtype=np.int64), np.zeros(d - 1, np.int64)
+        return cls(best, below, singular, counts, chosen, np.zeros((d - 1, d, n)), np.ones(d - 1))
+
+
+@inner
+def _project(P: Any, Q: Any, m: Any, i: Any) -> None:
+    """Reflect point i onto the first of m coordinates and keep the other m - 1 coordinates of every point."""
+    n = P.shape[1]
+    length = 0.0
+    for t in range(m):
+        length += P[t, i] * P[t, i]
+    length = np.sqrt(length)
+    first = P[0, i] + (length if P[0, i] >= 0 else -length)
+    scale = 1.0 / (length * abs(first))
+    for k in range(n):
+        product = first * P[0, k]
+        for t in range(1, m):
+            product += P[t, i] * P[t, k]
+        product *= scale
+        for t in range(1, m):
+            Q[t - 1, k] = P[t, k] - product * P[t, i]
+
+
+@inner
+def _record(store: Any, counts: Any, which: Any, chosen: Any, many: Any) -> None:
+    """Record a subset, padded with -1; beyond the capacity it is only counted."""
+    position = counts[which]
+    counts[which] += 1
+    if position < store.shape[0]:
+        for t in range(store.shape[1]):
+            store[position, t] = chosen[t] if t < many else -1
+
+
+@inner
+def _count_rays(C: Any, weights: Any, chosen: Any, begin: Any, product: Any, factor: Any, notes: Any) -> None:
+    """Count the sides of every ray of the chosen points and one more, from two coordinates of each point."""
+    n, size = C.shape[1], chosen.size
+    tolerance = factor / product
+    for k in range(begin, n):
+        x, y = C[0, k], C[1, k]
+        chosen[size - 1] = k
+        if product * np.sqrt(x * x + y * y) < _SINGULAR:
+            _record(notes.singular, notes.counts, 1, chosen, size)
+            continue
+        above, below = 0, 0
+        for j in range(n):
+            value = x * C[1, j] - y * C[0, j]
+            above += weights[j] if value > tolerance else 0
+            below += weights[j] if value < -tolerance else 0
+        notes.counts[2] += 1
+        side_count = min(above, below)
+        if side_count < notes.best[0]:
+            notes.best[0] = side_count
+            for t in range(size):
+                notes.best[1 + t] = chosen[t]
+        if side_count < notes.counts[3]:
+            _record(notes.below, notes.counts, 0, chosen, size)
+
+
+@entry
+def sweep(A: Any, weights: Any, first: Any, notes: Any) -> None:
+    """Examine all rays whose subsets begin with point ``first``; for d = 2, where one point defines a ray, all rays.
+
+    Parameters
+    ----------
+    A : ndarray (d, n)
+        Unit columns, d ≥ 2.
+    weights : ndarray of int (n,)
+    first : int
+    notes : Notes
+        Output.
+    """
+    d, n = A.shape
+    factor = 100.0 * d * d * (d - 1.0) ** (0.5 * (d - 2.0)) * 2.0**-53
+    chosen, levels, products = notes.chosen, notes.levels, notes.products
+    if d == 2:
+        _count_rays(A, weights, chosen, 0, 1.0, factor, notes)
+        return
+    for t in range(d):
+        for k in range(n):
+            levels[0, t, k] = A[t, k]
+    chosen[0], level = first, 0
+    while level >= 0:
+        i = chosen[level]
+        if (level == 0 and i != first) or i > n - (d - 1 - level):
+            level -= 1
+            if level >= 0:
+                chosen[level] += 1
+            continue
+        length = 0.0
+        for t in range(d - level):
+            length += levels[level, t, i] ** 2
+        length = np.sqrt(length)
+        if products[level] * length < _SINGULAR:
+            _record(notes.singular, notes.counts, 1, chosen, level + 1)
+            chosen[level] += 1
+            continue
+        _project(levels[level], levels[level + 1], d - level, i)
+        products[level + 1] = products[level] * length
+        if level == d - 3:
+            _count_rays(levels[d - 2], weights, chosen, i + 1, products[d - 2], factor, notes)
+            chosen[level] += 1
+        else:
+            level += 1
+            chosen[level] = i + 1

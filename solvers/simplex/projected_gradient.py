@@ -1,0 +1,329 @@
+"""Projected gradient algorithms on the unit simplex: the shared loop, MaxMin's algorithm, and the accelerated one.
+
+Projected gradients on simplices: the MaxMin paper's PGA, and accelerated.
+
+The parts that the projected-gradient algorithms share: a dense matrix, the loop, its start and its answer.
+
+Accelerated projected gradient with exact simplex projections and adaptive restart, for comparison.
+
+The projected gradient algorithm of MaxMin, Algorithm 1, with its errata mended.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray, IntArray, check_bytes
+from ...models.views import SimplexQP
+from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..records.answer import Answer
+from ..records.options import Options
+from . import records
+from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
+
+__all__ = ["AcceleratedProjection", "DenseGradient", "DenseState", "ProjectedGradient", "Start", "project_simplices"]
+
+
+Start: TypeAlias = Literal["uniform", "sparse"]
+_RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
+#: Steps after which the gradient is computed afresh from a, so that rounding does not add up.
+REFRESH = 200
+
+
+@dataclass(eq=False)
+class DenseState:
+    """a, its gradient g = Qa + c, and what is needed to step; ``members[k]`` are the indices of simplex k."""
+
+    view: SimplexQP
+    Q: FloatArray  #: (n, n)
+    a: FloatArray  #: (n,)
+    g: FloatArray  #: (n,)
+    members: Sequence[IntArray]
+    free: BoolArray  #: (n,) variables that may move both ways
+    tol: float
+    limit: int
+    steps: int = 0
+    step: str = ""
+
+    @property
+    def objective(self) -> float:
+        """½a'Qa + c'a from the gradient: ½(a'g + c'a)."""
+        return 0.5 * float(self.a @ self.g + self.view.c @ self.a)
+
+    @property
+    def gap(self) -> float:
+        """a'g - Σ_k min over simplex k of g."""
+        return float(self.a @ self.g - sum(self.g[m].min() for m in self.members))
+
+    @property
+    def converged(self) -> bool:
+        """Relative gap within the tolerance."""
+        return relative(self.objective, self.gap) <= self.tol
+
+    def move(self, d: FloatArray, length: float) -> None:
+        """a ← a + length·d and its gradient; refreshed now and then."""
+        self.a = self.a + length * d
+        self.steps += 1
+        support = np.flatnonzero(d)
+        if self.steps % REFRESH == 0:
+            self.refresh()
+        elif support.size < 0.5 * d.size:
+            self.g = self.g + length * (self.Q[:, support] @ d[support])
+        else:
+            self.g = self.g + length * (self.Q @ d)
+
+    def refresh(self) -> None:
+        """g = Qa + c anew."""
+        self.g = self.Q @ self.a + self.view.c
+
+
+S = TypeVar("S", bound=DenseState)
+
+
+class DenseGradient(Algorithm[SimplexQP, S]):
+    """An algorithm that keeps Q and the whole gradient; a concrete one makes its state and takes one step at a time."""
+
+    initial: Start
+
+    @abstractmethod
+    def once(self, state: S) -> bool:
+        """One step; False where none descends in floating point."""
+
+    def begin(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
+        """The state at the start; the n × n matrix is materialised, within the limit of memory."""
+        if self.initial not in _RULES:
+            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
+        check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
+        Q = view.gram.dense
+        members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
+        a = starting_point(view, _RULES[self.initial], options, rng)
+        tol = options.tolerance(self.info.tolerance)
+        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iterations_allowed(options))
+
+    def advance(self, state: S, seconds: float) -> Outcome:
+        """Steps for about ``seconds``; an end is confirmed by a gradient computed afresh."""
+        end = time.perf_counter() + seconds
+        while True:
+            if state.converged:
+                state.refresh()
+                if state.converged:
+                    return Outcome.CONVERGED
+            if state.steps >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            if not self.once(state):
+                return Outcome.STALLED
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def measure(self, state: S) -> Measure:
+        """Objective, Frank-Wolfe bound f - gap, size of the support."""
+        f = state.objective
+        active = int(np.count_nonzero(state.a))
+        return Measure(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
+
+    def answer(self, state: S) -> Answer:
+        """The point on the simplices to the last bit of rounding, with the multipliers of its gradient."""
+        a = np.maximum(state.a, 0.0)
+        for m in state.members:
+            a[m] /= a[m].sum()
+        return simplex_answer(state.view, a, state.Q @ a + state.view.c, {})
+
+
+#: Safety on the largest eigenvalue found by power iteration, which approaches it from below.
+_MARGIN = 1.02
+
+
+@dataclass(eq=False)
+class MomentumState(DenseState):
+    """The last point and its gradient, the momentum θ, and L, an upper estimate of Q's largest eigenvalue."""
+
+    a_old: FloatArray = field(default_factory=lambda: np.zeros(0))
+    g_old: FloatArray = field(default_factory=lambda: np.zeros(0))
+    theta: float = 1.0
+    L: float = 0.0
+
+
+@dataclass(frozen=True)
+class AcceleratedProjection(DenseGradient[MomentumState]):
+    """Nesterov's method: a⁺ = Π(y - (Qy + c)/L), y = a + β(a - a_old), momentum dropped when it points uphill.
+
+    Parameters
+    ----------
+    initial : {"uniform", "sparse"}
+        Barycentres, or one vertex of each simplex.
+    """
+
+    initial: Start = "uniform"
+
+    info = records.ACCELERATED_PROJECTION
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> MomentumState:
+        """The start and the largest eigenvalue of Q by 20 power iterations."""
+        begun = self.begin(view, options, rng)
+        x = rng.standard_normal(view.n)
+        for _ in range(20):
+            x = begun.Q @ (x / np.linalg.norm(x))
+        return MomentumState(**vars(begun), a_old=begun.a, g_old=begun.g, L=float(_MARGIN * np.linalg.norm(x)))
+
+    def once(self, state: MomentumState) -> bool:
+        """One step; L doubles where it proves too small, and the step is not taken."""
+        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * state.theta**2))
+        beta = (state.theta - 1.0) / following
+        y = state.a + beta * (state.a - state.a_old)
+        gradient = state.g + beta * (state.g - state.g_old)
+        a = project_simplices(y - gradient / state.L, state.members)
+        uphill = float((y - a) @ (a - state.a)) > 0
+        state.theta, state.a_old, state.g_old = 1.0 if uphill else following, state.a, state.g
+        change = a - state.a
+        if float(change @ (state.Q @ change)) > state.L * float(change @ change):
+            state.L *= 2.0
+            return True
+        state.a = a
+        state.steps += 1
+        state.g = state.Q @ a + state.view.c
+        state.step = "restart" if uphill else "momentum"
+        return True
+
+
+def project_simplices(v: FloatArray, members: Sequence[IntArray]) -> FloatArray:
+    """Euclidean projection on a product of unit simplices (sort and threshold)."""
+    projected = np.zeros_like(v)
+    for m in members:
+        ordered = np.sort(v[m])[::-1]
+        excess = np.cumsum(ordered) - 1.0
+        last = np.flatnonzero(ordered * np.arange(1, m.size + 1) > excess)[-1]
+        projected[m] = np.maximum(v[m] - excess[last] / (last + 1), 0.0)
+    return projected
+
+
+@dataclass(frozen=True)
+class ProjectedGradient(DenseGradient[DenseState]):
+    """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
+
+    On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
+    variable is free while a_i > 0 (a_i = 1 included: treated as a bound it makes MaxMin (24) 0/0).
+
+    **Erratum**: lines 13-22 of Algorithm 1 leave the released variable j out of the averages and set d_j = 0; the direction
+    then does not sum to zero, and the point leaves the simplex, or nothing moves. Here the most violating j
+    (∇_j - mean < -ε) joins the free set first and means and direction are computed again.
+
+    Parameters
+    ----------
+    components : int, optional
+        How many components a step may change, from two to all (None). With fewer than all, a step takes from the simplex (or
+        all simplices) the smallest gradients of any variables and the largest of positive ones, MaxMin (41)-(42); with two it
+        is the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the
+        index sets).
+    initial : {"uniform", "sparse"}
+        Barycentres as printed, or one vertex of each simplex.
+    """
+
+    components: int | None = None
+    initial: Start = "uniform"
+
+    info = records.PGA
+
+    def __post_init__(self) -> None:
+        if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
+            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
+        """Barycentres, vertices, or the given point."""
+        return self.begin(view, options, rng)
+
+    def once(self, state: DenseState) -> bool:
+        """A step along the projected gradient of a face, or of a few components."""
+        d = self._direction(state)
+        return d is not None and _search(state, d)
+
+    def _direction(self, state: DenseState) -> FloatArray | None:
+        n = state.view.n
+        if self.components is None or self.components >= n:
+            return _face_direction(state)
+        return _few_components(state, self.components)
+
+
+def _face_direction(state: DenseState) -> FloatArray | None:
+    """The projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
+    d, reduced = _projected(state, state.free)
+    violation = float(-reduced[~state.free].min(initial=0.0))
+    # stationary, relative to what a release promises: the gap is bounded by both
+    if violation > 0 and np.abs(d).max(initial=0.0) <= 0.5 * violation:
+        released = int(np.argmin(np.where(state.free, 0.0, reduced)))
+        state.free[released] = True
+        state.step = "release"
+        d, _ = _projected(state, state.free)
+    else:
+        state.step = "face"
+    return d if np.any(d) else None
+
+
+def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """d on the free variables of every simplex, and ∇ - mean for all."""
+    d, reduced = np.zeros(state.view.n), np.zeros(state.view.n)
+    for m in state.members:
+        f = m[free[m]]
+        mean = state.g[f].mean()
+        d[f] = mean - state.g[f]
+        reduced[m] = state.g[m] - mean
+    return d, reduced
+
+
+def _few_components(state: DenseState, k: int) -> FloatArray | None:
+    """A direction that changes at most k components of one simplex: the one whose pair violates most."""
+    g, a = state.g, state.a
+    spread = [g[m[a[m] > 0]].max() - g[m].min() for m in state.members]
+    m = state.members[int(np.argmax(spread))]
+    if max(spread) <= 0:
+        return None
+    half = k // 2
+    low = m[np.argsort(g[m], kind="stable")[: k - half]]
+    support = m[a[m] > 0]
+    high = support[np.argsort(-g[support], kind="stable")[:half]]
+    chosen = np.union1d(low, high)
+    while True:
+        d = np.zeros(state.view.n)
+        d[chosen] = g[chosen].mean() - g[chosen]
+        blocked = chosen[(a[chosen] <= 0) & (d[chosen] < 0)]
+        if not blocked.size:
+            break
+        chosen = np.setdiff1d(chosen, blocked)
+    state.step = "pair" if k == 2 else "few"
+    return d if np.any(d) else None
+
+
+def _search(state: DenseState, d: FloatArray) -> bool:
+    """Exact step along d, cut at the first bound; False where no descent is left in floating point.
+
+    d sums to zero on every simplex and is a mean minus ∇ there, so the slope ∇'d is -d'd: without cancellation.
+    """
+    support = np.flatnonzero(d)
+    slope = -float(d @ d)
+    if slope == 0:
+        return False
+    block = state.Q[np.ix_(support, support)] if support.size < 64 else None
+    Qd = block @ d[support] if block is not None else (state.Q @ d)[support]
+    curvature = float(d[support] @ Qd)
+    falling = support[d[support] < 0]
+    ratios = -state.a[falling] / d[falling]
+    first = int(np.argmin(ratios))
+    length = min(-slope / curvature if curvature > 0 else np.inf, float(ratios[first]))
+    if not length > 0:
+        # a free variable of weight zero that must fall: it is at its bound
+        state.free[falling[ratios <= 0]] = False
+        state.steps += 1
+        return True
+    state.move(d, length)
+    if length == ratios[first]:
+        state.a[falling[first]] = 0.0
+        state.free[falling[first]] = False
+        state.step = "drop"
+    state.a[state.a < 0] = 0.0
+    return True

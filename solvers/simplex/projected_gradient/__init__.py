@@ -1,1 +1,0 @@
-"""Projected gradients on simplices: the MaxMin paper's PGA, and accelerated."""

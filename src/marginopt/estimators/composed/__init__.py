@@ -1,1 +1,0 @@
-"""Estimators of composed problems, and of several classes in one."""

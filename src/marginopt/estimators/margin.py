@@ -1,0 +1,245 @@
+"""Compositions as estimators: any parts for two classes, and several classes in one problem.
+
+`MarginClassifier`: any composition of parts, as an estimator.
+
+`MulticlassSVC`: several classes in one problem, as an estimator.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError, MarginoptWarning
+from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.formulations.margin.loss import Loss
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.naming import LOSSES, named
+from ..models.formulations.multiclass import MulticlassSVM
+from ..models.model import Model
+from ..solvers.records.answer import Status
+from ..solvers.records.options import Options
+from .base import Estimator, EstimatorInfo
+from .classifier import SearchedClassifier
+from .training import solve_checked, warn_of_one_class
+from .training_set import LinearPredictor, LinearSpace, Sample, Scaling, Space, class_weights, sample_weights
+
+__all__ = ["MarginClassifier", "MulticlassSVC"]
+
+
+class MarginClassifier(SearchedClassifier):
+    """Linear classifier of a composed problem, `marginopt.Margin`: min R(w) + λ Σ s_i ℓ(y_i f(x_i)).
+
+    Parameters
+    ----------
+    loss : Loss or str
+        A loss of margins of `marginopt.margin`, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu".
+    regulariser : Regulariser or str
+        Or its name: "l2", "half-l2", "l1", "elastic-net", "none".
+    lam : float
+        λ > 0; s_i = sample weight × class weight multiplies it.
+    intercept : {"penalised", "free"}
+    domain : Domain or str
+        Of intercept and coefficients, the intercept first. Of the standardised features, unless
+        ``standardise=False``.
+    subject_to : sequence of Restriction
+        Restrictions that name no points: each problem has its own.
+    solver : str
+        "auto", or any solver that reads the problem.
+    tol : float, optional
+    node_limit : int, optional
+        Budget of nodes for each binary problem of a loss with jumps (the same on every machine).
+    time_limit : float, optional
+        Seconds for each binary problem; a search that one of the two ends gives its best classifier, without a warning.
+    verbose : bool
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+    random_state : int
+        Seed of the solver.
+    multi_class, n_jobs, class_weight, standardise
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (problems, p), (problems,)
+        For rows as they come.
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        As every classifier's here.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of margins.
+    """
+
+    def __init__(
+        self,
+        loss: Any = "hinge",
+        regulariser: Any = "l2",
+        *,
+        lam: float = 1.0,
+        intercept: str = "penalised",
+        domain: Any = "reals",
+        subject_to: Any = (),
+        solver: Any = "auto",
+        tol: float | None = None,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        random_state: int = 0,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+    ) -> None:
+        self.loss = loss
+        self.regulariser = regulariser
+        self.lam = lam
+        self.intercept = intercept
+        self.domain = domain
+        self.subject_to = subject_to
+        self.solver = solver
+        self.tol = tol
+        self.node_limit = node_limit
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        loss: Loss = named(self.loss, LOSSES, "loss")
+        if not loss.labels:
+            raise InputError(f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself")
+        lam = as_positive(self.lam, "lam")
+        intercept: Any = self.intercept
+        return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
+
+
+class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
+
+    Parameters
+    ----------
+    loss : {"crammer-singer", "weston-watkins", "zero-one"}
+        The last one is a mixed-integer program: give a ``time_limit``.
+    lam : float
+        λ > 0; s_i = sample weight × class weight multiplies it.
+    solver : str
+        "auto", or any solver that reads the problem.
+    tol : float, optional
+    time_limit : float, optional
+        Seconds; a search that it ends gives its best classifier, without a warning.
+    verbose : bool
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+    class_weight : dict, "balanced" or None
+    standardise : bool
+        Mean 0 and deviation 1 for every feature; coefficients are for rows as they come.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (K, p), (K,)
+        One vector for each of ``classes_``.
+    problem_, result_, certificate_, classes_, n_features_in_
+        As every classifier's here.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: λ ≤ 0, an unknown loss, one class only.
+    """
+
+    def __init__(
+        self,
+        loss: str = "crammer-singer",
+        *,
+        lam: float = 1.0,
+        solver: Any = "auto",
+        tol: float | None = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        class_weight: Any = None,
+        standardise: bool = True,
+    ) -> None:
+        self.loss = loss
+        self.lam = lam
+        self.solver = solver
+        self.tol = tol
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.class_weight = class_weight
+        self.standardise = standardise
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        points, labels = as_points(X), np.asarray(y)
+        weights = sample_weights(sample_weight, points)
+        classes, codes = np.unique(labels[weights > 0], return_inverse=True)
+        if classes.size < 2:
+            where = "" if sample_weight is None else " among the points of positive weight"
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}")
+        code = np.full(labels.size, -1)
+        code[weights > 0] = codes
+        sample = Sample.merged(points, code, weights)
+        cost = sample.weight * class_weights(self.class_weight, classes, code[sample.rows], sample.weight)[code[sample.rows]]
+        scaling = Scaling.of(points[sample.rows], sample.weight) if self.standardise else Scaling()
+        space = LinearSpace.of(points[sample.rows], scaling)
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            problem = MulticlassSVM(space.Z, code[sample.rows], self.loss, as_positive(self.lam, "lam") * cost)
+        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
+        result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
+        W = result.values["W"]
+        self._predictor = LinearPredictor(W[:, 1:], W[:, 0], scaling)
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value)
+        self.classes_ = classes
+        self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
+        warn_of_one_class(type(self).__name__, self._decided, points[sample.rows], labels[sample.rows], cost)
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
+        return self._scores(self._checked(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score."""
+        return self._decided(self._checked(X))
+
+    def _checked(self, X: Any) -> Points:
+        check_is_fitted(self)
+        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _scores(self, X: Points) -> FloatArray:
+        scores = self._predictor.scores(X)
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def _decided(self, X: Points) -> np.ndarray:
+        scores = self._scores(X)
+        return np.asarray(self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+ESTIMATORS = (
+    EstimatorInfo(MarginClassifier, Margin, "any loss and regulariser, composed"),
+    EstimatorInfo(MulticlassSVC, MulticlassSVM, "several classes in one problem"),
+)

@@ -1,0 +1,258 @@
+"""Nonparallel classifiers without learned features.
+
+Classifiers with a hyperplane for each class: the checks of their data, and their decision.
+
+`NonparallelSVC`: one hyperplane for each class, near it and away from the others; the rivals of NPSVC++, Table 2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_points
+from ..models.formulations.nonparallel.npsvc import NonparallelSVM
+from ..models.kernels.kernels import Kernel, Precomputed
+from ..solvers.box import box_minimum
+from ..solvers.nonparallel import Majorisation
+from ..solvers.records.options import Options
+from ..terminal import StatusLine
+from .base import Estimator, EstimatorInfo, refuse
+from .training_set import Scaling, is_precomputed, make_kernel
+
+__all__ = ["ESTIMATORS", "HyperplaneClassifier", "NonparallelSVC"]
+
+
+class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+    """A classifier over a kernel whose classes have a hyperplane each; `_closeness` says which is the one."""
+
+    # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
+    kernel: Any
+    gamma: Any
+    degree: int
+    coef0: float
+    standardise: bool
+
+    classes_: np.ndarray
+    _scaling: Scaling
+
+    def _begin(self, X: Any, y: Any, other: Mapping[str, object]) -> tuple[Points, np.ndarray, Kernel]:
+        """Scaled points, labels and the kernel from what ``fit`` is given.
+
+        Raises
+        ------
+        InputError
+            No such kernel, or values too large to standardise.
+        TypeError
+            ``fit`` was given more than X and y.
+        """
+        refuse(self, other)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        points = as_points(X)
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        plain = isinstance(kernel, Precomputed) or not self.standardise
+        self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
+        return as_points(self._scaling.transform(points)), np.asarray(y), kernel
+
+    def _rows(self, X: Any) -> Points:
+        """New points as the model takes them."""
+        check_is_fitted(self)
+        points = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return as_points(self._scaling.transform(points))
+
+    @abstractmethod
+    def _closeness(self, rows: Points) -> FloatArray:
+        """Return the closeness of points to each class's hyperplane (n × K); the largest wins."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of points for each class's hyperplane (n × K), the largest wins; of two the second's minus the
+        first's (n,).
+        """
+        signed = self._closeness(self._rows(X))
+        return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the hyperplane that suits a point best."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+
+class NonparallelSVC(HyperplaneClassifier):
+    """Nonparallel hyperplanes, `marginopt.NonparallelSVM` once for each class; the nearest one wins, |f_l(x)|/||u_l||.
+
+    With ``loss="twsvm"`` it is the regularised TWSVM (Shao et al. 2011), ``"npsvm"`` NPSVM (Shao et al. 2014), ``"pinball"``
+    pinTWSVM (Xu et al. 2017), ``"capped"`` with ``manifold`` > 0 RMTBSVM (Zhang et al. 2023), as far as NPSVC++ (2) and Table 1
+    state them; ``"lstsvm"`` and ``"correntropy"`` are the rest of that table.
+
+    Parameters
+    ----------
+    loss : {"twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"}
+        The pair of losses, NPSVC++ Table 1.
+    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+    gamma : float or str
+        γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
+    degree, coef0
+        Of "polynomial".
+    c : float
+        > 0, weight of the other classes' losses.
+    r : float
+        > 0, weight of the norm.
+    margin : float
+        s > 0, where the other classes are to be.
+    epsilon, tau, decay : float
+        ε of "npsvm" and "capped", τ of "pinball", γ of "correntropy".
+    manifold : float
+        μ ≥ 0 of the neighbour graph's regulariser; 0 for a precomputed kernel.
+    intercept : float
+        Added to the kernel, so that f has an intercept.
+    ridge : float
+        ε added to the kernel matrix's diagonal.
+    tol : float
+        Relative duality gap of every class's problem; of the non-convex losses, stationarity.
+    starts : int
+        Starts of the majorisation of the non-convex losses.
+    standardise : bool
+        Bring every feature to mean 0 and deviation 1 first.
+    random_state : int
+        Of the starts.
+    verbose : bool
+        Whether to write a line for each class.
+
+    Attributes
+    ----------
+    classes_, n_features_in_
+    problems_ : tuple of NonparallelSVM
+        One for each class.
+    U_ : ndarray (features, K)
+        The hyperplanes over the features of the kernel, one column for each class.
+    objectives_ : ndarray (K,)
+    gaps_ : ndarray (K,)
+        Relative duality gap of each class's problem; of a non-convex one, of its majorant at the answer (0: stationary).
+    """
+
+    def __init__(
+        self,
+        loss: Any = "twsvm",
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "npsvc",
+        degree: int = 2,
+        coef0: float = 0.0,
+        c: float = 1.0,
+        r: float = 0.1,
+        margin: float = 1.0,
+        epsilon: float = 0.1,
+        tau: float = 0.5,
+        decay: float = 1.0,
+        manifold: float = 0.0,
+        intercept: float = 0.0,
+        ridge: float = 1e-3,
+        tol: float = 1e-5,
+        starts: int = 1,
+        standardise: bool = True,
+        random_state: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.c = c
+        self.r = r
+        self.margin = margin
+        self.epsilon = epsilon
+        self.tau = tau
+        self.decay = decay
+        self.manifold = manifold
+        self.intercept = intercept
+        self.ridge = ridge
+        self.tol = tol
+        self.starts = starts
+        self.standardise = standardise
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, **other: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        rows, labels, kernel = self._begin(X, y, other)
+        models = NonparallelSVM.one_per_class(
+            rows, labels, loss=self.loss, c=self.c, r=self.r, margin=self.margin, epsilon=self.epsilon, tau=self.tau,
+            gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
+            offset=self.intercept,
+        )  # fmt: skip
+        results = []
+        line = StatusLine()
+        for model in models:
+            results.append(self._solved(model))
+            for name in ("program", "all_rows"):  # its matrices, of the order of all points: one class's at a time
+                vars(model).pop(name, None)
+            if self.verbose:
+                _, objective, gap = results[-1]
+                line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
+        self.problems_ = models
+        self.classes_ = np.asarray([model.target for model in models])
+        self.U_ = np.column_stack([u for u, _, _ in results])
+        self.objectives_, self.gaps_ = (np.array([one[k] for one in results]) for k in (1, 2))
+        norms = np.linalg.norm(self.U_, axis=0)
+        if (norms == 0.0).any():
+            flat = ", ".join(map(str, self.classes_[norms == 0.0]))
+            raise InputError(f"the hyperplane of class {flat} is u = 0, which has no distance: give a larger c or a smaller r")
+        self._norms = norms
+        worst = float(self.gaps_.max())
+        if worst > 10.0 * self.tol:
+            warnings.warn(
+                f"a problem ended at a relative gap of {worst:.2g} > tol = {self.tol:g}: scale the data, or give larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _solved(self, model: NonparallelSVM) -> tuple[FloatArray, float, float]:
+        """u, its objective, and its relative gap (stationarity of a non-convex problem)."""
+        if model.convex:
+            box = model.program.box
+            lam, gap = box_minimum(box, None, self.tol)
+            u = model.program.primal(lam)
+            objective = model.objective(u)
+            return u, objective, gap / max(abs(objective), 1e-12)
+        raw = Majorisation(starts=self.starts).run(model, Options(tol=self.tol, seed=self.random_state))
+        assert raw.values is not None
+        assert raw.stationarity is not None
+        u = np.asarray(raw.values["u"])
+        return u, model.objective(u), raw.stationarity
+
+    def _closeness(self, rows: Points) -> FloatArray:
+        """-|f_l(x)|/||u_l||: the nearest hyperplane wins."""
+        return -(np.abs(self.problems_[0].features.project(self.U_, rows)) / self._norms)
+
+
+ESTIMATORS = (
+    EstimatorInfo(
+        NonparallelSVC,
+        NonparallelSVM,
+        "a hyperplane for each class, near it and away from the others: TWSVM, NPSVM, pinTWSVM, RMTBSVM by their losses",
+    ),
+)
