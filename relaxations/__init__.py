@@ -12,7 +12,7 @@ from .composed.thresholds import Thresholds
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
-from .relax import Relaxed, relax
+from .relaxed import Relaxed, relax
 from .report.cells.exact import ExactCell
 from .report.cells.heuristic import InstanceCell
 from .report.cells.kappa import KappaCell

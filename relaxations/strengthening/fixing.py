@@ -41,7 +41,7 @@ from ...solvers.registry import SolverLike
 from ..bounds.combined import Combined
 from ..bounds.convexified import PointLosses, combined_bound, combined_value
 from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
-from ..relax import relax
+from ..relaxed import relax
 
 __all__ = ["Fixing", "Fixings", "fix_variables"]
 

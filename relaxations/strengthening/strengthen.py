@@ -31,7 +31,7 @@ from ..bounds.combined import Combined
 from ..bounds.conic import Conic
 from ..composed.reductions import allowed, parts_of
 from ..reduction import COST_FORM, PENALISED, Reduction, require, restated
-from ..relax import relax
+from ..relaxed import relax
 
 __all__ = ["heuristic", "heuristic_solution", "strengthen", "tighten"]
 

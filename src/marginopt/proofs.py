@@ -5,7 +5,8 @@ from .proof_page import write_proof_page
 from .solvers import Certificate, certify
 from .solvers.checks.feasibility import PointCheck, check_point
 from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
-from .solvers.proofs import ProofReport, check_proof
+from .solvers.exact.check.checker import ProofReport
+from .solvers.proofs import check_proof
 from .solvers.vipr.certificate import ViprCertificate, write_vipr
 
 __all__ = [

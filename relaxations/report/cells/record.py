@@ -24,7 +24,7 @@ from ....solvers.certification.result import Kind
 from ....solvers.interface.solver import Solver
 from ....solvers.records.answer import Status
 from ....solvers.records.options import Options
-from ...relax import bound_words
+from ...relaxed import bound_words
 from ...strengthening.strengthen import tighten
 
 __all__ = [

@@ -12,7 +12,7 @@ from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.registry import SolverSpec
 from ...reduction import Reduction
-from ...relax import relax
+from ...relaxed import relax
 from .record import Cell, Subject, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
 
 __all__ = ["RelaxationCell", "RelaxationTask"]
