@@ -52,7 +52,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 wheels: env-test
 	$(BIN)/python .ci/wheels.py $(PYTHONS)
 
-# Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/measured/claims.md keeps of one run.
+# Fifty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 
@@ -104,4 +104,4 @@ typing:
 	@for d in $(FOLDERS) reproduction; do ln -sfn ../../$$d .typing/marginopt/$$d; done
 
 clean:
-	rm -rf $(VENV) .typing out build dist docs/_build docs/generated docs/gallery *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .typing out build dist docs/_build docs/lab-notes docs/gallery docs/reference/algorithms docs/reference/formulations docs/reference/names docs/reference/signs.md *.egg-info .mypy_cache .pytest_cache .ruff_cache

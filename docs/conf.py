@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-generate.write(HERE / "generated")
+generate.write(HERE / "reference")
+#: The lab notes are read in the repository and on the site.
+shutil.copytree(HERE.parent / "benchmarks" / "results", HERE / "lab-notes", dirs_exist_ok=True)
 
 
 #: Links over the gallery's pictures, whose words are not shown.
@@ -73,7 +76,15 @@ def _labelled(app: Any, exception: Exception | None) -> None:
         path.write_text(page, encoding="utf-8")
 
 
+def _relink(app: Any, page: str, source: list[str]) -> None:
+    """Turn links of the repository, between the pages and the lab notes, into links of the site."""
+    source[0] = re.sub(r"\]\((?:\.\./)+benchmarks/results/", "](/lab-notes/", source[0])
+    if page.startswith("lab-notes/"):
+        source[0] = source[0].replace("](../../docs/", "](/")
+
+
 def setup(app: Any) -> None:
     """Connects the hooks, the first of them behind the theme's own."""
+    app.connect("source-read", _relink)
     app.connect("html-page-context", _accessible, priority=900)
     app.connect("build-finished", _labelled)
