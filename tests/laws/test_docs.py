@@ -20,11 +20,7 @@ from marginopt.solvers.registry import all_solvers
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: The site's own pages that are made when it is built.
-_MADE = tuple(f"reference/{name}" for name in ("algorithms/", "formulations/", "names/", "signs.md")) + (
-    "gallery/",
-    "lab-notes/",
-    "_build/",
-)
+_MADE = ("_build/", "gallery/", "lab-notes/", *(f"reference/{x}" for x in ("algorithms/", "formulations/", "names/", "signs.md")))
 _BLOCK = re.compile(r"(<!-- not run: [^>]+-->\n)?```python\n(.*?)```", flags=re.DOTALL)
 
 
