@@ -176,6 +176,7 @@ def _meant(given: object) -> str:
         return f"; that is the class, a part is {given.__name__}(...)"
     if isinstance(given, AtMost):
         return f"; at most {given.k} of what? at_most({given.k}).nonzero counts coefficients"
+    # exempt (text): the module of an object that is no part, which may be CVXPY's
     if callable(given) or type(given).__module__.partition(".")[0] == "cvxpy":
         return "; expressions of CVXPY are added by model.with_constraint(...)"
     return ""
