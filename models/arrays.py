@@ -29,6 +29,7 @@ __all__ = [
     "Points",
     "SingleArray",
     "as_array",
+    "as_costs",
     "as_divisor",
     "as_labels",
     "as_points",
@@ -190,6 +191,14 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
     if not (weights > 0).all():
         raise InputError(f"{name} must be > 0 (leave points of weight 0 out); its least entry is {weights.min():g}")
     return weights
+
+
+def as_costs(value: object, n: int, name: str) -> float | FloatArray:
+    """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
+    costs = as_vector(value, n, name)
+    if not (costs >= 0).all():
+        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}")
+    return float(costs[0]) if np.ndim(value) == 0 else costs
 
 
 def row_norms_squared(X: Points) -> FloatArray:
