@@ -32,7 +32,7 @@ def describe(model: object) -> dict[str, str]:
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
     description = {}
-    for name in (field.name for field in dataclasses.fields(model)):
+    for name in (item.name for item in dataclasses.fields(model)):
         value = getattr(model, name)
         if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
             description[name] = " × ".join(map(str, value.shape)) or str(value)

@@ -16,10 +16,9 @@ import scipy.sparse as sp
 from ...drawing import COLOURS, GREY, Picture, figure_of, plain, svg_of
 from ..arrays import FloatArray
 from ..program.cones import Nonnegative, Zero
-from ..program.parts import Constraint
 
 if TYPE_CHECKING:
-    from ..program.form import StandardForm
+    from ..program.form import Constraint, StandardForm
 
 __all__ = ["Condition", "Convexity", "FormReport", "Range", "inspect_form", "spy"]
 
