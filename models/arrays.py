@@ -29,6 +29,7 @@ __all__ = [
     "Points",
     "SingleArray",
     "as_array",
+    "as_costs",
     "as_divisor",
     "as_labels",
     "as_points",
@@ -192,6 +193,14 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
     return weights
 
 
+def as_costs(value: object, n: int, name: str) -> float | FloatArray:
+    """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
+    costs = as_vector(value, n, name)
+    if not (costs >= 0).all():
+        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}")
+    return float(costs[0]) if np.ndim(value) == 0 else costs
+
+
 def row_norms_squared(X: Points) -> FloatArray:
     """Squared Euclidean norm of every row, for dense and CSR data."""
     if isinstance(X, np.ndarray):
@@ -317,6 +326,7 @@ def most_held() -> int:
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
+            # exempt (text): Linux's table of what a process holds
             if line.startswith("VmHWM:"):
                 return 1024 * int(line.split()[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -32,12 +32,12 @@ def describe(model: object) -> dict[str, str]:
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
     description = {}
-    for field in dataclasses.fields(model):
-        value = getattr(model, field.name)
+    for name in (item.name for item in dataclasses.fields(model)):
+        value = getattr(model, name)
         if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
-            description[field.name] = " × ".join(map(str, value.shape)) or str(value)
+            description[name] = " × ".join(map(str, value.shape)) or str(value)
         elif value is not None and isinstance(value, bool | int | float | str):
-            description[field.name] = f"{value:g}" if isinstance(value, float) else str(value)
+            description[name] = f"{value:g}" if isinstance(value, float) else str(value)
     return description
 
 

@@ -1,3 +1,4 @@
+# exempt (text): numbers in a statement, as LaTeX shows them
 """A formulation as mathematics: what ``print(model)`` and ``model.latex()`` show."""
 
 from __future__ import annotations

@@ -625,6 +625,11 @@ class SimplexQP:
         np.minimum.at(smallest, self.groups, values)
         return smallest
 
+    def multipliers(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0, multipliers of Σ_g a = 1 and of a ≥ 0: exactly stationary."""
+        nu = self.least(gradient)
+        return nu, gradient - nu[self.groups]
+
 
 @dataclass(frozen=True, eq=False)
 class BoxEqualityQP:

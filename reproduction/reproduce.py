@@ -116,6 +116,7 @@ class Reproduction:
         return sum(table.count(Verdict.MISSING) for table in self.tables)
 
 
+# exempt (arguments): users give them by name
 def reproduce(
     names: Sequence[str] = (),
     *,

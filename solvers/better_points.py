@@ -303,8 +303,10 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
         yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if claimed_point is None else claimed_point, 1.0))
         return
     yield from whole
+    block = form.blocks[0]
+    unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
     for leading in _leading(form, [zero, *whole]):
-        point = _joined(model, form, {label: form.blocks[0].unpack(leading)})
+        point = _joined(model, form, {label: unpack(leading)})
         if point is not None:
             yield point
 

@@ -1,3 +1,4 @@
+# exempt (text): files of results
 """Results on disk: one npz file that holds the arrays and a JSON text, no pickle."""
 
 from __future__ import annotations

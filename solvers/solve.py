@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -163,18 +164,16 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
         # a model that is kept was built under its options, time limit included, and would be built anew under others
         left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
         raw = chosen.run(model, left, kept)
-    with solved_until(_end(options, begin)):
+    with nullcontext() if options.time_limit is None else solved_until(_end(options.time_limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)
     return result
 
 
-def _end(options: Options, begin: float) -> float:
+def _end(time_limit: float, begin: float) -> float:
     """Return the deadline of the answer's certification: a share of the time limit after it, or after the solver."""
-    if options.time_limit is None:
-        return np.inf
-    return max(begin + options.time_limit, time.perf_counter()) + max(_CERTIFYING * options.time_limit, _CERTIFYING)
+    return max(begin + time_limit, time.perf_counter()) + max(_CERTIFYING * time_limit, _CERTIFYING)
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:

@@ -356,6 +356,7 @@ class _Search:
         cls, model: Model | StandardForm, lam_max: float | None, tol: float, time_limit: float | None, options: Options | None
     ) -> _Search:
         """Check the arguments and return the search before its first solve."""
+        # exempt (formulation): the whole path over λ is of this formulation alone
         if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
             raise UnsupportedModelError(
                 "the whole path over λ is of a linear ZeroOneSVM(X, y, lam), whose exact solver proves every λ; "

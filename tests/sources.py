@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PARTS", "REPRODUCTION", "ROOT", "Imported", "imports_of", "module_files", "reproduction_files"]
+__all__ = [
+    "PARTS",
+    "REPRODUCTION",
+    "ROOT",
+    "Exemptions",
+    "Imported",
+    "imports_of",
+    "module_files",
+    "our_sources",
+    "our_trees",
+    "reproduction_files",
+]
 
 ROOT = Path(__file__).parents[1]
 #: Folders of the repository by the package that they are installed as. ``src`` keeps the face out of the way of a Python that is
@@ -81,3 +93,68 @@ def imports_of(path: Path) -> tuple[Imported, ...]:
             base, level = (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else (None, 0)
             found.append(Imported(node.lineno, base, level, names, id(node) in top))
     return tuple(found)
+
+
+@cache
+def our_sources() -> dict[str, str]:
+    """Return the text of every module, the papers' protocols among them, by its path in the repository."""
+    paths = (module_files() | reproduction_files()).values()
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+@cache
+def our_trees() -> dict[str, ast.Module]:
+    """Return the syntax tree of every module of `our_sources`; read, never changed."""
+    return {file: ast.parse(text) for file, text in our_sources().items()}
+
+
+class Exemptions:
+    """The places that a comment exempts from a law: ``# exempt (length): compiled as one function``.
+
+    The comment stands on a line of its own above the place, or (one or two of them) above the statement that holds it. At the top
+    of a file it exempts the file, at the top of an ``__init__.py`` the folder.
+
+    Parameters
+    ----------
+    law : str
+        In parentheses in the comment.
+    sources : mapping of str to str, optional
+        Texts by path; those of the project where they are not given.
+    """
+
+    def __init__(self, law: str, sources: dict[str, str] | None = None) -> None:
+        comment = re.compile(rf"\s*# exempt \({law}\): \S")
+        self.sources = our_sources() if sources is None else sources
+        self.lines = {
+            (file, number)
+            for file, text in self.sources.items()
+            for number, line in enumerate(text.split("\n"), start=1)
+            if comment.match(line)
+        }
+        self.used: set[tuple[str, int]] = set()
+
+    def __contains__(self, place: tuple[str, int]) -> bool:
+        """Return whether a file's line is exempt; what exempts it is remembered as used."""
+        file, line = place
+        folders = file.split("/")[:-1]
+        homes = [file, *("/".join([*folders[:k], "__init__.py"]) for k in range(1, len(folders) + 1))]
+        at = {(home, 1) for home in homes} | {(file, n) for n in range(_statement(self.sources[file], line) - 2, line + 1)}
+        self.used |= at & self.lines
+        return bool(at & self.lines)
+
+    @property
+    def idle(self) -> list[str]:
+        """The comments that exempted nothing."""
+        return [f"{file}:{line}" for file, line in sorted(self.lines - self.used)]
+
+
+@cache
+def _statements(text: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of every statement, its decorators included."""
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+    return tuple((min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))]), n.end_lineno or 0) for n in found)
+
+
+def _statement(text: str, line: int) -> int:
+    """The first line of the innermost statement that a line is of."""
+    return max((first for first, last in _statements(text) if first <= line <= last), default=line)

@@ -205,6 +205,7 @@ class AddedParts(Change):
 def _stem(form: StandardForm) -> str:
     """Return the first ``change k`` that no label begins with: the stem of the names of a change."""
     labels = [b.label for b in form.blocks] + [c.label for c in form.constraints]
+    # exempt (text): labels that a change gave
     return next(s for k in itertools.count(1) if not any(label.startswith(f"{(s := f'change {k}')} ") for label in labels))
 
 
@@ -318,6 +319,7 @@ class ChangedModel(Model):
 
     def __post_init__(self) -> None:
         suffix = f", {self.change.suffix}"
+        # exempt (text): names that a change gave
         object.__setattr__(self, "name", self.base.name if self.base.name.endswith(suffix) else self.base.name + suffix)
 
     @property

@@ -237,6 +237,7 @@ def row_line(row: Any) -> Line:
         text = f"||{plain.of(vector)}||_2 <= {plain.of(bound)}"
         latex = rf"\left\|{tex.of(vector)}\right\|_2 \le {tex.of(bound)}"
     else:
+        # exempt (text): printed rows of CVXPY
         return Line.of_words(" ".join(str(row).removeprefix(f"{row.label}: ").split()), row.label)
     return Line(_described(plain, text), rf"{latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
 

@@ -42,7 +42,6 @@ from ..views import ConicProblem
 from .linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
 from .margin.conic_losses import StrongestConic
 from .margin.model import Margin
-from .margin.named import without_checks
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
@@ -235,8 +234,7 @@ class ConicSVM(Model):
         X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
-        with without_checks():
-            return Margin(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
+        return Margin.of_checked(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""

@@ -34,7 +34,6 @@ from ..views import LinearLoss, LinearProblem
 from .linear import linear_summary, price_words, priced_sum, warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
-from .margin.named import unchecked_margin
 
 __all__ = ["HingeSVM"]
 
@@ -114,7 +113,7 @@ class HingeSVM(Model):
     @cached_property
     def composed(self) -> Margin:
         """The hinge with ||w||²."""
-        return unchecked_margin(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
+        return Margin.of_checked(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""

@@ -37,6 +37,7 @@ def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
 
 def named(parameter: str) -> tuple[str, bool]:
     """The kernel's parameter that a user names, and whether its logarithm is moved: "log-gamma", "gamma"."""
+    # exempt (text): a user's 'log-gamma'
     return parameter.removeprefix("log-"), parameter.startswith("log-")
 
 

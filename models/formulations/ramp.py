@@ -19,7 +19,6 @@ from ..statement import Line, Statement, plus
 from .linear import linear_summary, price_words, priced_sum, signed_rows, warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
-from .margin.named import unchecked_margin
 from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
 
 __all__ = ["RampSVM"]
@@ -169,7 +168,7 @@ class RampSVM(BinaryMargins):
     def composed(self) -> Margin:
         """The ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
-        return unchecked_margin(self.X, self.y, Ramp(), self.intercept, self.weights, upper_bound=level)
+        return Margin.of_checked(self.X, self.y, Ramp(), intercept=self.intercept, weights=self.weights, upper_bound=level)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""

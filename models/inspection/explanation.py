@@ -255,6 +255,7 @@ def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong:
         There is nothing to draw, or the data do not have two varying features.
     """
     if said.X is None or said.surface is None:
+        # exempt (text): a title in a message
         raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball")
     X = to_dense(said.X)
     varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))

@@ -8,7 +8,7 @@ A picture of a form's structure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from ...drawing import COLOURS, GREY, Picture, figure_of, plain, svg_of
 from ..arrays import FloatArray
 from ..program.cones import Nonnegative, Zero
-from ..program.form_data import FormData
-from ..program.parts import Constraint
+
+if TYPE_CHECKING:
+    from ..program.form import Constraint, StandardForm
 
 __all__ = ["Condition", "Convexity", "FormReport", "Range", "inspect_form", "spy"]
 
@@ -117,7 +118,7 @@ class FormReport:
     __repr__ = __str__
 
 
-def inspect_form(form: FormData) -> FormReport:
+def inspect_form(form: StandardForm) -> FormReport:
     """Ranges, condition, convexity and scaling advice; see `FormReport`."""
     ranges = [Range.of("q", form.q)]
     if form.quadratic is not None:
@@ -136,7 +137,7 @@ def _data(matrix: Any) -> FloatArray:
     return np.asarray(matrix.data if sp.issparse(matrix) else matrix)
 
 
-def _condition(form: FormData) -> Condition | None:
+def _condition(form: StandardForm) -> Condition | None:
     if not form.rows:
         return None
     F, _ = form.rows_matrix()
@@ -149,7 +150,7 @@ def _condition(form: FormData) -> Condition | None:
     return Condition(float(norms.max() / norms.min()), False) if norms.size else None
 
 
-def _convexity(form: FormData) -> Convexity:
+def _convexity(form: StandardForm) -> Convexity:
     strange = [c.label for c in form.constraints if not c.cone.convex]
     if strange:
         return Convexity(False, f"{', '.join(strange)}: not a convex set")
@@ -166,7 +167,7 @@ def _convexity(form: FormData) -> Convexity:
     return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
 
 
-def _extremes(form: FormData) -> tuple[float | None, float | None, str]:
+def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
     """Smallest and largest eigenvalue of P, and how they were found."""
     quadratic = form.quadratic
     assert quadratic is not None
@@ -185,7 +186,7 @@ def _extremes(form: FormData) -> tuple[float | None, float | None, str]:
     return ends[0], ends[1], "Lanczos, to 1e-3 of the largest"
 
 
-def _advice(form: FormData, ranges: list[Range]) -> list[str]:
+def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
     sentences = []
     by_part = {r.part: r for r in ranges}
     for c in form.constraints:
@@ -216,7 +217,7 @@ def _advice(form: FormData, ranges: list[Range]) -> list[str]:
     return sentences
 
 
-def _big_m(form: FormData, c: Constraint) -> float | None:
+def _big_m(form: StandardForm, c: Constraint) -> float | None:
     """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
     whole = form.integer[c.F.indices]
     sizes = np.abs(c.F.data)
@@ -241,7 +242,7 @@ _KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "In
 _COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
 
 
-def spy(form: FormData) -> Picture:
+def spy(form: StandardForm) -> Picture:
     """Draw the positions of the non-zeros: P above, one band of rows for each constraint below, blocks of variables side by side.
 
     Colours name the cones; a band's height is its share of the rows, but no band vanishes.
@@ -270,7 +271,7 @@ def _below(ax: Any) -> Any:
     return ax.get_xaxis_transform()
 
 
-def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: FormData) -> None:
+def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:
     nonzero = matrix.data != 0
     size = min(max(260.0 / max(form.n, matrix.shape[0], 1), 0.4), 6.0)
     ax.plot(

@@ -1,3 +1,4 @@
+# exempt (text): a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown
 """Further kernels: Laplacian, rational quadratic, and mixtures of two; every parameter with its derivative."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# exempt (formulation): its target is the 0-1 loss at a price, or a form with prices: one of its own two
 """Lagrangian relaxation of named rows: they go into the objective with a price, what is left is solved as it is.
 
 For rows F x + g ≥ 0 with prices μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so

@@ -50,6 +50,7 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 def parts_of(model: Model) -> Margin | None:
     """The problem from parts that a model is; None where it is none."""
     composed = model.composed
+    # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
 
 

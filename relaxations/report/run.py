@@ -184,6 +184,7 @@ def parse_seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...
 
 # Words for big-M constants: "incumbent", "zero", "100x zero", "5": what a report's dimension M takes.
 
+# exempt (text): a user's '100x zero'
 _WORDS = re.compile(r"(?:([0-9.eE+-]+)\s*x\s*)?(zero|incumbent|stated)")
 
 
@@ -261,6 +262,7 @@ class Plan:
     solver: SolverSpec
     options: Options
 
+    # exempt (arguments): users give them by name
     @classmethod
     def of(
         cls,
@@ -413,6 +415,7 @@ class Plan:
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
 
 
+# exempt (arguments): users give them by name
 def gap_report(
     instances: Sequence[Problem] | Mapping[str, Problem],
     relaxations: Sequence[Reduction[Any] | str] | str | None = None,

@@ -180,6 +180,7 @@ class Clarabel(Backend):
             or (seconds_left is not None and seconds_left <= 0.0)
             or options.iteration_limit is not None
         )
+        # exempt (text): attributes of Clarabel's settings
         has_tolerance = any(name.startswith("tol_") for name in options.native)
         solved = first.status in ("Solved", "AlmostSolved")
         if (
@@ -267,6 +268,7 @@ def _solve_to_relative_gap(
         or (seconds_left is not None and seconds_left <= 0.0)
         or first_iterations >= finer.max_iter
     )
+    # exempt (text): attributes of Clarabel's settings
     has_tolerance = any(name.startswith("tol_") for name in options.native)
     if (
         has_tolerance
@@ -313,6 +315,7 @@ def _solve(
 def _setting_names(settings: Any) -> tuple[str, ...]:
     """Return the names of the settings."""
     made = settings()
+    # exempt (text): attributes of Clarabel's settings
     return tuple(name for name in dir(made) if not (name.startswith("_") or callable(getattr(made, name))))
 
 

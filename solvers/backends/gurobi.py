@@ -84,6 +84,7 @@ def find_licence(licence_file: str | None) -> Licence:
     try:
         environment = silent_environment()
     except LicenceError as error:
+        # exempt (text): Gurobi's message of an expired licence
         expired = "expired" in str(error).lower()
         return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, str(error))
     with environment, gurobipy.Model(env=environment) as model:
@@ -193,6 +194,7 @@ class Gurobi(Backend):
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
+        # exempt (text): attributes of gurobipy's modules
         check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
         _, native = cuts_of(options)
         for name, single in _POOLS.items():
@@ -290,6 +292,7 @@ def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: An
 def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> Answer:
     """Return the answer: incumbent, bound, counts, and multipliers of continuous models."""
     codes = gurobipy.GRB.Status
+    # exempt (text): attributes of gurobipy's modules
     status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
     status_name = status_names.get(model.Status, str(model.Status))
     status = _STATUS.get(status_name, Status.FAILED)

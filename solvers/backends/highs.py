@@ -271,6 +271,7 @@ class Highs(Backend):
 
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
         highs.setOptionValue("output_flag", options.verbose)
+        # exempt (text): attributes of HiGHS's options
         check_native("highs", options.native, [name for name in dir(highs.getOptions()) if not name.startswith("_")])
         chosen: dict[str, Any] = {
             "primal_feasibility_tolerance": _TIGHT,

@@ -114,6 +114,7 @@ class Mosek(Backend):
             code = task.optimize()
         except mosek.Error as error:
             message = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
+            # exempt (text): MOSEK's error of a licence
             raise (LicenceError if "licen" in str(error.errno) else SolverError)(message) from error
         solved = time.perf_counter()
         solution = read_solution(mosek, task, form, code, recorder)
@@ -158,6 +159,7 @@ def _licence(licence_file: str | None) -> Licence:
             environment.checkoutlicense(mosek.feature.pts)
         except mosek.Error as error:
             message = _error_message(mosek, environment, error)
+            # exempt (text): MOSEK's message of an expired licence
             expired = error.errno == mosek.rescode.err_license_expired or "expired" in message.lower()
             return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, message)
         try:
@@ -189,6 +191,7 @@ def _parameter_names(mosek: Any) -> tuple[str, ...]:
 
 def _name(member: Any) -> str:
     """Return the bare name of a member of MOSEK's enumerations."""
+    # exempt (text): MOSEK's name of a status
     return str(member).rpartition(".")[2]
 
 

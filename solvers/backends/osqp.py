@@ -153,6 +153,7 @@ class Osqp(Backend):
         )
 
     def _settings(self, solver: Any, options: Options) -> dict[str, Any]:
+        # exempt (text): attributes of OSQP's settings
         names = [name for name in vars(solver.ext.OSQPSettings) if not name.startswith("_")]
         check_native("osqp", options.native, [*names, "algebra", "solver_type", "cg_preconditioner"])
         tol = options.tolerance(self.info.tolerance)

@@ -145,6 +145,7 @@ class Piqp(Backend):
         )
 
     def _set(self, settings: Any, options: Options) -> None:
+        # exempt (text): attributes of PIQP's settings
         check_native("piqp", options.native, [name for name in dir(settings) if not name.startswith("_")])
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)

@@ -47,6 +47,7 @@ def documented_options(name: str) -> frozenset[str]:
 
     function = solve_function[name]
     named = set(inspect.signature(function).parameters) - {"problem", "kwargs", "verbose"}
+    # exempt (text): a docstring of qpsolvers
     return frozenset(named | set(re.findall(r"``(\w+)``", function.__doc__ or "")) - {"None", "True", "False"})
 
 
@@ -130,6 +131,7 @@ def refusal_message(name: str, native: Mapping[str, Any], error: Exception) -> I
     message = str(error)
     first_line = message.strip().splitlines()[0] if message.strip() else type(error).__name__
     # a compiled interface lists its parameters, then the arguments of the call
+    # exempt (text): the message of a native solver
     names = documented_options(name) | set(re.findall(r"\b([a-z]\w+): ", message.partition("Invoked with")[0]))
     strangers = [
         o for o in native if o not in names and trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None
@@ -305,6 +307,7 @@ def _folder() -> list[str]:
 def _distribution(name: str) -> str:
     """Return the distribution behind a solver, from qpsolvers' own extras (``proxsuite; extra == "proxqp"``); else qpsolvers."""
     for requirement in metadata.requires("qpsolvers") or ():
+        # exempt (text): requirements in the metadata of qpsolvers
         match = re.fullmatch(r"([\w.-]+).*;.*extra\s*==\s*['\"]([\w-]+)['\"]\s*", requirement)
         if match and match[2] == name:
             return match[1]

@@ -444,6 +444,7 @@ def near_misses(option: str, known: Iterable[str]) -> str:
     matches = near_names(option, names)
     bare: dict[str, list[str]] = {}
     for name in names:
+        # exempt (text): an option that a user misspelt
         for form in {_bare(name), _bare(name.rpartition("/")[2])}:
             bare.setdefault(form, []).append(name)
     for form in near_names(_bare(option), bare):
@@ -510,6 +511,7 @@ def loaded(solver: Solver) -> Solver:
 def implementations(package: str, records: Iterable[SolverInfo], *others: str) -> Callable[[str], Any]:
     """``__getattr__`` of a package whose classes stand in its records, and of other names by their paths."""
     paths = [*(info.implementation for info in records), *others]
+    # exempt (text): a path to a class, as entry points write it
     homes = {path.rpartition(":")[2]: path for path in paths}
 
     def get(name: str) -> Any:

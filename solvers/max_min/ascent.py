@@ -18,7 +18,6 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..registry import SolverLike, SolverSpec, resolve
-from ..simplex.start import simplex_multipliers
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 
@@ -280,7 +279,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         model = problem.inner(gamma)
         gradient = model.simplex.gram.product(state.a)
         view: SimplexQP = model.simplex
-        nu, zeta = simplex_multipliers(view, gradient)
+        nu, zeta = view.multipliers(gradient)
         return Answer(
             values={"a": state.a},
             multipliers={"sum": nu},

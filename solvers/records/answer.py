@@ -188,6 +188,7 @@ class Update:
     @classmethod
     def read(cls, text: str) -> Update:
         """Read the record from the text that ``str`` gives, as stored results hold it."""
+        # exempt (text): an update in a file of results
         kind, _, what = text.partition(": ")
         return cls(UpdateKind(kind), what)
 

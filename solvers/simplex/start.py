@@ -34,7 +34,6 @@ __all__ = [
     "one_simplex",
     "relative",
     "simplex_answer",
-    "simplex_multipliers",
     "starting_point",
 ]
 
@@ -119,15 +118,9 @@ def relative(objective: float, gap: float) -> float:
     return gap / scale
 
 
-def simplex_multipliers(view: SimplexQP, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0: multipliers of Σ_g a = 1 and of a ≥ 0, exactly stationary."""
-    nu = view.least(gradient)
-    return nu, gradient - nu[view.groups]
-
-
 def simplex_answer(view: SimplexQP, a: FloatArray, gradient: FloatArray, details: Mapping[str, Any]) -> Answer:
     """The point with multipliers ``{"sum": ν}`` and reduced costs ζ (Qa + c = F'ν + ζ)."""
-    nu, zeta = simplex_multipliers(view, gradient)
+    nu, zeta = view.multipliers(gradient)
     return Answer(values={view.label: a}, multipliers={"sum": nu}, reduced=zeta, details=dict(details))
 
 

@@ -408,6 +408,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if solver.cluster is not None or solver.checkpoint is not None:
             raise InputError("cluster and checkpoint are for the form with a cost for each violation (lam=); kappa= has neither")
         raw = BudgetBB(solver).run(model, dataclasses.replace(options, native={}))
+        # exempt (formulation): only its own formulation has an incumbent to hold
         if raw.values is None or not isinstance(model, ZeroOneSVM):
             return raw
         # the big-M rows of this form are valid relative to a feasible point

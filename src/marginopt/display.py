@@ -17,6 +17,7 @@ from .errors import MissingPackageError
 __all__ = ["Display", "Displayed", "Tabular", "frame", "legible"]
 
 #: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
+# exempt (text): signs in names that a screen obeys and does not show
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: Notebooks set tables to the right, which is for numbers.

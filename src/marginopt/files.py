@@ -1,3 +1,4 @@
+# exempt (text): names of files
 """Files, written whole or not at all and read within a limit: a leaf beside `marginopt.errors` that every layer may import.
 
 A file that is written comes into being under another name in the same folder and takes its own in one step, when everything

@@ -106,6 +106,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
             raise InputError("the data set holds the labels already: state the model without y")
         return (*X.arrays, X.data_names)
     frame: Any = X
+    # exempt (text): the module of an object, which may be pandas's or polars's
     if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
         return None
     names = tuple(str(name) for name in frame.columns)

@@ -1,3 +1,4 @@
+# exempt (text): users' files
 """``read``: one door for files, whether they hold a data set or a mathematical program.
 
 The suffix decides; an npz file is looked into, since both kinds of file may be one.

@@ -1,3 +1,4 @@
+# exempt (text): SVG
 """SVG text as matplotlib writes it, without what says nothing: a page of pictures is half as long."""
 
 from __future__ import annotations

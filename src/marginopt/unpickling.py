@@ -1,3 +1,4 @@
+# exempt (text): names of classes in pickles
 """``load_estimator``: fitted estimators from pickles that may come from anywhere."""
 
 from __future__ import annotations

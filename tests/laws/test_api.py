@@ -30,7 +30,13 @@ def test_completion_shows_what_is_for_users_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "group"), [("HingeSVC", "estimators"), ("write_vipr", "proofs"), ("InputError", "errors"), ("load_result", "io")]
+    ("name", "group"),
+    [
+        ("all_estimators", "estimators"),
+        ("Licence", "solvers"),
+        ("WriteError", "errors"),
+        ("PerspectiveRelaxation", "relaxations"),
+    ],
 )
 def test_a_name_of_a_group_says_where_it_is(name: str, group: str) -> None:
     with pytest.raises(AttributeError) as raised:

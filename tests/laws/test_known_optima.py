@@ -16,7 +16,7 @@ from scipy.optimize import brentq, minimize
 from scipy.spatial.distance import cdist
 
 import marginopt as mo
-from marginopt.conformance import laws as cases
+from marginopt.conformance import cases
 from marginopt.models.formulations import all_formulations, get_formulation
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

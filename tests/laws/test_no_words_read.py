@@ -1,4 +1,8 @@
-"""Generic code knows no concrete formulation, decides by no text that it made itself, and reads nothing from ``details``."""
+"""Generic code knows no concrete formulation, decides by no text that it made itself, and reads nothing from ``details``.
+
+A text that is a user's, a file's or another package's is taken apart under a comment ``# exempt (text): whose text``.
+A formulation's class is asked for under ``# exempt (formulation): why``.
+"""
 
 from __future__ import annotations
 
@@ -7,60 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sources import ROOT, module_files, reproduction_files
+from sources import Exemptions, our_trees
 
 from marginopt.models import formulations
 from marginopt.models.model import Model
 
-#: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
-READERS = (
-    "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "reproduction/",
-    "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py",
-    "solvers/result_file.py",
-)  # fmt: skip
-
-#: Where a text is taken apart, and whose text it is.
-TEXTS = {
-    "src/marginopt/proof_page/writing.py": "the first line of a proof log, a file format",
-    "src/marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
-    "src/marginopt/deep/estimator.py": "a user's 'name:part' of a data set",
-    "src/marginopt/display.py": "signs in names that a screen obeys and does not show",
-    "models/changes/changed_model.py": "labels of a user's form, names that have the change's words",
-    "models/changes/expressions.py": "printed rows of CVXPY",
-    "src/marginopt/labelled.py": "the module of an object, which may be pandas's or polars's",
-    "models/formulations/margin/model.py": "the module of an object that is no part, which may be CVXPY's",
-    "models/formulations/max_min.py": "a user's 'log-gamma'",
-    "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
-    "models/inspection/explanation.py": "a title in a message",
-    "models/arrays.py": "Linux's table of what a process holds",
-    "models/statement.py": "numbers in a statement, as LaTeX shows them",
-    "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
-    "relaxations/report/run.py": "a user's '100x zero'",
-    "relaxations/report/cells/heuristic.py": "a cell stored before instances had families has them in its name alone",
-    "relaxations/report/cells/relaxation.py": "a cell stored before its field has its relaxation's name and nothing else",
-    "solvers/backends/clarabel.py": "attributes of Clarabel's settings",
-    "solvers/backends/gurobi.py": "attributes of gurobipy's modules, and its message of an expired licence",
-    "solvers/backends/highs.py": "attributes of HiGHS's options",
-    "solvers/backends/mosek.py": "MOSEK's words for a status and for an expired licence",
-    "solvers/backends/osqp.py": "attributes of OSQP's settings",
-    "solvers/backends/piqp.py": "attributes of PIQP's settings",
-    "solvers/backends/qpsolvers.py": "requirements in the metadata of qpsolvers, and the message of a native solver",
-    "solvers/interface/solver.py": "an option that a user misspelt; a path to a class, as entry points write it",
-    "solvers/records/answer.py": "an update in a file of results",
-}
-#: Where a formulation's class is asked for outside the formulations.
-KINDS = {
-    "relaxations/bounds/lagrangian.py": "its target is the 0-1 loss at a price, or a form with prices: one of its own two",
-    "relaxations/composed/reductions.py": "these relaxations read a problem from parts, and say so of any other",
-    "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
-    "src/marginopt/estimators/exact.py": "an estimator states one formulation; its exact answers are of the one with λ",
-    "src/marginopt/questions/good_classifiers.py": "these questions read a problem from parts",
-    "src/marginopt/questions/lam_selection.py": "the whole path over λ is of this formulation alone",
-    "src/marginopt/questions/stability.py": "the counterfactual optimum is of this formulation alone",
-    "solvers/whole_path.py": "the whole path over λ is of this formulation alone",
-    "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
-    "solvers/zero_one/check/checker.py": "a proof log is about this formulation alone",
-}
 #: Text methods by which one decides.
 PARSERS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"}
 #: Functions of ``re``.
@@ -68,9 +23,9 @@ PATTERNS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "s
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
-    for name, path in (module_files() | reproduction_files()).items():
-        if not name.startswith("marginopt.instances"):
-            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+    for file, tree in our_trees().items():
+        if not file.startswith("instances/"):
+            yield file, tree
 
 
 def names(node: ast.AST) -> set[str]:
@@ -153,29 +108,29 @@ def models() -> list[type[Model]]:
     return [info.model for info in formulations().values()]
 
 
-def where(found: Callable[[ast.Module], Iterator[ast.AST]]) -> dict[str, list[str]]:
-    """The places by file, in words."""
-    return {
-        file: lines
+def places(found: Callable[[ast.Module], Iterator[ast.AST]], exempt: Exemptions | None = None) -> list[str]:
+    """The places in words, without the exempt ones."""
+    return [
+        f"{file}:{line}: {ast.unparse(node)[:100]}"
         for file, tree in sources()
-        if (lines := [f"{file}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)[:100]}" for node in found(tree)])
-    }
+        for node in found(tree)
+        for line in [getattr(node, "lineno", 0)]
+        if exempt is None or (file, line) not in exempt
+    ]
 
 
 def test_no_text_is_taken_apart_to_decide_what_to_do() -> None:
-    found = {file: lines for file, lines in where(taken_apart).items() if not file.startswith(READERS)}
-    more = {file: lines for file, lines in found.items() if file not in TEXTS}
-    assert not more, more
-    assert set(TEXTS) <= set(found), f"TEXTS names what is gone: {set(TEXTS) - set(found)}"
+    exempt = Exemptions("text")
+    assert not places(taken_apart, exempt)
+    assert exempt.lines and not exempt.idle
 
 
 def test_generic_code_asks_for_no_concrete_formulation() -> None:
-    known = concrete()
+    known, exempt = concrete(), Exemptions("formulation")
     assert len(known) > 12
-    found = where(lambda tree: kinds_asked(tree, known))
-    others = {file: lines for file, lines in found.items() if not file.startswith("models/formulations/") and file not in KINDS}
-    assert not others, others
-    assert set(KINDS) <= set(found), f"KINDS names what is gone: {set(KINDS) - set(found)}"
+    found = places(lambda tree: kinds_asked(tree, known), exempt)
+    assert not [place for place in found if not place.startswith("models/formulations/")]
+    assert exempt.lines and not exempt.idle
 
 
 def test_a_formulation_asks_for_no_other_one() -> None:
@@ -190,7 +145,7 @@ def test_a_formulation_asks_for_no_other_one() -> None:
 
 
 def test_no_details_key_is_read() -> None:
-    assert not where(details_read)
+    assert not places(details_read)
 
 
 @pytest.mark.parametrize(

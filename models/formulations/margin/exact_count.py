@@ -195,11 +195,10 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     for t, _ in sides:
         unsure |= np.abs(argument - t) <= error
     over = [t for t, side in sides if side < 0.0]
-    for i in np.flatnonzero(unsure).tolist():
-        exact = _product(A[i].tolist(), w.tolist()) + Fraction(float(c[i]))
-        argument[i] = low = below(exact)
-        if low in over and Fraction(low) != exact:
-            argument[i] = math.nextafter(low, math.inf)
+    places = np.flatnonzero(unsure).tolist()
+    exact = [_product(A[i].tolist(), w.tolist()) + Fraction(float(c[i])) for i in places]
+    for i, low, value in zip(places, map(below, exact), exact, strict=True):
+        argument[i] = math.nextafter(low, math.inf) if low in over and Fraction(low) != value else low
     return argument
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import DataNames
 from ....rows import Rows
-from ...arrays import BoolArray, FloatArray, Points, as_labels, as_positive, as_rows, as_vector, entries, in_memory
+from ...arrays import BoolArray, FloatArray, Points, as_costs, as_labels, as_positive, as_rows, as_vector, entries, in_memory
 from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...program.form import StandardForm
@@ -21,11 +20,11 @@ from ...statement import DualStatement, Line, Statement, plus, times
 from ..linear import first_column_is_one, linear_summary, price_words, warn_about_features
 from .assembly import Assembly
 from .composition import Composition
-from .domains import Domain
+from .domains import Domain, Reals
 from .loss import Conjugate, Loss
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
-from .regularisers import Regulariser
+from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Restriction
 
 __all__ = ["Margin"]
@@ -176,6 +175,7 @@ def _meant(given: object) -> str:
         return f"; that is the class, a part is {given.__name__}(...)"
     if isinstance(given, AtMost):
         return f"; at most {given.k} of what? at_most({given.k}).nonzero counts coefficients"
+    # exempt (text): the module of an object that is no part, which may be CVXPY's
     if callable(given) or type(given).__module__.partition(".")[0] == "cvxpy":
         return "; expressions of CVXPY are added by model.with_constraint(...)"
     return ""
@@ -222,9 +222,6 @@ def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement
 
 
 V = TypeVar("V")
-
-#: Whether somebody has looked at the features, and warned of them, already.
-CHECKED: ContextVar[bool] = ContextVar("CHECKED", default=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,10 +274,7 @@ class Margin(Composition):
             object.__setattr__(self, name, part)
         object.__setattr__(self, "X", X := as_rows(self.X))
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y"))
-        weights = as_vector(self.weights, X.shape[0], "weights")
-        if not (weights >= 0).all():
-            raise InputError(f"weights must be ≥ 0; one is {weights.min():g}")
-        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+        object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
         self.check_blocks()
@@ -292,13 +286,41 @@ class Margin(Composition):
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        self._locate_restrictions()
-        self.domain.bounds(self.width)  # a domain that does not fit is an error of the statement
-        curvature = self.regulariser.curvatures(self.penalised)
-        if not isinstance(X, Rows):
-            object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
-        if self.loss.intercept and self.kernel is None and not CHECKED.get():
+        self._bind_parts()
+        if self.loss.intercept and self.kernel is None:
             warn_about_features(X)
+
+    # exempt (arguments): the fields of a composition
+    @classmethod
+    def of_checked(
+        cls,
+        X: Points,
+        y: FloatArray,
+        loss: Loss,
+        regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
+        intercept: Literal["penalised", "free"] = "penalised",
+        weights: FloatArray | float = 1.0,
+        domain: Domain = Reals(),  # noqa: B008 - frozen
+        subject_to: tuple[Restriction, ...] = (),
+        upper_bound: float | None = None,
+    ) -> Margin:
+        """Return the composition of a named formulation, which has checked, and warned of, its data: they are not read again."""
+        margin = object.__new__(cls)
+        values = (X, y, loss, regulariser, intercept, weights, domain, subject_to, upper_bound)
+        names = ("X", "y", "loss", "regulariser", "intercept", "weights", "domain", "subject_to", "upper_bound")
+        for name, value in {**dict(zip(names, values, strict=True)), "kernel": None, "data_names": None}.items():
+            object.__setattr__(margin, name, value)
+        margin._bind_parts()
+        return margin
+
+    def _bind_parts(self) -> None:
+        """Give the restrictions and the loss the data that they read; a domain that does not fit is an error of the statement."""
+        self._locate_restrictions()
+        self.domain.bounds(self.width)
+        if not isinstance(self.X, Rows):
+            weights = as_vector(self.weights, self.X.shape[0], "weights")
+            curvature = self.regulariser.curvatures(self.penalised)
+            object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
 
     def _locate_restrictions(self) -> None:
         """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""

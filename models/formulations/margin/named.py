@@ -4,8 +4,6 @@ Named formulations that are compositions of parts and nothing else.
 
 The abstract named composition: a formulation with its own name and parameters, made of parts.
 
-The composition of a named formulation, which has checked its data, and warned of them, already.
-
 The record of problems stated from parts.
 
 Support vector regression.
@@ -18,8 +16,7 @@ Support vector data description: the smallest ball with slack.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -34,15 +31,13 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
-from .domains import Domain, Reals
 from .level_losses import NuHinge, SoftBall
-from .loss import Loss
 from .margin_losses import EpsilonInsensitive
-from .model import CHECKED, Margin
+from .model import Margin
 from .naming import LOSSES
-from .regularisers import L1, ElasticNet, Regulariser, SquaredNorm
+from .regularisers import L1, ElasticNet, SquaredNorm
 
-__all__ = ["FORMULATIONS", "SVDD", "EpsilonSVR", "NamedComposition", "NuSVM", "unchecked_margin", "without_checks"]
+__all__ = ["FORMULATIONS", "SVDD", "EpsilonSVR", "NamedComposition", "NuSVM"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,31 +96,6 @@ class NamedComposition(Model):
     def statement(self) -> Statement:
         """The composition's, under this name."""
         return replace(self.composed.statement, title=self.title, problem_class="convex QP", source=self.source)
-
-
-@contextmanager
-def without_checks() -> Iterator[None]:
-    """Problems stated inside say nothing of their features."""
-    token = CHECKED.set(True)
-    try:
-        yield
-    finally:
-        CHECKED.reset(token)
-
-
-def unchecked_margin(
-    X: Points,
-    y: FloatArray,
-    loss: Loss,
-    intercept: Literal["penalised", "free"] = "penalised",
-    weights: FloatArray | float = 1.0,
-    upper_bound: float | None = None,
-    regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
-    domain: Domain = Reals(),  # noqa: B008 - frozen
-) -> Margin:
-    """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
-    with without_checks():
-        return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
 
 
 #: What the prompt offers.

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ....errors import InputError
-from ...arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector, to_dense
+from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
@@ -25,7 +25,7 @@ from .count_regularisers import L0L1
 from .domains import Integers
 from .margin_losses import ZeroOne
 from .model import Margin
-from .named import NamedComposition, unchecked_margin
+from .named import NamedComposition
 from .problems import ScoringProblem, as_fraction
 
 __all__ = ["FORMULATIONS", "ScoringSystem"]
@@ -121,7 +121,8 @@ class ScoringSystem(NamedComposition):
             if low > high:
                 raise InputError(f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}")
             object.__setattr__(self, "intercept_range", (low, high))
-        object.__setattr__(self, "weights", self.composed.weights)
+        object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
+        _ = self.composed  # parts that do not fit the data are an error of the statement
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         d = self.X.shape[1] - 1
@@ -188,9 +189,7 @@ class ScoringSystem(NamedComposition):
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
-        return unchecked_margin(
-            self.X, self.y, ZeroOne(self.threshold), "free", self.weights, regulariser=regulariser, domain=domain
-        )  # fmt: skip
+        return Margin.of_checked(self.X, self.y, ZeroOne(self.threshold), regulariser, "free", self.weights, domain)
 
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""

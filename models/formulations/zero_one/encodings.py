@@ -37,7 +37,7 @@ from ...statement import Line
 from ..linear import signed_rows
 from ..loss_cones import Columns, loss_constraints
 from ..margin.margin_losses import ZeroOne
-from ..margin.named import unchecked_margin
+from ..margin.model import Margin
 from .binary_margins import BigMConstants
 from .cost import Cost
 
@@ -409,7 +409,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     if not program.penalised[0]:
         lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
-    composed = unchecked_margin(program.X, program.y, ZeroOne(), intercept, program.cost.prices)
+    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, weights=program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)
 
 

@@ -28,7 +28,6 @@ from ..linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_abou
 from ..margin.features import Images, images_of
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
-from ..margin.named import unchecked_margin
 from .binary_margins import BinaryMargins, as_prices, margin_parameters
 from .cost import Budget, Cost, Prices, ZeroOneBudget, as_share, budget_of
 from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthened, checked_gamma
@@ -337,7 +336,9 @@ class ZeroOneSVM(BinaryMargins):
         if self.kappa is not None:
             return None
         level = self.incumbent_value * (1.0 + 1e-9)
-        return unchecked_margin(self.X, self.y, ZeroOne(), self.intercept, self.weights, upper_bound=level)
+        return Margin.of_checked(
+            self.X, self.y, ZeroOne(), intercept=self.intercept, weights=self.weights, upper_bound=level
+        )  # fmt: skip
 
     @property
     def value_at_zero(self) -> float:

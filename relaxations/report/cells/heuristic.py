@@ -82,7 +82,9 @@ class InstanceCell(Cell):
 
 def _named_once(name: str) -> dict[str, Any]:
     """Family and parameters of the names that instances had before these were fields: ``set[n=50, sigma=0.2]``."""
+    # exempt (text): a cell stored before instances had families has them in its name alone
     parameters = re.findall(r"(?:\[|, )(sigma|tau)=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[],])", name)
+    # exempt (text): a cell stored before instances had families has them in its name alone
     return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in parameters}}
 
 

@@ -92,6 +92,7 @@ class RelaxationCell(Cell):
         """Read a cell; one that was stored before there were fields for M has its relaxation's name alone."""
         if isinstance(record, dict):
             name = str(record.get("relaxation"))
+            # exempt (text): a cell stored before its field has its relaxation's name and nothing else
             record = {"against_m": name.startswith("big-M, "), "beside_m": name == "conic SDP", **record}
         return super().from_record(record)
 

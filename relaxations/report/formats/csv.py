@@ -57,6 +57,7 @@ def _cells(column: Column, row: Any) -> list[object]:
 def _text(value: str) -> str:
     """Text on one line that no spreadsheet takes for a formula."""
     line = "".join(c if c.isprintable() else " " for c in value)
+    # exempt (text): a cell that a spreadsheet would run
     return f"'{line}" if line.lstrip().startswith(_FORMULA) else line
 
 

@@ -131,6 +131,7 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
     return F
 
 
+# exempt (length): compiled as one function; a call would pass array by array
 @entry
 def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
     """Minimise the smoothed relaxation of m points by projected semismooth Newton; return (D, iterations) and fill α, s, c.

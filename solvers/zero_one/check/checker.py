@@ -90,6 +90,7 @@ class LoggedZeroOneProblem:
         InputError
             The model is no `ZeroOneSVM`.
         """
+        # exempt (formulation): a proof log is about this formulation alone
         if not isinstance(model, ZeroOneSVM):
             raise InputError(f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}")
         X = np.asarray(to_dense(model.X), dtype=np.float64)

@@ -1,1 +1,2 @@
+# exempt (text): a command line
 """The command line."""

@@ -5,7 +5,7 @@
 (tests/laws/test_matrix.py).
 """
 
-from .examine import Cell, examine, formulation_cells, relaxation_cells, solver_cells, tally, trial_cells
+from .examine import Cell, case_cells, examine, formulation_cells, relaxation_cells, report, solver_cells, tally, trial_cells
 from .formulation_laws import FORMULATION_LAWS
 from .laws import Case, Law, Laws, State, Verdict, cases
 from .relaxation_laws import RELAXATION_LAWS, Reduced
@@ -24,10 +24,12 @@ __all__ = [
     "State",
     "Trial",
     "Verdict",
+    "case_cells",
     "cases",
     "examine",
     "formulation_cells",
     "relaxation_cells",
+    "report",
     "solver_cells",
     "tally",
     "trial_cells",

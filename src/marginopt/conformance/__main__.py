@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from ..errors import MarginoptError, MarginoptWarning
-from .examine import Cell, examine, tally
+from .examine import Cell, examine, report, tally
 from .laws import State
 
 HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
@@ -34,44 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MarginoptError as error:
         sys.stderr.write(f"marginopt.conformance: {error}\n")
         return WRONG_USE
-    sys.stdout.write((_json(cells) if a.json else _text(cells, a.all)) + "\n")
+    sys.stdout.write((_json(cells) if a.json else report(cells, a.all)) + "\n")
     return VIOLATED if tally(cells)[State.VIOLATED] else HOLDS
 
 
 def _json(cells: list[Cell]) -> str:
     records = [{"law": c.law.name, "subject": c.subject, "state": c.verdict.state.value, "words": c.verdict.words} for c in cells]
     return json.dumps(records, indent=2)
-
-
-def _text(cells: list[Cell], every: bool) -> str:
-    """A paragraph for each law; why several of them do not apply is said once, at the end."""
-    lines = []
-    idle = [c for c in cells if c.verdict.state is State.NOT_APPLICABLE]
-    several = {words for words in {c.verdict.words for c in idle} if len({c.law for c in idle if c.verdict.words == words}) > 1}
-    for law in dict.fromkeys(c.law for c in cells):
-        mine = [c for c in cells if c.law is law]
-        count = tally(mine)
-        counts_text = ", ".join(f"{state.value} {n}" for state, n in count.items() if n)
-        lines += ["", f"{law.name}: {counts_text}", f"  {law.statement}"]
-        lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.VIOLATED]
-        if every:
-            lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.HOLDS]
-        lines += _reasons([c for c in idle if c.law is law and c.verdict.words not in several])
-    if several:
-        lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in several])]
-    count = tally(cells)
-    total = ", ".join(f"{n} {state.value}" for state, n in count.items())
-    return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()
-
-
-def _reasons(cells: list[Cell]) -> list[str]:
-    """A line for each reason, with the first of its subjects."""
-    reasons: dict[str, list[str]] = {}
-    for c in cells:
-        if c.subject not in reasons.setdefault(c.verdict.words, []):
-            reasons[c.verdict.words].append(c.subject)
-    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in reasons.items()}
-    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in reasons.items()]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -17,7 +17,17 @@ from .laws import Law, State, Verdict, cases, not_applicable
 from .relaxation_laws import RELAXATION_LAWS, Reduced
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
-__all__ = ["Cell", "examine", "formulation_cells", "relaxation_cells", "solver_cells", "trial_cells"]
+__all__ = [
+    "Cell",
+    "case_cells",
+    "examine",
+    "formulation_cells",
+    "relaxation_cells",
+    "report",
+    "solver_cells",
+    "tally",
+    "trial_cells",
+]
 
 T = TypeVar("T")
 #: The formulation that relaxations are of.
@@ -52,18 +62,20 @@ def formulation_cells(info: FormulationInfo) -> Iterator[Cell]:
                 yield Cell(law, case.name, law(case))
 
 
-def trial_cells(info: FormulationInfo, solver: Solver, skipped: Mapping[str, str] | None = None) -> Iterator[Cell]:
-    """The laws of a solver on each case of a formulation; ``skipped`` holds a reason for each law, by name, not to be tried."""
+def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[Cell]:
+    """The laws of a solver on each case of a formulation."""
     for k, case in enumerate(cases(info)):
-        trial = Trial(solver, case)
-        for law in SOLVER_LAWS.found:
-            if law.every_case or k == 0:
-                yield Cell(law, trial.name, _tried(law, trial, {} if skipped is None else skipped))
+        yield from case_cells(Trial(solver, case), every_law=k == 0)
 
 
-def _tried(law: Law[Trial], trial: Trial, skipped: Mapping[str, str]) -> Verdict:
-    if law.name in skipped:
-        return not_applicable(skipped[law.name])
+def case_cells(trial: Trial, every_law: bool = False) -> Iterator[Cell]:
+    """The laws of a solver on one case: those that hold on every case, or all of them."""
+    for law in SOLVER_LAWS.found:
+        if law.every_case or every_law:
+            yield Cell(law, trial.name, _tried(law, trial))
+
+
+def _tried(law: Law[Trial], trial: Trial) -> Verdict:
     if trial.without and law is not SOLVER_LAWS.found[0]:  # the first law is the one of refusals
         return not_applicable(trial.without)
     return law(trial)
@@ -140,3 +152,37 @@ def tally(cells: Iterable[Cell]) -> dict[State, int]:
     for cell in cells:
         counts[cell.verdict.state] += 1
     return counts
+
+
+def report(cells: list[Cell], every: bool = False) -> str:
+    """Return a paragraph for each law: where it does not hold, why it does not apply, and with ``every`` where it holds.
+
+    A reason for which several laws do not apply stands once, at the end.
+    """
+    lines = []
+    idle = [c for c in cells if c.verdict.state is State.NOT_APPLICABLE]
+    several = {words for words in {c.verdict.words for c in idle} if len({c.law for c in idle if c.verdict.words == words}) > 1}
+    for law in dict.fromkeys(c.law for c in cells):
+        mine = [c for c in cells if c.law is law]
+        count = tally(mine)
+        counts_text = ", ".join(f"{state.value} {n}" for state, n in count.items() if n)
+        lines += ["", f"{law.name}: {counts_text}", f"  {law.statement}"]
+        lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.VIOLATED]
+        if every:
+            lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.HOLDS]
+        lines += _reasons([c for c in idle if c.law is law and c.verdict.words not in several])
+    if several:
+        lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in several])]
+    count = tally(cells)
+    total = ", ".join(f"{n} {state.value}" for state, n in count.items())
+    return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()
+
+
+def _reasons(cells: list[Cell]) -> list[str]:
+    """A line for each reason, with the first of its subjects."""
+    reasons: dict[str, list[str]] = {}
+    for c in cells:
+        if c.subject not in reasons.setdefault(c.verdict.words, []):
+            reasons[c.verdict.words].append(c.subject)
+    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in reasons.items()}
+    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in reasons.items()]

@@ -36,11 +36,13 @@ def latex(case: Case) -> Verdict:
     """The LaTeX has balanced braces, every environment ends where it should, and nothing but ASCII outside text."""
     body = case.model.latex(standalone=True)
     depth = 0
+    # exempt (text): LaTeX, which a law looks into
     for character in re.sub(r"\\[{}]", "", body):
         depth += {"{": 1, "}": -1}.get(character, 0)
         if depth < 0:
             return violated("a brace closes that was not opened")
     opened: list[str] = []
+    # exempt (text): LaTeX, which a law looks into
     for kind, name in re.findall(r"\\(begin|end)\{(\w+\*?)\}", body):
         if kind == "begin":
             opened.append(name)

@@ -210,6 +210,7 @@ def resolve_device(name: str) -> torch.device:
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    # exempt (text): a user's 'name:part' of a data set
     kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in ("cpu", "cuda") or (number and (kind == "cpu" or not number.isdigit())):
         raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {name!r}")

@@ -159,6 +159,7 @@ class ZeroOneSVC(SearchedClassifier):
     def _two_class_problem(self) -> ZeroOneSVM:
         """Return the λ problem of a classifier fitted to two classes."""
         check_is_fitted(self)
+        # exempt (formulation): an estimator states one formulation; its exact answers are of the one with λ
         if not isinstance(self.problem_, ZeroOneSVM) or self.problem_.kappa is not None:
             raise InputError("this answer is of one binary problem with lam: fit two classes, without kappa")
         return self.problem_

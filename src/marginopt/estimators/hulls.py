@@ -190,6 +190,7 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[Outcome]:
     """Ascent in log γ on the sum of the problems' optimal values (envelope theorem, as MaxMin (51)), then the solutions there."""
+    # exempt (formulation): an estimator states one formulation; what it draws is that one's
     models = [p for p in problems if isinstance(p, MaxMinSVM)]
     starts: list[FloatArray | None] = [None] * len(models)
     options = Options(tol=1e-6, time_limit=time_limit)

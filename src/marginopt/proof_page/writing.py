@@ -86,6 +86,7 @@ def _resource(name: str) -> str:
 def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
     """Return the problem that a log's first line states."""
     try:
+        # exempt (text): the first line of a proof log, a file format
         header = json.loads(content.partition(b"\n")[0])
         stated = header["format"]
     except READ_ERRORS as error:

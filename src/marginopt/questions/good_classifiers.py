@@ -640,6 +640,7 @@ def _composition(model: Model) -> Margin:
         It is none, or its domain is an order.
     """
     composed = model.composed if isinstance(model, Model) else None
+    # exempt (formulation): these questions read a problem from parts
     if not isinstance(composed, Margin):
         raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}")
     if isinstance(composed.domain, Increasing):

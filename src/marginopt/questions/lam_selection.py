@@ -126,6 +126,7 @@ def select_lam(
     InputError
         Fewer than two folds, a class with fewer points than folds, a fold without one of the classes.
     """
+    # exempt (formulation): the whole path over λ is of this formulation alone
     if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
         raise UnsupportedModelError("λ is selected for a linear ZeroOneSVM(X, y, lam)")
     splits = _splits(model, folds, seed)

@@ -247,6 +247,7 @@ def prediction_stability(
 
 def _view(model: ZeroOneSVM) -> ZeroOneProblem:
     """Return the view of a linear λ form; raise UnsupportedModelError for another model."""
+    # exempt (formulation): the counterfactual optimum is of this formulation alone
     if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
         raise UnsupportedModelError("the counterfactual optimum is of a linear ZeroOneSVM(X, y, lam)")
     view = model.view(ZeroOneProblem)

@@ -23,6 +23,7 @@ _ALL: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), 
 SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _ALL}
 
 
+# exempt (arguments): users give them by name
 def select(
     X: object,
     y: object,

@@ -22,7 +22,7 @@ class Block:
 sys.meta_path.insert(0, Block())
 import marginopt as mo
 from marginopt import *
-assert "DeepNPSVC" in dir(mo)
+assert "deep" in dir(mo)
 for ask in (lambda: mo.deep.DeepNPSVC, lambda: mo.deep):
     try:
         ask()

@@ -31,10 +31,10 @@ from marginopt.relaxations import (
     Products,
     SinglePoint,
     get_relaxation,
+    model_gaps,
     relax,
     relaxations,
 )
-from marginopt.relaxations.report import run as model_gaps
 from marginopt.solvers import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

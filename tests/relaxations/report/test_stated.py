@@ -15,8 +15,7 @@ import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
-from marginopt.relaxations import AllHulls, Continuous, GapReport, Products, gap_report
-from marginopt.relaxations.report import run as model_gaps
+from marginopt.relaxations import AllHulls, Continuous, GapReport, Products, gap_report, model_gaps
 from marginopt.relaxations.report.data import Interval, gap
 from marginopt.solvers import Options
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import entry, inner
+from ....interface.numba_flags import entry, inner
 from .steps import BUDGET, COLUMN, RULE, STUCK, away, step_of, toward
 from .support import extremes, fold, scan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compiled import inner
+from ....interface.numba_flags import inner
 from .support import axpy, column_of, enter, extremes, leave
 
 __all__ = ["BLENDED", "BUDGET", "COLUMN", "FW", "MFW", "PAIRWISE", "RULE", "STUCK", "away", "step_of", "toward"]

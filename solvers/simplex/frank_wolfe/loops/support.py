@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import entry, inner
+from ....interface.numba_flags import entry, inner
 
 __all__ = ["axpy", "column_of", "enter", "extremes", "fold", "leave", "scan"]
 

@@ -64,6 +64,7 @@ def relax(data: BoxData, node: BoxNode, k: int, R: Relaxation, const: float, cut
     return float(bound)
 
 
+# exempt (arguments): compiled, array by array
 @inner
 def beyond_levels(
     data: BoxData, node: BoxNode, k: int, R: Relaxation, sure: float, other: float, D: float, cut: float, now: Any
@@ -172,6 +173,7 @@ def _scatter_multipliers(R: Relaxation, k: int, al: Any) -> None:
         al[R.position[t]] = R.alpha[t]
 
 
+# exempt (arguments): compiled, array by array
 @inner
 def tighten(
     data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int

@@ -274,6 +274,7 @@ def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) ->
         pool.found[j] = c[j]
 
 
+# exempt (length): compiled as one function; a call would pass array by array
 @entry
 def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
     """Explore at most ``nodes`` nodes with bounds below ``cut`` and return the reason for stopping.

@@ -320,6 +320,7 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
             g[j] = (rows.a[first, j] + rows.a[second, j]) / scale
 
 
+# exempt (length): compiled as one function; a call would pass array by array
 @entry
 def active_set(rows: Rows, ok: Any, priority: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
     """Minimise ½||w||² over the constraints of the points ``ok`` by Goldfarb and Idnani's dual method, from an S-pair.

@@ -187,6 +187,7 @@ def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, pri
     return fixed
 
 
+# exempt (length): compiled as one function; a call would pass array by array
 @inner
 def expand(
     rows: Rows,
