@@ -10,6 +10,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import gallery_pictures  # noqa: E402
 import generate  # noqa: E402
 
 import marginopt  # noqa: E402
@@ -37,6 +38,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
+    "image_scrapers": (gallery_pictures.scraper,),
+    "within_subsection_order": gallery_pictures.position,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
