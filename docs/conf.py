@@ -12,6 +12,7 @@ sys.path.insert(0, str(HERE))
 
 import gallery_pictures  # noqa: E402
 import generate  # noqa: E402
+import notebooks  # noqa: E402
 
 import marginopt  # noqa: E402
 
@@ -49,6 +50,7 @@ sphinx_gallery_conf = {
 }
 
 generate.write(HERE / "generated")
+notebooks.write_notebooks(HERE / "tutorials" / "series", HERE / "generated" / "notebooks")
 
 
 #: Links over the gallery's pictures, whose words are not shown.

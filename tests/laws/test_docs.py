@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from marginopt.errors import MarginoptError
 from marginopt.models import Model
 from marginopt.models.formulations import all_formulations
 from marginopt.models.statement import latex_numbers
@@ -55,6 +58,17 @@ def test_the_gallery_runs(example: Path, tmp_path: Path) -> None:
     script = f"import matplotlib; matplotlib.use('Agg'); import runpy; runpy.run_path({str(example)!r})"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorials" / "series").glob("[0-9]-*.md")), ids=lambda p: p.stem)
+def test_a_lesson_is_a_notebook_of_the_same_code(page: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="needs pip install nbformat")
+    text = page.read_text(encoding="utf-8")
+    book = nbformat.from_dict(importlib.import_module("notebooks").notebook(text))
+    nbformat.validate(book)
+    assert [c.source for c in book.cells if c.cell_type == "code"] == [code.strip() for _, code in _BLOCK.findall(text)]
+    assert not any("](../" in c.source or "{download}" in c.source for c in book.cells)
 
 
 def test_every_page_is_in_the_site() -> None:
@@ -101,6 +115,34 @@ def test_formulas_are_drawn_without_a_script() -> None:
 def test_every_algorithm_of_ours_has_pseudocode() -> None:
     own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
     assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)
+
+
+@pytest.mark.usefixtures("site")
+def test_every_formulation_has_code_to_copy() -> None:
+    """Its example states a model of the class and solves it; what draws it gives a picture, or says that there is no form."""
+    snippets = importlib.import_module("snippets")
+    infos = all_formulations()
+    assert set(snippets.STATE) == {name for name, info in infos.items() if info.model.__module__.startswith("marginopt.")}
+    drawn = 0
+    for name in snippets.STATE:
+        values: dict[str, Any] = {}
+        exec(snippets.snippet(name).replace("print(result)", ""), values)
+        assert isinstance(values["model"], infos[name].model), name
+        assert np.isfinite(values["result"].objective), name
+        for line in snippets.PICTURE.values():
+            with contextlib.suppress(MarginoptError):
+                drawn += "<svg" in eval(line, values).svg
+    assert drawn > len(snippets.STATE)
+
+
+@pytest.mark.usefixtures("site")
+def test_related_formulations_are_related_both_ways() -> None:
+    _site_packages("numpydoc")
+    related = importlib.import_module("formulation_page").related()
+    assert {"conic", "hinge", "ramp"} <= set(related["zero-one"])
+    for name, others in related.items():
+        assert others and name not in others, name
+        assert all(name in related[other] for other in others), name
 
 
 def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:
