@@ -20,7 +20,7 @@ project = "marginopt"
 author = "The marginopt developers"
 copyright = "The marginopt developers, BSD-3-Clause"
 release = version = marginopt.__version__
-extensions = ["myst_parser", "mathml", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "mathml", "glossary_links", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -112,6 +112,17 @@ def test_formulas_are_drawn_without_a_script() -> None:
 
 
 @pytest.mark.usefixtures("site")
+def test_the_glossary_s_words_are_distinct() -> None:
+    """Each word has one entry; the words of one entry have one anchor."""
+    _site_packages("docutils")
+    links = importlib.import_module("glossary_links")
+    (page,) = (p for p in PAGES if p.name == "glossary.md")
+    found = links.terms(page.read_text(encoding="utf-8"))
+    assert found["κ form"] == found["κ"] and len(found) >= 35
+    assert len({word.lower() for word in found}) == len(found)
+
+
+@pytest.mark.usefixtures("site")
 def test_every_algorithm_of_ours_has_pseudocode() -> None:
     own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
     assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)
