@@ -112,6 +112,23 @@ def test_formulas_are_drawn_without_a_script() -> None:
 
 
 @pytest.mark.usefixtures("site")
+def test_formulas_are_set_by_katex_where_it_is() -> None:
+    """Every display is HTML with MathML for screen readers in it, and a formula that is none is named."""
+    _site_packages("docutils")
+    katex = importlib.import_module("katex")
+    if not katex.installed(fetch=False):
+        pytest.skip("KaTeX is not there: `make docs` brings it where npm is")
+    for info in all_formulations().values():
+        for latex in re.findall(
+            r"\\\[\n(.*?)\n\\\]", latex_numbers(info.example(np.random.default_rng(0)).latex()), flags=re.DOTALL
+        ):
+            html = katex.rendered(latex, True)
+            assert 'class="katex-display"' in html and "<math" in html and "katex-error" not in html
+    with pytest.raises(ValueError, match="nosuchcommand"):
+        katex.rendered(r"\nosuchcommand x", False)
+
+
+@pytest.mark.usefixtures("site")
 def test_the_glossary_s_words_are_distinct() -> None:
     """Each word has one entry; the words of one entry have one anchor."""
     _site_packages("docutils")
