@@ -56,7 +56,7 @@ wheels: env-test
 release: env-test
 	$(BIN)/python .ci/release.py
 
-# Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/measured/claims.md keeps of one run.
+# Fifty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 
@@ -108,4 +108,4 @@ typing:
 	@for d in $(FOLDERS) reproduction; do ln -sfn ../../$$d .typing/marginopt/$$d; done
 
 clean:
-	rm -rf $(VENV) .typing out build dist docs/_build docs/generated docs/gallery *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .typing out build dist docs/_build docs/lab-notes docs/gallery docs/reference/algorithms docs/reference/formulations docs/reference/names docs/reference/signs.md *.egg-info .mypy_cache .pytest_cache .ruff_cache

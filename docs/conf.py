@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,11 @@ html_math_renderer = "katex" if katex.installed() else "mathml"
 print(f"formulas are set by {html_math_renderer}")
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0b5fa5"},
+    "dark_css_variables": {"color-brand-primary": "#56a8e0", "color-brand-content": "#7cc4ff"},
+}
 nitpicky = False
 #: The repository has files that the site does not: links to them are by name.
 suppress_warnings = ["config.cache"]
@@ -51,8 +57,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-generate.write(HERE / "generated")
-notebooks.write_notebooks(HERE / "tutorials" / "series", HERE / "generated" / "notebooks")
+generate.write(HERE / "reference")
+notebooks.write_notebooks(HERE / "tutorials" / "series", HERE / "_build" / "notebooks")
+#: The lab notes are read in the repository and on the site.
+shutil.copytree(HERE.parent / "benchmarks" / "results", HERE / "lab-notes", dirs_exist_ok=True)
 
 
 #: Links over the gallery's pictures, whose words are not shown.
@@ -80,7 +88,15 @@ def _labelled(app: Any, exception: Exception | None) -> None:
         path.write_text(page, encoding="utf-8")
 
 
+def _relink(app: Any, page: str, source: list[str]) -> None:
+    """Turn links of the repository, between the pages and the lab notes, into links of the site."""
+    source[0] = re.sub(r"\]\((?:\.\./)+benchmarks/results/", "](/lab-notes/", source[0])
+    if page.startswith("lab-notes/"):
+        source[0] = source[0].replace("](../../docs/", "](/")
+
+
 def setup(app: Any) -> None:
     """Connects the hooks, the first of them behind the theme's own."""
+    app.connect("source-read", _relink)
     app.connect("html-page-context", _accessible, priority=900)
     app.connect("build-finished", _labelled)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from reference import documented, errata
 from snippets import PICTURE, STATE, snippet
-from words import displays, escaped, page, place, table
+from words import displays, escaped, place, table
 
 import marginopt as mo
 from marginopt.drawing import Picture
@@ -99,7 +99,7 @@ def _multipliers(model: Model) -> list[str]:
     return [
         *parts,
         "The multiplier of a row $F_kx+g_k\\ge 0$ is never negative: the optimum falls by it for each unit that $g_k$ grows "
-        f"([conventions]({page('conventions', 'generated/formulations')})); `model.dual()` is the dual as a program.",
+        "([conventions](../conventions.md)); `model.dual()` is the dual as a program.",
     ]
 
 

@@ -11,7 +11,7 @@ from convergence import convergence
 from formulation_page import errata_section, formulation_page
 from pseudocode import PSEUDOCODE
 from reference import documented, reference
-from words import escaped, page, place, table, toctree
+from words import escaped, place, table, toctree
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
@@ -62,9 +62,9 @@ _NATIVE = [
 
 
 def write(folder: Path) -> None:
-    """Write all pages anew."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    """Write all generated pages anew; the pages beside them are written by hand."""
+    for kind in ("formulations", "algorithms", "names"):
+        shutil.rmtree(folder / kind, ignore_errors=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pages = {**_formulations(folder), **_solvers(folder), "signs.md": _signs(), **reference()}
@@ -160,13 +160,13 @@ def _signs() -> str:
             "One convention holds for all solvers: the Lagrangian is "
             "$f(x) - \\sum_k\\langle z_k, F_kx+g_k\\rangle - \\langle\\zeta, x\\rangle$ with $z_k$ in the dual cone, so the "
             "multiplier of a row $F_kx + g_k \\ge 0$ is never negative, and each backend translates from its solver's own signs "
-            f"([conventions]({page('conventions', 'generated')})). So that nobody has to believe it: the rows `margin` of a "
-            "hinge SVM on four points, solved when this page was built.",
+            "([conventions](conventions.md)). So that nobody has to believe it: the rows `margin` of a hinge SVM on four "
+            "points, solved when this page was built.",
             table(["solver", "multipliers of `margin`", "objective", "bound"], rows),
             "What each solver calls them, and what becomes of its sign:",
             table(["solver", "native name", "native stationarity, or form of a row", "ours"], _NATIVE),
             "`result.check_duals(model)` perturbs rows and bounds and compares the slopes of the optimum with the multipliers. "
             "`result.into(problem)` gives them back in CVXPY's, Pyomo's or gurobipy's own signs "
-            f"([your own constraint]({page('own-constraint', 'generated')})).",
+            "([your own constraint](../how-to/own-constraint.md)).",
         ]
     )

@@ -13,7 +13,7 @@ __all__ = ["setup", "terms"]
 #: Shorter words are too common, or letters.
 _SHORTEST = 5
 #: Parts of the site whose pages are tables, code or lists of names.
-_LEFT_OUT = ("generated/reference", "gallery/", "measured/", "papers/", "book", "search", "genindex")
+_LEFT_OUT = ("reference/names", "gallery/", "lab-notes/", "papers/", "search", "genindex")
 #: Text in these is left as it is.
 _CLOSED = (nodes.reference, nodes.literal, nodes.title, nodes.math, nodes.raw, nodes.term, nodes.thead)
 

@@ -64,22 +64,22 @@ def reference() -> dict[str, str]:
     pages = {}
     for kind, names in kinds.items():
         sections = [f"## {name}\n\n{documented(public[name], name)}" for name in names]
-        pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
-    pages["reference/extending.md"] = _extending()
+        pages[f"names/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
+    pages["names/extending.md"] = _extending()
     listed = "\n".join(
         f"- [{kind}]({kind.lower()}.md): {', '.join(f'[`{name}`]({kind.lower()}.md#{name.lower()})' for name in names)}"
         for kind, names in kinds.items()
     )
     index = ["# Reference", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
              toctree([*(kind.lower() for kind in kinds), "extending"])]  # fmt: skip
-    return {"reference/index.md": "\n\n".join(index), **pages}
+    return {"names/index.md": "\n\n".join(index), **pages}
 
 
 def _extending() -> str:
     """Records, parts of a form, and the classes that formulations, solvers and relaxations derive from."""
     parts = [
         "# For those who extend",
-        "What a [formulation, a solver, a relaxation or a data set](../../extending.md) is made of.",
+        "What a [formulation, a solver, a relaxation or a data set](../../how-to/extending.md) is made of.",
     ]
     for module, names in _EXTENDING.items():
         parts.append(f"## marginopt.{module}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from marginopt.models.statement import latex_numbers, typeset
 
-__all__ = ["displays", "escaped", "page", "place", "table", "toctree"]
+__all__ = ["displays", "escaped", "place", "table", "toctree"]
 
 #: Code, bold and italics.
 _KEPT = re.compile(r"(``[^`]+``|`[^`]+`|\*\*[^*\s][^*]*\*\*|(?<![\w*])\*[A-Za-z][^*`]*[\w.]\*(?![\w*]))")
@@ -45,19 +45,3 @@ def place(thing: type) -> str:
     path = Path(sys.modules[thing.__module__].__file__ or "").resolve()
     root = Path(__file__).resolve().parents[1]
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else thing.__module__
-
-
-def page(name: str, start: str) -> str:
-    """Return the link from a page in a folder of the site to the hand-written page of this name, wherever that lies.
-
-    Raises
-    ------
-    FileNotFoundError
-        The site has no such page.
-    """
-    docs = Path(__file__).resolve().parent
-    paths = [p.relative_to(docs) for p in docs.rglob(f"{name}.md")]
-    written = [p for p in paths if p.parts[0] not in ("_build", "generated", "gallery")]
-    if not written:
-        raise FileNotFoundError(f"no page of the site is called {name}.md")
-    return "../" * len(Path(start).parts) + written[0].as_posix()

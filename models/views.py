@@ -146,7 +146,7 @@ class LinearProblem:
     def interior_point_seconds(self) -> float:
         """About how many seconds an interior point method takes: normal equations of the rows, and p coefficients to eliminate.
 
-        From runs on dense and sparse data of 200 to 20,000 points (docs/measured/crossings.md): good to a factor of four.
+        From runs on dense and sparse data of 200 to 20,000 points (benchmarks/results/crossings.md): good to a factor of four.
         """
         n, p = self.rows.shape
         return _PAIR_SECONDS * self.rows.entries**2 / max(n, 1) + _CUBE_SECONDS * float(min(n, p)) ** 3

@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="warm runs, of which the best counts")
     parser.add_argument("--best", type=int, default=1, help="processes for each figure, of which the best counts")
     parser.add_argument("--clone", action="store_true", help="make report in a fresh clone too (minutes)")
-    parser.add_argument("--markdown", action="store_true", help="the table as docs/measured/first-minute.md has it")
+    parser.add_argument("--markdown", action="store_true", help="the table as benchmarks/results/first-minute.md has it")
     a = parser.parse_args()
 
     def least(run: Callable[[], float]) -> float:

@@ -18,7 +18,7 @@ from types import FrameType
 import marginopt as mo
 
 ROOT = Path(mo.__file__).resolve().parents[2]
-#: Most files of each call, and most changes where they are limited, by the design of the package (docs/design.md).
+#: Most files of each call, and most changes where they are limited, by the design of the package (docs/explanation/design.md).
 GOALS = {
     "solve(L2SVMDual, smo)": (38, None),
     "solve(L2SVMDual, clarabel)": (30, None),

@@ -1,4 +1,4 @@
-"""The picture of docs/open-instances.md: what each solver has left to prove, by its seconds.
+"""The picture of docs/explanation/open-instances.md: what each solver has left to prove, by its seconds.
 
     python benchmarks/pictures/open_instances.py [--limit 100] [--out docs/images/open-instances.png]
 

@@ -1,4 +1,4 @@
-"""The picture of docs/simplex.md: Frank-Wolfe with and without away steps, gap and support size by iteration.
+"""The picture of docs/explanation/simplex.md: Frank-Wolfe with and without away steps, gap and support size by iteration.
 
     python benchmarks/pictures/simplex.py --out docs/images/frank-wolfe.png
 

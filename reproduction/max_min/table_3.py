@@ -39,7 +39,7 @@ _CONSTANT = (
 _COSTS = "C by one model for each of 11 values, judged on a fifth of the training part kept aside; the paper says grid search."
 _MAXIMISER = (
     "γ is a stationary point of f, |f'| ≤ 1e-3. The printed rate and the variant of the released code, which stop elsewhere, are "
-    "further from the printed accuracies over the sets as a whole (docs/measured/hulls.md)."
+    "further from the printed accuracies over the sets as a whole (benchmarks/results/hulls.md)."
 )
 _SIGN = "Erratum: the printed p, 0.0064, is P(X > 5); the test's is P(X ≥ 5) = 0.033."
 

@@ -66,9 +66,9 @@ _OWN = {
         "r1, r2 and c: 1/K, 1/K and 1 are the released code's, not published for this set. On one split, with 800 Nyström "
         "features, 95.95, 96.78, 96.95% at c = 0.1, 1, 10: the difference is as that of a larger c. The parameters of the "
         "released demo (c = 20, r1 = r2 = 0.05, μ = 0.01, γ = 4, d = 100) give 97.94 on the first split, as these do. Ten splits "
-        "have 97.73, and tuned on the training part the printed orientation 97.95 (docs/measured/nonparallel.md). The released "
-        "code's own steps (64 sweeps over a box problem, 10 iterations, the graph in another order than the points) give 98.01 "
-        "and 97.67 on two splits, and as much with 2,000 sweeps."
+        "have 97.73, and tuned on the training part the printed orientation 97.95 (benchmarks/results/nonparallel.md). The "
+        "released code's own steps (64 sweeps over a box problem, 10 iterations, the graph in another order than the points) "
+        "give 98.01 and 97.67 on two splits, and as much with 2,000 sweeps."
     ),
 }
 _TRIED = (

@@ -2,7 +2,7 @@
 
 A result of a wrong type or shape, with a value that is not a number or an unknown point, comes from a faulty worker, and its
 subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without repeating
-the work. Only a proof log exposes it, since each of its lines is checked (``docs/cluster.md``).
+the work. Only a proof log exposes it, since each of its lines is checked (``docs/how-to/cluster.md``).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Algorithm(Solver, Generic[V, S]):
     variants : sequence of mapping
         Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
     compiling : float
-        Seconds that its first run on a machine compiles, as docs/measured/first-minute.md has them: what is told to who waits.
+        Seconds that its first run on a machine compiles, as benchmarks/results/first-minute.md has them; the driver prints them.
     """
 
     info: ClassVar[SolverInfo]

@@ -407,7 +407,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         rank={Purpose.STRUCTURE: 13},
         tolerance=1e-6,
-        reference="docs/compose.md",
+        reference="docs/explanation/margin-bb.md",
     )
 
     def __post_init__(self) -> None:

@@ -78,7 +78,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         views=(ScoringProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-9,
-        reference="docs/open-instances.md",
+        reference="docs/explanation/open-instances.md",
     )
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ AUTO_SIMPLEX = SolverInfo(
     summary="smo, its precision, cache and start chosen by size, gap and memory",
     views=(SimplexQP,),
     gives=_GIVES,
-    reference="docs/simplex.md",
+    reference="docs/explanation/simplex.md",
 )
 
 SMO = SolverInfo(

@@ -359,7 +359,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     Notes
     -----
-    The bound is proved: every pruning step is valid in floating-point arithmetic (``docs/zero-one-bb.md``).
+    The bound is proved: every pruning step is valid in floating-point arithmetic (``docs/explanation/zero-one-bb.md``).
     """
 
     engine: EngineName = "auto"
@@ -381,7 +381,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         views=(ZeroOneProblem, ZeroOneBudget),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-6,
-        reference="docs/zero-one-bb.md",
+        reference="docs/explanation/zero-one-bb.md",
     )
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ __all__ = ["BudgetBB", "BudgetState"]
 
 # The state of a run on the budget form: its points, bound and limits.
 
-# Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/zero-one-bb.md``.
+# Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/explanation/zero-one-bb.md``.
 #
 # A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a squared
 # norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint
@@ -349,7 +349,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         views=(ZeroOneBudget,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-6,
-        reference="docs/zero-one-bb.md",
+        reference="docs/explanation/zero-one-bb.md",
     )
 
     def load(self, view: ZeroOneBudget) -> None:

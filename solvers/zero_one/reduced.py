@@ -6,7 +6,7 @@ The engines use rows g_i in few, well-scaled coordinates v with w = T v. A bound
 
 holds for the original problem after `Reduced.proved`. All errors of the reduction are absorbed in g_i = fl(T'a_i)/(1 - η_i) (a
 point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
-Proofs: ``docs/zero-one-bb.md``, section "Reduction".
+Proofs: ``docs/explanation/zero-one-bb.md``, section "Reduction".
 
 The warm-up instance, whose solution loads the compiled kernels.
 """

@@ -125,7 +125,7 @@ _GROUPS = (
     "selection",
     "solvers",
 )
-#: Names that stood here before 0.2 and are in their groups now; they go in 0.4 (docs/stability.md).
+#: Names that stood here before 0.2 and are in their groups now; they go in 0.4 (docs/reference/stability.md).
 _MOVED = {
     "deep": ("DeepNPSVC",),
     "errors": (

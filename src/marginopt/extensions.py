@@ -191,7 +191,7 @@ def register(thing: object, *, replace: bool = False) -> None:
 
     What is registered is seen wherever marginopt's own are: in ``marginopt.solvers()``, `solve`, `compare`, `path`, `gap_report`,
     `load` and `catalogue`, and by the conformance suite. A package does the same for every session by an entry point; see
-    docs/extending.md.
+    docs/how-to/extending.md.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the first attack found, sentence by sentence, where no other file here states it (table: docs/measured/claims.md)."""
+"""What the first attack found, sentence by sentence, where no other file here states it (table: benchmarks/results/claims.md)."""
 
 from __future__ import annotations
 

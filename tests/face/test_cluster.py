@@ -191,7 +191,7 @@ def test_the_words_of_the_slurm_jobs_worker_are_dasks() -> None:
     from dask.utils import parse_bytes, parse_timedelta
     from distributed.cli.dask_worker import main
 
-    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
     words = re.findall(r"^python -m distributed\.cli\.dask_worker (.+)$", page, flags=re.MULTILINE)
     assert len(words) == 1
     said = main.make_context("worker", shlex.split(words[0])).params

@@ -17,7 +17,7 @@ import marginopt as mo
 from marginopt.solvers.zero_one.distributed import boxes as subtrees
 
 pytest.importorskip("distributed")
-PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
 
 
 def _code(word: str) -> str:

@@ -1,4 +1,4 @@
-"""No file imports in a circle, at the top, inside a function or for types; but for those that docs/design.md names."""
+"""No file imports in a circle, at the top, inside a function or for types; but for those that the page on the design names."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_the_check_finds_a_circle() -> None:
 
 
 def doors() -> set[tuple[str, str]]:
-    """The imports that docs/design.md names, ``- `a` → `b`: reason``: methods that hand their object to a later room."""
-    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    """Return the imports that docs/explanation/design.md names, ``- `a` → `b`: reason``: methods that a later module does."""
+    text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
     return {(f"marginopt.{a}", f"marginopt.{b}") for a, b in re.findall(r"^- `([\w.]+)` → `([\w.]+)`: \S", text, re.MULTILINE)}
 
 
@@ -63,7 +63,7 @@ def test_nobody_imports_in_a_circle_but_through_a_door() -> None:
     known = module_files()
     graph = {name: set(imports(name, path, known)) - {name} for name, path in known.items()}
     gone = [f"{a} → {b}" for a, b in doors() if b not in graph.get(a, ())]
-    assert not gone, f"docs/design.md names imports that are not there: {gone}"
+    assert not gone, f"docs/explanation/design.md names imports that are not there: {gone}"
     found = circles({name: {other for other in others if (name, other) not in doors()} for name, others in graph.items()})
     assert len(known) > 300
     assert not found, "\n".join(" ".join(circle) for circle in found)

@@ -22,14 +22,17 @@ from marginopt.solvers.registry import all_solvers
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not {"generated", "_build", "gallery"} & set(p.relative_to(DOCS).parts)]
+#: The site's own pages that are made when it is built.
+_MADE = ("_build/", "gallery/", "lab-notes/", *(f"reference/{x}" for x in ("algorithms/", "formulations/", "names/", "signs.md")))
 _BLOCK = re.compile(r"(<!-- not run: [^>]+-->\n)?```python\n(.*?)```", flags=re.DOTALL)
-#: Where the site's own pages are that are made when it is built.
-_MADE = ("generated/", "gallery/")
 
 
 def named(path: Path) -> str:
     return path.relative_to(DOCS).as_posix()
+
+
+PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not named(p).startswith(_MADE)]
+NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=named)
@@ -44,7 +47,7 @@ def test_every_block_runs(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", PAGES + NOTES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):

@@ -158,7 +158,7 @@ def test_library_code_does_not_print() -> None:
     assert not wrong, wrong
 
 
-#: A form shows itself (`form.inspect`, `form.spy`) by a room above it; docs/design.md names it.
+#: A form shows itself (`form.inspect`, `form.spy`) by a room above it; docs/explanation/design.md names it.
 DOORS = {("models/program", "models/inspection")}
 
 

@@ -24,8 +24,8 @@ WHOLE = ("marginopt.errors", "marginopt.files", "marginopt.drawing", "marginopt.
 
 
 def private_in_the_design() -> set[str]:
-    """The modules that docs/design.md lists."""
-    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").split("## Reproduction")[1].split("\n## ")[0]
+    """The modules that docs/explanation/design.md lists."""
+    text = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8").split("## Reproduction")[1].split("\n## ")[0]
     return {name for line in re.findall(r"(?m)^- .*", text) for name in re.findall(r"`(marginopt\.[\w.]+)`", line)}
 
 

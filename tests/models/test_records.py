@@ -185,6 +185,6 @@ def test_tables_of_the_docs_name_what_there_is() -> None:
     stated = _first_column("README.md", "formulation")
     assert len(stated) >= 15
     assert stated <= {info.key for info in RECORDS}
-    fitted = _first_column("docs/estimators.md", "class")
+    fitted = _first_column("docs/how-to/estimators.md", "class")
     assert len(fitted) >= 10
     assert fitted <= set(mo.estimators.all_estimators())

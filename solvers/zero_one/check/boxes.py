@@ -1,7 +1,7 @@
 """The part of the checker that verifies trees of boxes: the problem in the log's coordinates, the rules of a node, and the tree.
 
 The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
-(``docs/zero-one-bb.md``).
+(``docs/explanation/zero-one-bb.md``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The part of the independent checker that verifies trees of the conflict search: see `check` and ``docs/zero-one-bb.md``.
+"""The part of the independent checker that verifies trees of the conflict search.
+
+See `check` and ``docs/explanation/zero-one-bb.md``.
 
 For the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, suppose that some w has a value below B.
 With a free intercept some such w has |b| ≤ 1 + max||x_i||√B. In a node that has deleted points of weight V and proved that w

@@ -106,7 +106,7 @@ class ResumedBoxes:
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zero_one.loops.boxes` and ``docs/zero-one-bb.md``.
+    """Branch and bound over boxes; see `solvers.zero_one.loops.boxes` and ``docs/explanation/zero-one-bb.md``.
 
     With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
     the round's start, and their candidates are handled in order. So the run does not depend on timing.

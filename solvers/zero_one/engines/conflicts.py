@@ -244,7 +244,7 @@ ROUND, _ROUND_WORK = 100, 1_250_000
 
 
 class ConflictEngine(Engine):
-    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflicts` and ``docs/zero-one-bb.md``.
+    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflicts` and ``docs/explanation/zero-one-bb.md``.
 
     The search runs in passes of growing targets. A pass searches for solutions below its target L, finds none, and so proves
     the bound L. Each pass costs a small share of the next one, and the last target is the cutoff. Within a pass one thread

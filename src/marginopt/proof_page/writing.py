@@ -1,7 +1,7 @@
 """The page of a proof log: one HTML file that holds the log and its checker, and needs no network.
 
 ``checker.js`` verifies logs of the 0-1 loss in the reader's browser. It is written in JavaScript and shares no line with
-the solver, nor with the checker in Python that `check_proof` runs. Proofs of the rules: ``docs/zero-one-bb.md``.
+the solver, nor with the checker in Python that `check_proof` runs. Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
 """
 
 from __future__ import annotations

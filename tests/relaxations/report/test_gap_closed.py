@@ -1,4 +1,4 @@
-"""The part of the gap that a relaxation closes: recomputed from the stored cells by the definition of docs/gap-report.md."""
+"""The part of the gap that a relaxation closes: recomputed from the stored cells as docs/how-to/gap-report.md says."""
 
 from __future__ import annotations
 

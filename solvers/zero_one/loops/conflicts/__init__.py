@@ -1,9 +1,9 @@
 """Compiled kernels of the conflict engine: the dual active-set method and the search on norm-conflicts.
 
-The mathematics, with proofs, is in ``docs/zero-one-bb.md``. The rows here are the penalised parts a_i of the reduced rows, with
-thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b. The intercept is
-eliminated: some b keeps a set of points exactly if (a_i + a_j)'w ≥ τ_i + τ_j for every pair of a positive point i and a negative
-point j. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1.
+The mathematics, with proofs, is in ``docs/explanation/zero-one-bb.md``. The rows here are the penalised parts a_i of the
+reduced rows, with thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b.
+The intercept is eliminated: some b keeps a set of points exactly if (a_i + a_j)'w ≥ τ_i + τ_j for every pair of a positive
+point i and a negative point j. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1.
 
 Pairs are exact, but yield conflicts of up to 2(p + 1) points. So the search first uses single points with a stretched column for
 the intercept, whose square is a small part of the norm. These conflicts have at most p + 2 points. Their certificates subtract
