@@ -76,6 +76,8 @@ def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doc
             said = said.replace("<pre>", '<pre tabindex="0">')
             said = _HIDDEN.sub(r'<a aria-label="\2" \1\2', said)
             context[part] = said.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+    if page == "index":
+        context["body"] = f'<div class="first-page">{context["body"]}</div>'
 
 
 def _labelled(app: Any, exception: Exception | None) -> None:
