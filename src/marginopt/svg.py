@@ -35,7 +35,7 @@ def themed(svg: str) -> str:
         for kind in ("fill", "stroke")
         if f"{kind}:{light}" in svg
     ]
-    css = f"<style>@media screen and (prefers-color-scheme:dark){{svg.mo{{fill:#e8e8e8}}{''.join(rules)}}}</style>"
+    css = f"<style type='text/css'>@media screen and (prefers-color-scheme:dark){{svg.mo{{fill:#e8e8e8}}{''.join(rules)}}}</style>"
     return re.sub(r"<svg( [^>]*)>", lambda tag: f'<svg class="mo"{tag[1]}>{css}', svg, count=1)
 
 
