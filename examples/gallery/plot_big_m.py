@@ -2,8 +2,8 @@
 What does M do?
 ===============
 
-Where a point may violate its margin, M is the size of the violation that the program allows. Any M that is large enough has the same
-optimum; the bound of the continuous relaxation, which a solver starts from, falls as M grows.
+Where a point may violate its margin, M is the size of the violation that the program allows. Any M that is large enough has the
+same optimum; the bound of the continuous relaxation, which a solver starts from, falls as M grows.
 """
 
 import matplotlib.pyplot as plt

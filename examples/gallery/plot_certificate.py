@@ -2,8 +2,8 @@
 How does the certificate work?
 ==============================
 
-Every choice of multipliers gives a lower bound, computed from the data outside the solver. Multipliers with an error of 1%, 10% or 100%
-give a weaker bound, and never a wrong one: no solver has to be believed.
+Every choice of multipliers gives a lower bound, computed from the data outside the solver. Multipliers with an error of 1%, 10%
+or 100% give a weaker bound, and never a wrong one: no solver has to be believed.
 """
 
 import matplotlib.pyplot as plt

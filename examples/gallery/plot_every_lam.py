@@ -2,8 +2,8 @@
 Which λ should I take?
 ======================
 
-Between a few breakpoints the optimal classifier does not change with λ. Cross-validation over all λ is a staircase, and no grid can
-miss its best step.
+Between a few breakpoints the optimal classifier does not change with λ. Cross-validation over all λ is a staircase, and no grid
+can miss its best step.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 What does the program look like?
 ================================
 
-A formulation compiles to a standard form: blocks of variables, a quadratic objective, rows in cones. The picture shows the non-zeros.
+A formulation compiles to a standard form: blocks of variables, a quadratic objective, rows in cones. The picture shows the non-
+zeros.
 """
 
 import marginopt as mo

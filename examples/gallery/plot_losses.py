@@ -2,8 +2,8 @@
 Which loss pays for what?
 =========================
 
-The losses of a margin u: the hinge pays by the distance, ramp and 0-1 loss pay at most 1, and the conic loss is the strongest convex
-bound of the 0-1 loss once part of the norm (γ) pays for it.
+The losses of a margin u: the hinge pays by the distance, ramp and 0-1 loss pay at most 1, and the conic loss is the strongest
+convex bound of the 0-1 loss once part of the norm (γ) pays for it.
 """
 
 import matplotlib.pyplot as plt

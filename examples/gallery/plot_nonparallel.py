@@ -2,8 +2,8 @@
 When do two lines describe two classes better than one?
 =======================================================
 
-Each class lies along a direction of its own. Nonparallel classifiers have a line near each class and away from the other, and a point
-belongs to the class of the nearer line.
+Each class lies along a direction of its own. Nonparallel classifiers have a line near each class and away from the other, and a
+point belongs to the class of the nearer line.
 """
 
 import matplotlib.pyplot as plt

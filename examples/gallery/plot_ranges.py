@@ -2,8 +2,8 @@
 What do all good classifiers share?
 ===================================
 
-Every classifier within ten per cent of the optimum has its coefficients in these ranges. Thin lines are proved limits, thick ones what
-known classifiers attain.
+Every classifier within ten per cent of the optimum has its coefficients in these ranges. Thin lines are proved limits, thick
+ones what known classifiers attain.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 When is the conic relaxation exact?
 ===================================
 
-The relaxation has a matrix W in place of ww'. Where its second eigenvalue is zero, W is ww', and the relaxation has solved the 0-1
-problem itself; the ratio of the eigenvalues says how near it is.
+The relaxation has a matrix W in place of ww'. Where its second eigenvalue is zero, W is ww', and the relaxation has solved the
+0-1 problem itself; the ratio of the eigenvalues says how near it is.
 """
 
 import matplotlib.pyplot as plt

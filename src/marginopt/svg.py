@@ -7,7 +7,7 @@ from collections import defaultdict
 
 __all__ = ["shortened", "themed"]
 
-#: Colours that a dark page shows otherwise: ink, paper, dark greys, and the two darkest of the palette.
+#: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
 _DARK = {
     "#000000": "#e8e8e8",
     "#ffffff": "#16181b",
@@ -16,6 +16,7 @@ _DARK = {
     "#808080": "#9aa0a6",
     "#0072b2": "#56a8e0",
     "#1f77b4": "#56a8e0",
+    "#56b4e9": "#b5e3ff",
     "#b0b0b0": "#6b7076",
     "#cccccc": "#5a5f66",
 }
@@ -35,7 +36,9 @@ def themed(svg: str) -> str:
         for kind in ("fill", "stroke")
         if f"{kind}:{light}" in svg
     ]
-    css = f"<style type='text/css'>@media screen and (prefers-color-scheme:dark){{svg.mo{{fill:#e8e8e8}}{''.join(rules)}}}</style>"
+    css = (
+        f"<style type='text/css'>@media screen and (prefers-color-scheme:dark){{svg.mo{{fill:#e8e8e8}}{''.join(rules)}}}</style>"
+    )
     return re.sub(r"<svg( [^>]*)>", lambda tag: f'<svg class="mo"{tag[1]}>{css}', svg, count=1)
 
 
