@@ -63,12 +63,13 @@ def _mathematics(model: Model) -> list[str]:
 
 
 def _code(folder: Path, name: str) -> list[str]:
-    """The example, what it prints, and the picture of its solution, or of its form."""
+    """The example, what it prints but for its seconds, and the picture of its solution, or of its form."""
     if name not in STATE:  # of an installed extension
         return []
     code, values = snippet(name), {}
     exec(code.replace("print(result)", ""), values)
-    printed = f"```text\n{values['result']}\n```"
+    lines = [line for line in str(values["result"]).splitlines() if not re.search(r"\d s (building|solving)", line)]
+    printed = "```text\n" + "\n".join(lines) + "\n```"
     for kind, line in PICTURE.items():
         try:
             picture: Picture = eval(line, values)

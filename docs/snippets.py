@@ -13,7 +13,7 @@ _CLUSTERS = """
 data = mo.instances.gaussian_clusters(40, 2, sigma=0.4, seed=1)  # ones, two features
 """
 _OUTLIERS = """
-data = mo.instances.gaussian_clusters(40, 2, sigma=0.3, outliers="clustered", seed=1)  # ones, two features
+data = mo.instances.gaussian_clusters(40, 2, sigma=0.2, outliers="clustered", seed=0)  # ones, two features
 """
 _RANDOM = """
 import numpy as np
@@ -34,7 +34,7 @@ STATE = {
     "box": f"""{_RANDOM}Z = rng.normal(size=(30, 5))  # min ½||Z'x||² + ½x'(ridge)x + q'x over a box
 model = mo.BoxProgram(Z, -np.ones(30), np.zeros(30), np.ones(30), np.full(30, 0.1))""",
     "chebyshev": f"{_CLASSES}model = mo.ChebyshevNPSVC(X, y, c=1.0)",
-    "conic": f"{_OUTLIERS}model = mo.ConicSVM(data.X, data.y, lam=1.0)",
+    "conic": f"{_OUTLIERS}model = mo.ConicSVM(data.X, data.y, lam=2.0)",
     "epsilon-svr": f"""{_RANDOM}X = np.sort(rng.uniform(-3.0, 3.0, size=(30, 1)), axis=0)
 y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
 model = mo.EpsilonSVR(X, y, C=10.0, epsilon=0.2, kernel=mo.RBF(1.0))""",
@@ -53,14 +53,14 @@ model = mo.formulations()["hinge-quadratic"].state(arrays)""",
     "nu": f"{_CLUSTERS}model = mo.NuSVM(data.X, data.y, nu=0.3)  # at most 30% of the points within the margin",
     "pareto": f"""{_RANDOM}gradients = rng.normal(size=(4, 5, 2))  # of four objectives
 model = mo.ParetoQP(gradients, rng.random(4))""",
-    "ramp": f"{_OUTLIERS}model = mo.RampSVM(data.X, data.y, lam=1.0)",
+    "ramp": f"{_OUTLIERS}model = mo.RampSVM(data.X, data.y, lam=2.0)",
     "scoring-system": f"""{_RANDOM}X = np.column_stack([np.ones(80), (rng.uniform(size=(80, 5)) < 0.4)])
 y = np.where(X @ [-1.6, 2.0, 1.0, 2.0, 0.2, 0.0] + 0.5 * rng.normal(size=80) > 0.0, 1.0, -1.0)
 model = mo.ScoringSystem(X, y, coefficients=(-5, 5), max_features=3)""",
     "stiefel": f"""{_RANDOM}H, E = rng.normal(size=(6, 6)), rng.normal(size=(6, 2))
 model = mo.StiefelQP(H + H.T, E)""",
     "svdd": f"{_RANDOM}X = rng.normal(size=(60, 2))\nmodel = mo.SVDD(X, nu=0.1)  # at most a tenth of the points outside",
-    "zero-one": f"{_OUTLIERS}model = mo.ZeroOneSVM(data.X, data.y, lam=1.0)",
+    "zero-one": f"{_OUTLIERS}model = mo.ZeroOneSVM(data.X, data.y, lam=2.0)",
 }
 
 
