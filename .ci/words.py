@@ -3,6 +3,8 @@
 ``.ci/names.csv`` lists names that the project no longer uses, with the field's standard term. Its column ``banned`` holds
 alternatives separated by bars: a regular expression that an identifier must not match, or ``path:`` and one that the name of a
 module or folder must not match.
+
+Pages must not show such identifiers as code, nor name a file that is not there.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("models", "solvers", "relaxations", "instances", "reproduction", "src/marginopt")
 QUESTION = re.compile(r"(What|Whether|Whose|That|As|Where|Which|Who|How|When)\b")
+#: Files of the repository, as pages name them.
+FILE = re.compile(r"(models|solvers|relaxations|instances|src|benchmarks|tests|reproduction)/[\w/.-]+\.(py|js|csv|md)")
 #: Beginnings of public docstrings that name nothing.
 FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
 
@@ -55,6 +59,25 @@ def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.body[0].lineno, text[:40]
 
 
+def pages() -> Iterator[Path]:
+    """Yield the pages that are written by hand, without the papers' tables and the lab notes."""
+    yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "index.md")
+    for folder in ("tutorials", "how-to", "explanation"):
+        yield from sorted((ROOT / "docs" / folder).rglob("*.md"))
+
+
+def page_faults(page: Path, words: re.Pattern[str]) -> Iterator[str]:
+    """Yield the banned identifiers and the missing files that a page shows as code."""
+    name = page.relative_to(ROOT).as_posix()
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        for code in re.findall(r"`([^`]+)`", line):
+            yield from (
+                f"{name}:{number}: the name {word} is banned" for word in re.findall(r"\w+", code) if words.fullmatch(word)
+            )
+            if FILE.fullmatch(code) and not (ROOT / code).exists():
+                yield f"{name}:{number}: there is no file {code}"
+
+
 def main() -> int:
     """Print every fault with its place; return 1 if there is one."""
     words, paths = banned()
@@ -66,6 +89,7 @@ def main() -> int:
         ]
         faults += [f"{name}:{line}: the name {word} is banned" for line, word in identifiers(tree) if words.fullmatch(word)]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+    faults += [fault for page in pages() for fault in page_faults(page, words)]
     print("\n".join(faults) or "names and docstrings: no fault")
     return bool(faults)
 
