@@ -13,7 +13,7 @@ FOLDERS := models solvers relaxations instances
 # theirs) and every test worker rewrites all assertions, half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels
+.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels release attack
 
 # Workers of the tests: as many as there are processors, four at most. Each has its own part, so that what a file imports and its fixtures
 # make is made once; who is done takes from the others.
@@ -51,6 +51,10 @@ test-licensed: env-test
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 wheels: env-test
 	$(BIN)/python .ci/wheels.py $(PYTHONS)
+
+# One version everywhere, the changelog's section, sdist and wheel in dist/ with their contents checked; says what is left to a person.
+release: env-test
+	$(BIN)/python .ci/release.py
 
 # Fifty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
 attack: env-test

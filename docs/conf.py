@@ -11,7 +11,10 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import gallery_pictures  # noqa: E402
 import generate  # noqa: E402
+import katex  # noqa: E402
+import notebooks  # noqa: E402
 
 import marginopt  # noqa: E402
 
@@ -19,7 +22,7 @@ project = "marginopt"
 author = "The marginopt developers"
 copyright = "The marginopt developers, BSD-3-Clause"
 release = version = marginopt.__version__
-extensions = ["myst_parser", "mathml", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "mathml", "katex", "glossary_links", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -28,9 +31,15 @@ exclude_patterns = ["_build", "README.md", *(f"gallery/*.{s}" for s in ("ipynb",
 highlight_language = "text"
 html_theme = "furo"
 html_title = "marginopt"
-html_math_renderer = "mathml"
+html_math_renderer = "katex" if katex.installed() else "mathml"
+print(f"formulas are set by {html_math_renderer}")
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0b5fa5"},
+    "dark_css_variables": {"color-brand-primary": "#56a8e0", "color-brand-content": "#7cc4ff"},
+}
 nitpicky = False
 #: The repository has files that the site does not: links to them are by name.
 suppress_warnings = ["config.cache"]
@@ -38,6 +47,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
+    "image_scrapers": (gallery_pictures.scraper,),
+    "within_subsection_order": gallery_pictures.position,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -47,6 +58,7 @@ sphinx_gallery_conf = {
 }
 
 generate.write(HERE / "reference")
+notebooks.write_notebooks(HERE / "tutorials" / "series", HERE / "_build" / "notebooks")
 #: The lab notes are read in the repository and on the site.
 shutil.copytree(HERE.parent / "benchmarks" / "results", HERE / "lab-notes", dirs_exist_ok=True)
 
@@ -64,6 +76,8 @@ def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doc
             said = said.replace("<pre>", '<pre tabindex="0">')
             said = _HIDDEN.sub(r'<a aria-label="\2" \1\2', said)
             context[part] = said.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+    if page == "index":
+        context["body"] = f'<div class="first-page">{context["body"]}</div>'
 
 
 def _labelled(app: Any, exception: Exception | None) -> None:

@@ -32,6 +32,8 @@ def _examples() -> list[Model]:
     with_ones = np.column_stack([np.ones(50), X[few]])
     H, Z = rng.normal(size=(120, 120)), rng.normal(size=(300, 40))
     box = BoxProgram(Z, -np.ones(300), np.zeros(300), np.full(300, 5.0), np.full(300, 0.01))
+    tight, side = rng.normal(size=(400, 300)), np.ones(400)
+    outliers = mo.instances.gaussian_clusters(60, 2, sigma=0.5, outliers="clustered", seed=1)
     large: list[Model] = [
         mo.L2SVMDual(X, y, C=10.0, kernel=rbf),
         mo.L1SVMDual(X, y, C=1.0, kernel=rbf),
@@ -41,6 +43,8 @@ def _examples() -> list[Model]:
         mo.NonparallelSVM(X[few], y[few], 1.0, "capped"),
         StiefelQP((H + H.T) / 2.0, rng.normal(size=(120, 4))),
         box,
+        BoxProgram(tight, rng.normal(size=400), -side, side, 0.001 * side),
+        mo.Margin(outliers.X, outliers.y, loss="ramp"),
     ]
     return [*large, *(info.example(np.random.default_rng(0)) for info in all_formulations().values())]
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import warnings
 from pathlib import Path
 
 import numpy as np
 from convergence import convergence
+from formulation_page import errata_section, formulation_page
 from pseudocode import PSEUDOCODE
-from reference import documented, errata, reference
-from words import displays, escaped, place, table, toctree
+from reference import documented, reference
+from words import escaped, place, table, toctree
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.models import FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.interface.solver import Solver, loaded
-from marginopt.solvers.registry import all_solvers, installed, readers
+from marginopt.solvers.registry import all_solvers, installed
 
 __all__ = ["write"]
 
-#: Seconds that one solve of a small example may take.
-_LIMIT = 2.0
 #: Solvers whose multipliers are compared on the page of signs.
 _SIGNS = ("clarabel", "scs", "osqp", "piqp", "highs", "gurobi")
 
@@ -85,59 +82,15 @@ def _formulations(folder: Path) -> dict[str, str]:
     rows = [[f"[`{info.key}`]({name}.md)", f"`{name}`", escaped(info.summary)] for name, info in found.items()]
     index = [
         "# Formulations",
-        "Every formulation has a page, made from the object: its mathematics, dual, form, equivalences, and who solves it.",
+        "Every formulation has a page, made from the object: mathematics, code to copy, a picture, multipliers, solvers by size, "
+        "related formulations.",
         table(["class", "at the prompt", "what it is"], rows),
         toctree(found),
     ]
-    pages = {f"formulations/{name}.md": _formulation(info) for name, info in found.items()}
+    pictures = folder / "formulations"
+    pictures.mkdir()
+    pages = {f"formulations/{name}.md": formulation_page(pictures, name, info) for name, info in found.items()}
     return {"formulations/index.md": "\n\n".join(index), **pages}
-
-
-def _formulation(info: FormulationInfo) -> str:
-    model = info.example(np.random.default_rng(0))
-    statement = model.statement
-    parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(info.reference)}."]
-    said = f"{escaped(statement.title)}, a {escaped(statement.problem_class)}; {escaped(statement.sizes)}."
-    parts += ["## Mathematics", said]
-    parts += [displays(model.latex())]
-    notes = [*statement.notes, *(f"Equivalent: {text}" for text in statement.equivalences)]
-    parts += ["\n".join(f"- {escaped(note)}" for note in notes)] if notes else []
-    parts += _errata(info.model)
-    try:
-        form = str(model.form)
-    except MarginoptError as error:
-        form = str(error)
-    parts += ["## Standard form of a small example", f"```text\n{form}\n```"]
-    if info.parameters:
-        rows = [[f"`{p.option}`", escaped(p.what)] for p in info.parameters]
-        parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
-    parts += ["## Who solves it", _times(model)]
-    parts += ["## Class", documented(info.model, info.key, with_errata=False)]
-    module = inspect.getmodule(info.model)
-    parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
-    parts += [f"The code is in `{place(info.model)}`."]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _errata(thing: type) -> list[str]:
-    """A section on what the source prints wrong, where it does."""
-    found = [f"- {escaped(text)}" for text in errata(thing)]
-    return ["## Errata", "What the source prints otherwise.", "\n".join(found)] if found else []
-
-
-def _times(model: Model) -> str:
-    """Status and seconds of every solver that reads the example; compiling is not counted."""
-    rows = []
-    for name in readers(model):
-        try:
-            result = mo.solve(model, name, time_limit=_LIMIT)
-        except MarginoptError as error:
-            rows.append([f"`{name}`", "not run", escaped(str(error)), "", ""])
-            continue
-        gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else ""
-        rows.append([f"`{name}`", str(result.status), f"{result.objective:.8g}", gap, f"{result.solve_seconds:.2g}"])
-    said = f"The example above, solved when this page was built, {_LIMIT:g} s at most."
-    return f"{said}\n\n{table(['solver', 'status', 'objective', 'gap', 's'], rows)}"
 
 
 # -- solvers ----------------------------------------------------------------------------------------------------
@@ -176,7 +129,7 @@ def _algorithm(folder: Path, name: str, solver: Solver) -> str:
         "As implemented.",
         f"```text\n{PSEUDOCODE[name].strip()}\n```",
     ]
-    parts += _errata(type(solver))
+    parts += errata_section(type(solver))
     picture = convergence(folder, name, solver)
     parts += ["## Convergence", picture] if picture else []
     parts += [f"The code is in `{place(type(solver))}`."]

@@ -1,6 +1,6 @@
 """
-A sparse and a fair classifier
-==============================
+What do sparsity and fairness change?
+=====================================
 
 Restrictions are objects: at most so many features, scores that do not go with a group.
 """

@@ -1,6 +1,6 @@
 """
-Frank-Wolfe steps and SMO
-=========================
+Which algorithm closes the gap first?
+=====================================
 
 The certified gap of four algorithms on one L2-SVM.
 """

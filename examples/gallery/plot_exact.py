@@ -1,6 +1,6 @@
 """
-Two exact solvers over time
-===========================
+How does a proof close in over time?
+====================================
 
 Branch and bound on one 0-1 problem: a solver of our own, and SCIP on the big-M form.
 """

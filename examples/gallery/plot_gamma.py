@@ -1,6 +1,6 @@
 """
-A kernel parameter without validation
-=====================================
+Which kernel width, without validation?
+=======================================
 
 Two rings, and an RBF kernel whose γ maximises the distance between the classes' hulls: one problem finds γ and the classifier.
 """

@@ -1,6 +1,6 @@
 """
-Gaps of relaxations
-===================
+How good is my relaxation?
+==========================
 
 Lower bounds of the 0-1 problem over its optimum, from the weakest to the strongest.
 """

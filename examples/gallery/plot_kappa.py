@@ -1,6 +1,6 @@
 """
-A path of κ
-===========
+How many violations shall I allow?
+==================================
 
 The conic relaxation with at most κn margin violations, one solve a κ, updated in place.
 """

@@ -1,6 +1,6 @@
 """
-Exact against hinge with outliers
-=================================
+What do outliers do to the hinge loss?
+======================================
 
 Five outliers of class +1 lie far on the wrong side. The 0-1 loss pays the same for each, however far it is; the hinge loss pays
 by the distance, and its cheapest classifier here gives w_1 = w_2 = 0: every point is in class +1.

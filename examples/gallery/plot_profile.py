@@ -1,6 +1,6 @@
 """
-A performance profile
-=====================
+Which solver is fast, and which is reliable?
+============================================
 
 Four solvers of quadratic programs on twelve hinge problems: the part that each solves within a factor of the fastest time.
 """

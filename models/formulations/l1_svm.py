@@ -33,7 +33,7 @@ class L1SVMDual(KernelSVMDual):
     """Dual of the L1-SVM: min ½a'Qa - 1'a over 0 ≤ a ≤ C, y'a = 0, Q_ij = y_i y_j k(x_i, x_j).
 
     Primal: min ½||w||² + C Σ ξ_i with y_i(w'φ_i + b) ≥ 1 - ξ_i, ξ ≥ 0; b is not penalised (FW section 2.4; Chang and Lin's
-    LIBSVM).
+    LIBSVM). `HingeSVM` penalises b and has no kernel; `L2SVMDual` squares the slacks.
 
     Parameters
     ----------

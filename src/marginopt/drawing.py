@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import write_text
-from .svg import shortened
+from .svg import shortened, themed
 
 __all__ = [
     "COLOURS",
@@ -148,10 +148,10 @@ def log_ticks(axis: Any) -> None:
 
 
 def svg_of(figure: Any) -> str:
-    """The figure as SVG text, the same for the same figure."""
+    """Return the figure as SVG text, the same for the same figure; it follows the reader's colour scheme."""
     import matplotlib as mpl
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none", "font.sans-serif": list(_FONTS)}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return shortened(buffer.getvalue(), _FONTS)
+    return themed(shortened(buffer.getvalue(), _FONTS))

@@ -1,12 +1,46 @@
 # exempt (text): SVG
-"""SVG text as matplotlib writes it, without what says nothing: a page of pictures is half as long."""
+"""SVG text as matplotlib writes it: shortened to half its length, and with the colours of a dark page beside its own."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 
-__all__ = ["shortened"]
+__all__ = ["shortened", "themed"]
+
+#: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
+_DARK = {
+    "#000000": "#e8e8e8",
+    "#ffffff": "#16181b",
+    "#444444": "#b8bcc2",
+    "#333333": "#c8ccd2",
+    "#808080": "#9aa0a6",
+    "#0072b2": "#56a8e0",
+    "#1f77b4": "#56a8e0",
+    "#56b4e9": "#b5e3ff",
+    "#b0b0b0": "#6b7076",
+    "#cccccc": "#5a5f66",
+}
+
+
+def themed(svg: str) -> str:
+    """Return a shortened picture that follows the reader's colour scheme, by one rule for each of its colours.
+
+    Markers stand in shadow trees, where no rule with an ancestor matches: the rules name a colour alone, in the writing of
+    `shortened`, so that they concern only pictures of ours on a page. A themed picture is returned as it is.
+    """
+    if "<svg class=" in svg:
+        return svg
+    rules = [
+        f"[style*='{kind}:{light}']{{{kind}:{dark}!important}}"
+        for light, dark in _DARK.items()
+        for kind in ("fill", "stroke")
+        if f"{kind}:{light}" in svg
+    ]
+    css = (
+        f"<style type='text/css'>@media screen and (prefers-color-scheme:dark){{svg.mo{{fill:#e8e8e8}}{''.join(rules)}}}</style>"
+    )
+    return re.sub(r"<svg( [^>]*)>", lambda tag: f'<svg class="mo"{tag[1]}>{css}', svg, count=1)
 
 
 def shortened(svg: str, fonts: tuple[str, ...]) -> str:

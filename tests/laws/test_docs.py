@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from marginopt.errors import MarginoptError
 from marginopt.models import Model
 from marginopt.models.formulations import all_formulations
 from marginopt.models.statement import latex_numbers
@@ -60,6 +63,17 @@ def test_the_gallery_runs(example: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorials" / "series").glob("[0-9]-*.md")), ids=lambda p: p.stem)
+def test_a_lesson_is_a_notebook_of_the_same_code(page: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="needs pip install nbformat")
+    text = page.read_text(encoding="utf-8")
+    book = nbformat.from_dict(importlib.import_module("notebooks").notebook(text))
+    nbformat.validate(book)
+    assert [c.source for c in book.cells if c.cell_type == "code"] == [code.strip() for _, code in _BLOCK.findall(text)]
+    assert not any("](../" in c.source or "{download}" in c.source for c in book.cells)
+
+
 def test_every_page_is_in_the_site() -> None:
     """In one of the trees of contents."""
     listed = set()
@@ -101,9 +115,65 @@ def test_formulas_are_drawn_without_a_script() -> None:
 
 
 @pytest.mark.usefixtures("site")
+def test_formulas_are_set_by_katex_where_it_is() -> None:
+    """Every display is HTML with MathML for screen readers in it, and a formula that is none is named."""
+    _site_packages("docutils")
+    katex = importlib.import_module("katex")
+    if not katex.installed(fetch=False):
+        pytest.skip("KaTeX is not there: `make docs` brings it where npm is")
+    for info in all_formulations().values():
+        for latex in re.findall(
+            r"\\\[\n(.*?)\n\\\]", latex_numbers(info.example(np.random.default_rng(0)).latex()), flags=re.DOTALL
+        ):
+            html = katex.rendered(latex, True)
+            assert 'class="katex-display"' in html and "<math" in html and "katex-error" not in html
+    with pytest.raises(ValueError, match="nosuchcommand"):
+        katex.rendered(r"\nosuchcommand x", False)
+
+
+@pytest.mark.usefixtures("site")
+def test_the_glossary_s_words_are_distinct() -> None:
+    """Each word has one entry; the words of one entry have one anchor."""
+    _site_packages("docutils")
+    links = importlib.import_module("glossary_links")
+    (page,) = (p for p in PAGES if p.name == "glossary.md")
+    found = links.terms(page.read_text(encoding="utf-8"))
+    assert found["κ form"] == found["κ"] and len(found) >= 35
+    assert len({word.lower() for word in found}) == len(found)
+
+
+@pytest.mark.usefixtures("site")
 def test_every_algorithm_of_ours_has_pseudocode() -> None:
     own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
     assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)
+
+
+@pytest.mark.usefixtures("site")
+def test_every_formulation_has_code_to_copy() -> None:
+    """Its example states a model of the class and solves it; what draws it gives a picture, or says that there is no form."""
+    snippets = importlib.import_module("snippets")
+    infos = all_formulations()
+    assert set(snippets.STATE) == {name for name, info in infos.items() if info.model.__module__.startswith("marginopt.")}
+    drawn = 0
+    for name in snippets.STATE:
+        values: dict[str, Any] = {}
+        exec(snippets.snippet(name).replace("print(result)", ""), values)
+        assert isinstance(values["model"], infos[name].model), name
+        assert np.isfinite(values["result"].objective), name
+        for line in snippets.PICTURE.values():
+            with contextlib.suppress(MarginoptError):
+                drawn += "<svg" in eval(line, values).svg
+    assert drawn > len(snippets.STATE)
+
+
+@pytest.mark.usefixtures("site")
+def test_related_formulations_are_related_both_ways() -> None:
+    _site_packages("numpydoc")
+    related = importlib.import_module("formulation_page").related()
+    assert {"conic", "hinge", "ramp"} <= set(related["zero-one"])
+    for name, others in related.items():
+        assert others and name not in others, name
+        assert all(name in related[other] for other in others), name
 
 
 def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:

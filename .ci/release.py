@@ -1,0 +1,142 @@
+"""Prepares a release: one version everywhere, the changelog's section, sdist and wheel, a check of both; says what is left to do.
+
+    python .ci/release.py [--out dist] [--date 2026-11-28] [--check]
+
+With ``--check`` the changelog stays as it is. Nothing is tagged, pushed or uploaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import email
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from wheels import ROOT, built
+
+#: Files that state the version, and how.
+STATED = {
+    "CITATION.cff": r"^version: (\S+)$",
+    "conda/recipe.yaml": r'^  version: "(\S+)"$',
+}
+#: Paths of a developer's machine, which no released file may name.
+_MACHINE = re.compile(rb"(/home/|/Users/|/root/|/work/)\w")
+#: What a person does, in this order.
+LEFT = """\
+What is left to a person, for version {version}:
+  1. Read the changelog's section, commit, and wait until the workflow `tests` passes on Linux, macOS and Windows.
+  2. make wheels   (sdist and wheel in a fresh environment of every Python)
+  3. git tag -s v{version} && git push origin v{version}   (the workflow `release` builds again and uploads by trusted publishing,
+     once the project has been registered on PyPI for this repository)
+  4. Put the digest of the uploaded sdist into conda/recipe.yaml and open a pull request with it at conda-forge/staged-recipes.
+  5. Import the repository at Read the Docs, once; it reads .readthedocs.yaml.
+  6. Set the next version in pyproject.toml, CITATION.cff and conda/recipe.yaml."""
+
+
+def stated_version(root: Path) -> str:
+    """Return the version of pyproject.toml; exit where another file states another one."""
+    version = str(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+    for name, pattern in STATED.items():
+        match = re.search(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if match is None or match[1] != version:
+            sys.exit(f"{name} states version {match and match[1]}; pyproject.toml has {version}")
+    return version
+
+
+def with_section(changelog: str, version: str, date: str) -> str:
+    """Return the changelog with the entries of [Unreleased] under a heading of this version and date.
+
+    Raises
+    ------
+    ValueError
+        There is no [Unreleased] section, it is empty, or the version has a section.
+    """
+    if re.search(rf"^## \[{re.escape(version)}\]", changelog, flags=re.MULTILINE):
+        raise ValueError(f"the changelog has a section for {version}")
+    match = re.search(r"^## \[Unreleased\]\n(.*?)(?=^## \[|\Z)", changelog, flags=re.MULTILINE | re.DOTALL)
+    if match is None or not match[1].strip():
+        raise ValueError("the changelog has nothing under [Unreleased]")
+    heading = f"## [Unreleased]\n\n## [{version}] - {date}\n"
+    return changelog[: match.start()] + heading + changelog[match.start() + len("## [Unreleased]\n") :]
+
+
+def faults(sdist: Path, wheel: Path, version: str) -> list[str]:
+    """Return what is wrong with the contents of a sdist and a wheel: metadata, licence, types, strangers, paths of a machine."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        files = {name: archive.read(name) for name in names if not name.endswith("/")}
+    with tarfile.open(sdist) as archive:
+        source = [name.partition("/")[2] for name in archive.getnames()]
+    metadata = email.message_from_bytes(next(data for name, data in files.items() if name.endswith(".dist-info/METADATA")))
+    said = [
+        f"the metadata's {field} is {metadata[field]!r}, not {value!r}"
+        for field, value in {"Name": "marginopt", "Version": version, "License-Expression": "BSD-3-Clause"}.items()
+        if metadata[field] != value
+    ]
+    if not str(metadata.get_payload()).strip() or metadata["Description-Content-Type"] != "text/markdown":
+        said.append("the metadata has no description in Markdown")
+    if not any(name.endswith("licenses/LICENSE") for name in names):
+        said.append("the wheel has no licence")
+    if "marginopt/py.typed" not in names:
+        said.append("the wheel has no py.typed")
+    tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
+    said += [f"the wheel installs {top} beside marginopt" for top in sorted(tops - {"marginopt"})]
+    said += [f"the wheel has {name}" for name in _strangers(names)] + [f"the sdist has {name}" for name in _strangers(source)]
+    said += [f"{name} names a path of a machine" for name, data in files.items() if _MACHINE.search(data)]
+    missing = {"pyproject.toml", "README.md", "LICENSE"} - set(source)
+    return said + [f"the sdist lacks {name}" for name in sorted(missing)]
+
+
+def _strangers(names: Iterable[str]) -> list[str]:
+    return [n for n in names if re.search(r"(^|/)(__pycache__|\.git|\.venv|tests|node_modules)(/|$)|\.(pyc|so|orig|rej)$", n)]
+
+
+def described(sdist: Path, wheel: Path) -> str:
+    """Run twine's check of the description where twine is installed; return a sentence on it."""
+    if importlib.util.find_spec("twine") is None:
+        return "twine is not installed (pip install twine): the description's rendering was not checked"
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], check=False)
+    if done.returncode:
+        sys.exit("twine check failed")
+    return "twine check passed"
+
+
+def main() -> None:
+    """Check, write and build; every fault ends the command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--date", default=datetime.datetime.now(datetime.UTC).date().isoformat())
+    parser.add_argument("--check", action="store_true", help="leave the changelog as it is")
+    a = parser.parse_args()
+    version = stated_version(ROOT)
+    changelog = ROOT / "CHANGELOG.md"
+    try:
+        text = with_section(changelog.read_text(encoding="utf-8"), version, a.date)
+    except ValueError as error:
+        sys.exit(str(error))
+    with tempfile.TemporaryDirectory() as scratch:
+        sdist, wheel = built(Path(scratch))
+        problems = faults(sdist, wheel, version)
+        if problems:
+            sys.exit("\n".join(problems))
+        a.out.mkdir(parents=True, exist_ok=True)
+        sdist, wheel = (Path(shutil.copy(path, a.out)) for path in (sdist, wheel))
+    print(f"{sdist.name} and {wheel.name} are in {a.out}; their contents were checked. {described(sdist, wheel)}.")
+    if not a.check:
+        changelog.write_text(text, encoding="utf-8")
+        print(f"CHANGELOG.md has a section [{version}] - {a.date}.")
+    print(LEFT.format(version=version))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""The page of one formulation: mathematics, code, picture, multipliers, solvers by size, relatives, class."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from reference import documented, errata
+from snippets import PICTURE, STATE, snippet
+from words import displays, escaped, place, table
+
+import marginopt as mo
+from marginopt.drawing import Picture
+from marginopt.errors import MarginoptError
+from marginopt.models import DataKind, FormulationInfo, Model
+from marginopt.models.formulations import all_formulations
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.registry import all_solvers, choose, readers
+
+__all__ = ["errata_section", "formulation_page", "related"]
+
+#: Seconds that one solve of a small example may take.
+_LIMIT = 2.0
+#: Points and columns of the random data for which `auto` is asked.
+_SIZES = ((100, 5), (1_000, 20), (10_000, 50), (50_000, 50))
+
+
+def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
+    """Return the page of a formulation and write its picture beside it."""
+    model = info.example(np.random.default_rng(0))
+    parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(info.reference)}."]
+    parts += ["## Mathematics", *_mathematics(model), *errata_section(info.model)]
+    parts += ["## Code to copy", *_code(folder, name)]
+    parts += _multipliers(model)
+    if info.parameters:
+        rows = [[f"`{p.option}`", escaped(p.what)] for p in info.parameters]
+        parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
+    parts += ["## Solvers", *_by_size(info), *_times(model)]
+    parts += _relatives(name)
+    parts += ["## Class", documented(info.model, info.key, with_errata=False)]
+    module = inspect.getmodule(info.model)
+    parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
+    parts += [f"The code is in `{place(info.model)}`."]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def errata_section(thing: type) -> list[str]:
+    """Return a section on the errors that the source prints; an empty list where there are no such errors."""
+    lines = [f"- {escaped(text)}" for text in errata(thing)]
+    return ["## Errata", "What the source prints otherwise.", "\n".join(lines)] if lines else []
+
+
+def _mathematics(model: Model) -> list[str]:
+    statement = model.statement
+    title = f"{escaped(statement.title)}, a {escaped(statement.problem_class)}; {escaped(statement.sizes)}."
+    notes = [*statement.notes, *(f"Equivalent: {text}" for text in statement.equivalences)]
+    return [title, displays(model.latex()), "\n".join(f"- {escaped(note)}" for note in notes)]
+
+
+def _code(folder: Path, name: str) -> list[str]:
+    """The example, what it prints but for its seconds, and the picture of its solution, or of its form."""
+    if name not in STATE:  # of an installed extension
+        return []
+    code, values = snippet(name), {}
+    exec(code.replace("print(result)", ""), values)
+    lines = [line for line in str(values["result"]).splitlines() if not re.search(r"\d s (building|solving)", line)]
+    printed = "```text\n" + "\n".join(lines) + "\n```"
+    for kind, line in PICTURE.items():
+        try:
+            picture: Picture = eval(line, values)
+        except MarginoptError:
+            continue
+        picture.save(folder / f"{name}.svg")
+        shown = "The solution: data, classifier, support vectors." if kind == "points" else "The non-zeros of the form."
+        return [f"```python\n{code}\n{line}\n```", printed, f"![{name}: {shown}]({name}.svg)\n\n*{shown}*"]
+    return [f"```python\n{code}\n```", printed]
+
+
+def _multipliers(model: Model) -> list[str]:
+    """The rows of the form, its dual, and the meaning of each multiplier."""
+    try:
+        form = model.form
+    except MarginoptError as error:
+        return ["## Form and multipliers", f"{escaped(str(error))}."]
+    rows = [
+        [f"`{c.label}`", str(c.rows), f"`{c.cone}`", escaped(model.meaning(c.label)) or "a point of the dual cone"]
+        for c in form.constraints
+        if c.rows
+    ]
+    parts = ["## Form and multipliers", f"A small example has this standard form:\n\n```text\n{form}\n```"]
+    if rows:
+        parts += [table(["rows", "number", "cone", "meaning of the multiplier"], rows)]
+    if form.integer.any():
+        return [*parts, "Integer variables have no dual with a gap of zero: `model.relaxed()` is the relaxation that has one."]
+    return [
+        *parts,
+        "The multiplier of a row $F_kx+g_k\\ge 0$ is never negative: the optimum falls by it for each unit that $g_k$ grows "
+        "([conventions](../conventions.md)); `model.dual()` is the dual as a program.",
+    ]
+
+
+def _by_size(info: FormulationInfo) -> list[str]:
+    """The solver that ``auto`` chooses for random data of several sizes; nothing is solved."""
+    if info.data is DataKind.ARRAYS:
+        return []
+    rows: list[list[str]] = []
+    for n, p in _SIZES:
+        try:
+            name = choose(info.state(_random(info, n, p)), Options(), only_open=True)[0]
+        except MarginoptError as error:
+            rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
+            break
+        rows.append([f"{n:,} × {p}", _linked(name), escaped(all_solvers()[name].info.summary)])
+    return ["`mo.solve(model)` chooses by class and size; among open solvers it takes:", table(["data", "solver", ""], rows)]
+
+
+@cache
+def _points(n: int, p: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.uniform(size=n) < 0.5, -1.0, 1.0)
+    return np.column_stack([np.ones(n), rng.normal(size=(n, p - 1)) + 0.3 * y[:, None]]), y
+
+
+def _random(info: FormulationInfo, n: int, p: int) -> dict[str, Any]:
+    X, y = _points(n, p)
+    return {"X": X, "y": y} if "y" in info.needs else {"X": X[:, 1:]}
+
+
+def _linked(name: str) -> str:
+    return f"[`{name}`](../algorithms/{name}.md)" if all_solvers()[name].info.views else f"`{name}`"
+
+
+def _times(model: Model) -> list[str]:
+    """Status and seconds of every solver that reads the example; compiling is not counted."""
+    rows = []
+    for name in readers(model):
+        try:
+            result = mo.solve(model, name, time_limit=_LIMIT)
+        except MarginoptError as error:
+            rows.append([f"`{name}`", "not run", escaped(str(error)), "", ""])
+            continue
+        gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else ""
+        rows.append([_linked(name), str(result.status), f"{result.objective:.8g}", gap, f"{result.solve_seconds:.2g}"])
+    said = f"Every installed solver that reads it, on 12 points, {_LIMIT:g} s at most, when this page was built:"
+    return [said, table(["solver", "status", "objective", "gap", "s"], rows)]
+
+
+@cache
+def related() -> dict[str, list[str]]:
+    """Return the names of related formulations: mentioned by each other, of one paper, or solved by one algorithm of ours."""
+    infos = all_formulations()
+    models = {name: info.example(np.random.default_rng(0)) for name, info in infos.items()}
+    texts = {name: _text(info, models[name]) for name, info in infos.items()}
+    choices = {name: _algorithm_of(model) for name, model in models.items()}
+    papers = {name: info.reference.partition(":")[0] for name, info in infos.items()}
+    pairs = {
+        (a, b)
+        for a in infos
+        for b in infos
+        if a != b
+        and (re.search(rf"\b{infos[b].key}\b", texts[a]) or papers[a] == papers[b] or (choices[a] and choices[a] == choices[b]))
+    }
+    return {name: [b for b in infos if (name, b) in pairs or (b, name) in pairs] for name in infos}
+
+
+def _algorithm_of(model: Model) -> str:
+    """The algorithm of ours that ``auto`` takes; empty where that is an off-the-shelf solver, or none."""
+    try:
+        name = choose(model, Options(), only_open=True)[0]
+    except MarginoptError:
+        return ""
+    return name if all_solvers()[name].info.views else ""
+
+
+def _text(info: FormulationInfo, model: Model) -> str:
+    docs = [inspect.getdoc(info.model) or "", inspect.getdoc(sys.modules[info.model.__module__]) or ""]
+    return " ".join([*docs, *model.statement.equivalences, *model.statement.notes])
+
+
+def _relatives(name: str) -> list[str]:
+    infos = all_formulations()
+    lines = [f"- [`{infos[other].key}`]({other}.md): {escaped(infos[other].summary)}" for other in related().get(name, [])]
+    return ["## Related formulations", "\n".join(lines)] if lines else []
