@@ -9,8 +9,8 @@ from ..catalogue import CONIC
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run
-from .protocol import FLIPPED, GRID, VALUES
+from ..record import CellKind, Entry, PaperTable, Published, Run
+from .protocol import DRAWS, FLIPPED, GRID, VALUES
 
 __all__ = ["TABLES"]
 
@@ -42,11 +42,15 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
                 Run.of(FLIPPED, tau=share * float(r["tau"]), method=r["method"], n=n, p=p, seed=seed, values=effort.grid(*VALUES))
                 for (n, p), seed in product(GRID, effort.repetitions(20))
             )
-            there = Published.of(r["misclassification_pct"], r["std_pct"])
+            there = Published.of(r["misclassification_pct"], r["std_pct"], DRAWS)
             labels = (choice, r["method"], f"τ = {r['tau']}")
             judged = choice == "validation points"
             note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
-            entries.append(Entry(labels, there, runs, mean_of(field, 100.0), (note,), compared=judged))
+            summary = mean_of(field, 100.0)
+            if judged:
+                entries.append(Entry(labels, there, runs, summary, (note,)))
+            else:
+                entries.append(Entry(labels, there, runs, summary, (note,), unjudged="a variant", kind=CellKind.VARIANT))
     return entries
 
 

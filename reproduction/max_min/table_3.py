@@ -13,8 +13,8 @@ from ..catalogue import MAX_MIN
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, Experiment, PaperTable, Published, Run, Value
-from .protocol import METHODS, SETS, VARIANTS, accuracy_runs
+from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from .protocol import METHODS, SETS, VARIANTS, accuracy_runs, repetitions_of
 
 __all__ = ["TABLES"]
 
@@ -74,7 +74,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     entries = [
         Entry(
             (r["dataset"], r["method"]),
-            Published.of(r["test_accuracy_pct"], r["std"]),
+            Published.of(r["test_accuracy_pct"], r["std"], repetitions_of(r["dataset"])),
             accuracy_runs(effort, r["dataset"], r["method"]),
             mean_of("accuracy", 100.0),
             _notes(r["dataset"], r["method"]),
@@ -88,7 +88,8 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             Published.of(r["test_accuracy_pct"], r["std"]),
             accuracy_runs(effort, r["dataset"], variant),
             mean_of("accuracy", 100.0),
-            compared=False,
+            unjudged="a variant",
+            kind=CellKind.VARIANT,
         )
         for variant in VARIANTS
         for r in published("maxmin_table3_accuracy")
@@ -172,5 +173,6 @@ TABLES = (
         "X, the number of sets on which one of five equally good methods is the best, is binomial with chance 0.2 (§4.3.1).",
         _binomial,
         across=1,
+        kind=CellKind.STATISTIC,
     ),
 )

@@ -12,7 +12,7 @@ from ..catalogue import NPSVC
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run, Value
+from ..record import CellKind, Entry, PaperTable, Published, Run, Value
 from .protocol import METHODS, PRINTED, SETS, accuracy_runs
 
 __all__ = ["TABLES"]
@@ -115,13 +115,14 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         name, method = r["dataset"], r["method"]
         if name not in _rows(effort):
             continue
-        there = Published.of(r["accuracy_pct"], r["std"])
+        there = Published.of(r["accuracy_pct"], r["std"], 10)
         methods = (method, PRINTED) if method == _OURS else (method,)
         entries += [
             Entry(
                 (name, one), there, accuracy_runs(effort, name, one, _whole(effort, name, one)),
                 mean_of("accuracy", 100.0), _notes(effort, name, method, one),
-                compared=one == method and not _partly(effort, name, method),
+                unjudged="a variant" if one != method else "fewer points" if _partly(effort, name, method) else "",
+                kind=CellKind.RESULT if one == method else CellKind.VARIANT,
             )
             for one in methods
         ]  # fmt: skip
@@ -189,5 +190,6 @@ TABLES = (
         "Paired over the splits of Table 2. Printed are levels (double dagger 0.05, dagger 0.1), one- or two-sided is not said.",
         _tests,
         across=1,
+        kind=CellKind.STATISTIC,
     ),
 )

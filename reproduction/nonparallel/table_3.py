@@ -13,11 +13,11 @@ from marginopt.errors import DataError
 from marginopt.models import FloatArray
 
 from ..catalogue import NPSVC
-from ..comparison import mean_of
+from ..comparison import OTHER_MACHINE, mean_of
 from ..inputs import data_set, dense
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, Experiment, PaperTable, Published, Run
+from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run
 from .protocol import maker
 
 __all__ = ["TABLES", "network", "parts_of"]
@@ -108,7 +108,7 @@ def _runs(effort: ProtocolSize, name: str, criterion: str) -> tuple[Run, ...]:
     )
 
 
-def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, compared: bool) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, unjudged: str) -> Sequence[Entry]:
     entries = []
     for r in published(facts):
         criterion = r["criterion"]
@@ -116,7 +116,7 @@ def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, compare
         for name in effort.rows(_PRINTED_ORDER, ("digits",)):
             there = Published.of(r[name]) if name in r else None
             runs = _runs(effort, name, criterion)
-            entries.append(Entry((criterion, name), there, runs, mean_of(field, scale), notes, compared=compared))
+            entries.append(Entry((criterion, name), there, runs, mean_of(field, scale), notes, unjudged=unjudged))
     return entries
 
 
@@ -130,12 +130,13 @@ TABLES = (
     PaperTable(
         "npsvc-table-3", NPSVC, "Table 3", "deep training criteria and kernel machines", ("criterion", "set"),
         "% of the test part", _PROTOCOL,
-        lambda effort: _entries(effort, "npsvcpp_table3_deep", "accuracy", 100.0, True), (_NOBODY,),
+        lambda effort: _entries(effort, "npsvcpp_table3_deep", "accuracy", 100.0, ""), (_NOBODY,),
         across=1,
     ),
     PaperTable(
         "npsvc-table-a1", NPSVC, "Table A.1", "training times of Table 3", ("criterion", "set"),
         "minutes of the processor here, of the paper's GPU (networks) and processor there; not judged", _PROTOCOL,
-        lambda effort: _entries(effort, "npsvcpp_tableA1_minutes", "minutes", 1.0, False), across=1,
+        lambda effort: _entries(effort, "npsvcpp_tableA1_minutes", "minutes", 1.0, OTHER_MACHINE), across=1,
+        kind=CellKind.SECONDS,
     ),
 )  # fmt: skip
