@@ -76,7 +76,7 @@ def count_cells(a: argparse.Namespace) -> tuple[dict[str, object], str]:
     total = ledger.total
     words = (
         f"{total.printed} printed errors and accuracies: {total.inside} inside, {total.outside} outside, "
-        f"{total.unjudged} not judged, {total.missing} not run; {total.equal} of {total.tested} equal by Welch's test\n"
+        f"{total.not_judged} not judged, {total.missing} not run; {total.equal} of {total.tested} equal by Welch's test\n"
         f"wrote {path}"
     )
     return {"total": asdict(total), "results": rows, "apart": apart, "written": str(path)}, words

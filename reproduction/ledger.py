@@ -37,7 +37,7 @@ class Count:
         Judged, with two deviations and both numbers of repetitions: all of them, and those equal by Welch's test at 5%.
     inside_different : int
         Inside, and different by that test.
-    unjudged, missing : int
+    not_judged, missing : int
         Measured and not judged; not run.
     reasons : tuple of str
         Why cells are not judged or not run, with their numbers.
@@ -49,7 +49,7 @@ class Count:
     tested: int
     equal: int
     inside_different: int
-    unjudged: int
+    not_judged: int
     missing: int
     reasons: tuple[str, ...]
 
@@ -138,7 +138,7 @@ def _rows(folder: Path) -> list[Row]:
 
 def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
     """Reasons of cells that are not judged, then of those not run, which are joined where they differ in the set's name alone."""
-    unjudged = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.UNJUDGED)
+    not_judged = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.UNJUDGED)
     missing = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.MISSING)
     subjects: dict[str, list[str]] = defaultdict(list)
     numbers: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
         why = why.removeprefix("is ").removeprefix("has ")
         subjects[why].append(name)
         numbers[why] += number
-    said = [f"{number} not judged: {reason}" for reason, number in unjudged.items()]
+    said = [f"{number} not judged: {reason}" for reason, number in not_judged.items()]
     return (
         *said,
         *(f"{numbers[why]} not run: {why}" + (f" ({', '.join(names)})" if any(names) else "") for why, names in subjects.items()),

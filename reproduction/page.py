@@ -224,7 +224,7 @@ def _rows(found: Reproduction) -> str:
                     *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
                     _WELCH[cell.equal],
-                    _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.entry.unjudged,
+                    _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.entry.caveat,
                     " ".join(_own(cell)),
                     *(("", "") if here is None else (identified(cell.entry), cell.made or found.created)),
                 ]

@@ -169,10 +169,12 @@ class Entry:
         The erratum or choice that explains it.
     missing : str
         Why nobody can measure it here.
-    unjudged : str
+    caveat : str
         Why the measured figure is shown and not judged, in a few words ("another set"); empty where it is judged.
     kind : CellKind, optional
         Where it is another than the table's.
+    borrowed : bool
+        Whether its runs are another table's: they are read where a store has them, and never started for this one.
     """
 
     labels: tuple[str, ...]
@@ -181,13 +183,14 @@ class Entry:
     summary: Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
     notes: tuple[str, ...] = ()
     missing: str = ""
-    unjudged: str = ""
+    caveat: str = ""
     kind: CellKind | None = None
+    borrowed: bool = False
 
     @property
     def compared(self) -> bool:
         """Return whether it is judged."""
-        return not self.unjudged
+        return not self.caveat
 
     @property
     def words(self) -> str:
@@ -239,9 +242,13 @@ class PaperTable:
         return CellKind.VARIANT if entry.published is None else entry.kind or self.kind
 
     def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
-        """Return the runs that its cells need, each once; of the rows whose first label is given, where any is."""
-        entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
+        """Return the runs that it starts, each once; of the rows whose first label is given, where any is."""
+        entries = (entry for entry in self.entries(effort) if not entry.borrowed and (not rows or entry.labels[0] in rows))
         return list(dict.fromkeys(run for entry in entries for run in entry.runs))
+
+    def borrowed(self, effort: ProtocolSize) -> list[Run]:
+        """Return the runs of other tables that it reads."""
+        return list(dict.fromkeys(run for entry in self.entries(effort) if entry.borrowed for run in entry.runs))
 
 
 @dataclass(frozen=True)

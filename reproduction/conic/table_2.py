@@ -36,7 +36,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             Published.of(r["seconds_for_100_problems"], r["std"]),
             tuple(run for run in runs[r["method"]] if run.parameters["n"] == int(r["n"]) and run.parameters["p"] == int(r["p"])),
             _seconds,
-            unjudged=OTHER_MACHINE,
+            caveat=OTHER_MACHINE,
         )
         for r in published("conic_table2_times")
         if r["n"] in effort.rows(("100", "200", "500", "1000"), ("100",))

@@ -87,14 +87,14 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             every = tuple(run for each in _TAUS for run in _runs(effort, (name,), method, each))
             seconds = Published.of(r["cv_seconds"], r["cv_seconds_std"])
             entries.append(
-                Entry((name, method, "seconds"), seconds, every, _seconds, unjudged=OTHER_MACHINE, kind=CellKind.SECONDS)
+                Entry((name, method, "seconds"), seconds, every, _seconds, caveat=OTHER_MACHINE, kind=CellKind.SECONDS)
             )
         runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
         summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
         there = Published.of(r["misclassification_pct"], r["std_pct"], None if average else 20)
-        unjudged = "" if name in _COMMON else "the mean over another set too" if average else "another set of that name"
+        caveat = "" if name in _COMMON else "the mean over another set too" if average else "another set of that name"
         notes = (_BREAST,) if average else _notes(name, method)
-        entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, unjudged=unjudged))
+        entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, caveat=caveat))
     return [*entries, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
 
 

@@ -66,7 +66,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             _count(column),
             (_WIDTH,) if column == "features" else (_FIRST,) if name_of(r["dataset"]) == "Letter" else (),
             _OTHER if column == "t_test" and not published_test(name_of(r["dataset"])) else "",
-            unjudged="" if name_of(r["dataset"])[0] in "aw" or published_test(name_of(r["dataset"])) else OTHER_POINTS,
+            caveat="" if name_of(r["dataset"])[0] in "aw" or published_test(name_of(r["dataset"])) else OTHER_POINTS,
         )
         for r in published("frank_wolfe_table1_datasets")
         if name_of(r["dataset"]) in effort.rows(tuple(SOURCES), ("a1a", "Pendigits"))

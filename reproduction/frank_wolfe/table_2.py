@@ -66,8 +66,8 @@ def _accuracies(effort: ProtocolSize) -> Sequence[Entry]:
         judged = published_test(name)
         notes = (_note(name),) if judged else (REST,)
         there = Published.of(r["test_accuracy_pct"], r["accuracy_std"], 5)
-        unjudged = "" if judged else OTHER_POINTS
-        accuracies.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), unjudged))
+        caveat = "" if judged else OTHER_POINTS
+        accuracies.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), caveat))
         if name in _MULTI:
             accuracies.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
     return accuracies
@@ -78,7 +78,7 @@ def _seconds(effort: ProtocolSize) -> Sequence[Entry]:
     for r, name, algorithm, runs in _rows(effort):
         there = Published.of(r["train_seconds"], r["seconds_std"])
         seconds += [
-            Entry((name, algorithm), there, runs, mean_of("seconds"), unjudged=OTHER_MACHINE),
+            Entry((name, algorithm), there, runs, mean_of("seconds"), caveat=OTHER_MACHINE),
             Entry((name, f"{algorithm}, steps"), None, runs, mean_of("iterations")),
             Entry((name, f"{algorithm}, at the limit"), None, runs, mean_of("cut")),
         ]

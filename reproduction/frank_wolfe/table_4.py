@@ -118,13 +118,13 @@ def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
         why = _ACCURACY.get((what, r["test"]), "") if r["measure"] == "Accuracy" else ""
         measured = mean_of(f"{key} of doubles" if why is _NOISE else key, 2.0 if doubled else 1.0)
         printed, labels = (Run.of(PRINTED),), (r["measure"], "the 26 printed sets", r["test"])
-        unjudged = "printed digits do not tell" if why is _UNTOLD else ""
-        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, unjudged=unjudged))
+        caveat = "printed digits do not tell" if why is _UNTOLD else ""
+        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, caveat=caveat))
         if doubled:
             rows.append(Entry((r["measure"], "the 26 printed sets, P(F ≥ f)", r["test"]), None, printed, mean_of(key)))
         if not effort.one_row:
             labels = (r["measure"], "the sets measured here", r["test"])
-            rows.append(Entry(labels, None, tuple(runs), _measured(key)))
+            rows.append(Entry(labels, None, tuple(runs), _measured(key), borrowed=True))
         if what == "p" and r["test"] != _MULTIPLE:
             adjusted = mean_of(f"{r['measure']}, {r['test']}, Holm")
             rows.append(Entry((r["measure"], "the 26 printed sets, two-sided, Holm", r["test"]), None, printed, adjusted))

@@ -33,11 +33,11 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             Published.of(r["test_accuracy_pct"], r["accuracy_std"], 5),
             Published.of(r["train_seconds"], r["seconds_std"]),
         )
-        unjudged = "" if judged else OTHER_POINTS
+        caveat = "" if judged else OTHER_POINTS
         entries += [
-            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), unjudged),
+            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), caveat),
             Entry(
-                (name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), unjudged=OTHER_MACHINE, kind=CellKind.SECONDS,
+                (name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), caveat=OTHER_MACHINE, kind=CellKind.SECONDS,
             ),
         ]  # fmt: skip
     return entries

@@ -29,7 +29,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             tuple(run for key in keys for run in accuracy_runs(effort, key, r["method"])),
             mean_of("models"),
             (_TEN,) if r["method"] == "MaxMin-SVC" else (),
-            unjudged="the mean over other sets" if r["method"] == "MaxMin-SVC" else "",
+            caveat="the mean over other sets" if r["method"] == "MaxMin-SVC" else "",
         )
         for r in published("maxmin_table4_models_trained")
     ]

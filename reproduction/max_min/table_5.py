@@ -100,7 +100,7 @@ def _table_6(effort: ProtocolSize) -> Sequence[Entry]:
         Entry(("hinge SVC, Test_acc",), hinge, runs, mean_of("by hinge", 100.0), (_ONE_SPLIT,)),
         Entry(
             ("median of the selected γ",), Published.of(r["selected_gamma"]), runs, _median, (_ONE_SPLIT,),
-            unjudged="the paper's is of one split", kind=CellKind.PARAMETER,
+            caveat="the paper's is of one split", kind=CellKind.PARAMETER,
         ),
         Entry(("MaxMin-SVC, Test_acc",), hulls, runs, mean_of("accuracy", 100.0), (_ONE_SPLIT,)),
     ]  # fmt: skip

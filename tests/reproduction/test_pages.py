@@ -92,7 +92,7 @@ def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_the_committed_pages_explain_what_is_outside_and_say_how_all_was_made(name: str) -> None:
-    pages = Path(__file__).parents[3] / "docs" / "papers"
+    pages = Path(__file__).parents[2] / "docs" / "papers"
     kept = read_kept(pages, name)
     rows = list(csv.DictReader((pages / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
     assert kept.cells

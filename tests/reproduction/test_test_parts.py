@@ -66,7 +66,7 @@ def test_a_test_part_is_read_under_every_name_and_judged_on(ending: str, directo
     """Stand-ins of the published sizes, which the catalogue checks, for points whose class one column tells."""
     _write(directory / "a1a", 1605, 395, 123, 0)
     before = _entry("frank-wolfe-table-2", "a1a", "FW")
-    assert before.unjudged == data.OTHER_POINTS
+    assert before.caveat == data.OTHER_POINTS
     _write(directory / ending, 30956, 7446, 123, 1)
     assert load("a1a").X.shape == load("a1a", "train").X.shape == (1605, 123)
     assert load("a1a", "test").X.shape == (30956, 123)
@@ -86,10 +86,10 @@ def test_a_test_part_is_read_under_every_name_and_judged_on(ending: str, directo
     [*(("frank-wolfe-table-2", name) for name in AT_HAND), *(("frank-wolfe-table-8", name) for name in ("w1a", "w4a", "w7a"))],
 )
 def test_every_set_is_judged_once_its_part_is_there(table: str, name: str, directory: Path) -> None:
-    assert _entry(table, name, "FW").unjudged == data.OTHER_POINTS
+    assert _entry(table, name, "FW").caveat == data.OTHER_POINTS
     (directory / f"{name}.t.bz2").write_bytes(b"")
     entry = _entry(table, name, "FW")
-    assert (entry.unjudged, entry.missing) == ("", "")
+    assert (entry.caveat, entry.missing) == ("", "")
     assert dict(entry.runs[0].items)["tested"] == "published part"
 
 
