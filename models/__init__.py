@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.multiclass import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
     from .formulations.nonparallel.hinge_quadratic import BoxProgram as BoxProgram, HingeQuadratic as HingeQuadratic
+    from .formulations.nonparallel.joint import JointHyperplanesSVM as JointHyperplanesSVM
     from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 from marginopt.errors import InputError
 
 from .catalogue import PAPERS
 from .finding import asked, figures, tables
-from .page import write_index, write_pages
+from .ledger import read_ledger
+from .page import counts_in_words, write_index, write_pages
 from .previous_run import read_kept, updated
 from .protocol_size import protocol_size
 from .record import PaperFigure, PaperTable
 from .reproduce import Reproduction, reproduce
 
-__all__ = ["list_tables", "measure"]
+__all__ = ["count_cells", "list_tables", "measure"]
 
 
 def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
@@ -51,8 +53,33 @@ def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
     )
     outcome = _updated(a, effort, folder) if a.update else outcome
     written = [str(path) for paper in outcome for path in write_pages(paper, folder)]
-    written.append(str(write_index(outcome, folder)))
+    written.append(str(write_index(folder)))
     return {"written": written, "papers": [_counts(paper) for paper in outcome]}, _summary(outcome, folder)
+
+
+def count_cells(a: argparse.Namespace) -> tuple[dict[str, object], str]:
+    """Write the ledger of the pages in the folder; return its counts, as data and in words.
+
+    Raises
+    ------
+    InputError
+        Names or ``--all`` beside it: it counts what is there.
+    DataError
+        The folder has no pages of this version.
+    """
+    if a.names or a.all or a.quick or a.stored or a.update:
+        raise InputError("--ledger counts all pages in --out and runs nothing: leave names and efforts out")
+    folder = Path(a.out)
+    ledger, path = read_ledger(folder), write_index(folder)
+    rows = [{"table": table.name, **asdict(count)} for table, count in ledger.results]
+    apart = [{"table": table.name, "kind": str(kind), **asdict(count)} for table, kind, count in ledger.apart]
+    total = ledger.total
+    words = (
+        f"{total.printed} printed errors and accuracies: {total.inside} inside, {total.outside} outside, "
+        f"{total.not_judged} not judged, {total.missing} not run; {total.equal} of {total.tested} equal by Welch's test\n"
+        f"wrote {path}"
+    )
+    return {"total": asdict(total), "results": rows, "apart": apart, "written": str(path)}, words
 
 
 def list_tables() -> tuple[list[dict[str, object]], str]:
@@ -90,8 +117,5 @@ def _counts(found: Reproduction) -> dict[str, object]:
 
 
 def _summary(found: list[Reproduction], folder: Path) -> str:
-    lines = [
-        f"{paper.paper.name}: {paper.inside} of {paper.judged} cells inside one published deviation, {paper.missing} not run"
-        for paper in found
-    ]
+    lines = [f"{paper.paper.name}: {counts_in_words(paper)}" for paper in found]
     return "\n".join([*lines, f"wrote {', '.join(str(folder / f'{p.paper.name}.html') for p in found)}"])

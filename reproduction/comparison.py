@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from .record import Entry, Published, Results, Run, Value
+from .welch import equal_means
 
-__all__ = ["NOT_RUN", "ComparedCell", "Verdict", "compare_cell", "mean_of"]
+__all__ = ["NOT_RUN", "OTHER_MACHINE", "ComparedCell", "Verdict", "compare_cell", "mean_of"]
 
+#: Why times are not judged.
+OTHER_MACHINE = "another machine"
 #: The reason of a run whose data are there.
 NOT_RUN = "Its data are at hand; this run of the pages left it out."
 
@@ -84,6 +87,11 @@ class ComparedCell:
         if abs(self.value.mean - there.value) <= _reach(there):
             return Verdict.INSIDE
         return Verdict.ABOVE if self.value.mean > there.value else Verdict.BELOW
+
+    @property
+    def equal(self) -> bool | None:
+        """Return whether Welch's test keeps the means equal; None where it cannot be made or the cell is not judged."""
+        return equal_means(self.entry.published, self.value) if self.entry.compared else None
 
     @property
     def ratio(self) -> float | None:

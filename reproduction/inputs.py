@@ -11,7 +11,7 @@ from marginopt.errors import DataError
 from marginopt.instances import DATA_VARIABLE, Instance, Part, catalogue, data_file, load, read_libsvm
 from marginopt.models import FloatArray, to_dense
 
-__all__ = ["data_identity", "data_set", "dense"]
+__all__ = ["data_identity", "data_set", "dense", "has_test_file"]
 
 
 def data_set(name: str, part: Part | None = None) -> Instance:
@@ -60,12 +60,21 @@ def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
 
 
 def data_identity(names: tuple[str, ...]) -> list[object]:
-    """Return the content of sets for the store's key; the word "absent" for a set that is not there."""
+    """Return the content of sets for the store's key, test parts of their own among it; "absent" for a set that is not there."""
     identity: list[object] = []
     for name in names:
         try:
             instance = data_set(name)
             identity.append([name, instance.X, instance.y])
+            if has_test_file(name):
+                test = data_set(name, "test")
+                identity.append([f"{name}, test part", test.X, test.y])
         except DataError:
             identity.append([name, "absent"])
     return identity
+
+
+def has_test_file(name: str) -> bool:
+    """Return whether the test part, which is not loaded with the set, has a file in the directory of MARGINOPT_DATA."""
+    entry = next((e for e in catalogue() if e.name == name), None)
+    return (entry is None or entry.default == "train") and data_file(name, "test") is not None

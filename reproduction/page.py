@@ -7,27 +7,31 @@ import functools
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginopt.files import write_text
 from marginopt.relaxations.report.formats.markdown import escaped
 
-from .comparison import NOT_RUN, ComparedCell, Verdict
+from .comparison import ComparedCell, Verdict
 from .layout import grid_of
+from .ledger import Count, drawn_figures, read_ledger
 from .previous_run import identified
-from .record import Published, Value
+from .record import CellKind, PaperTable, Published, Value
 from .reproduce import Reproduction, TableResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["write_index", "write_pages"]
+__all__ = ["counts_in_words", "write_index", "write_pages"]
 
 _COLUMNS = (
-    "table", "cell", "published", "published_std", "measured", "measured_std", "repetitions", "verdict", "notes", "runs", "made",
+    "table", "cell", "kind", "published", "published_std", "published_repetitions", "measured", "measured_std", "repetitions",
+    "verdict", "welch", "reason", "notes", "runs", "made",
 )  # fmt: skip
+#: Words for the outcome of Welch's test.
+_WELCH = {True: "equal", False: "different", None: ""}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -41,7 +45,7 @@ def _environment(html: bool) -> Environment:
     )  # fmt: skip
     made.filters.update(plain=escaped, slug=_slug, reason=_reason)
     made.globals.update(
-        heading=_heading,
+        heading=lambda result: _heading(result.table),
         grid_of=grid_of,
         published=_published,
         measured=_measured,
@@ -50,15 +54,26 @@ def _environment(html: bool) -> Environment:
         numbered=_numbered,
         in_markdown=_in_markdown,
         notes=_notes,
-        missing=_missing,
         share=_share,
+        results=counts_in_words,
+        link=_link,
+        tested=_tested,
         Verdict=Verdict,
     )
     return made
 
 
-def _heading(result: TableResult) -> str:
-    return f"{result.table.number}: {result.table.title}"
+def _heading(table: PaperTable) -> str:
+    return f"{table.number}: {table.title}"
+
+
+def _link(table: PaperTable) -> str:
+    """A table's number, as a link to its place on its paper's page."""
+    return f"[{table.number}]({table.paper.name}.md#{_slug(_heading(table))})"
+
+
+def _tested(count: Count) -> str:
+    return f"{count.equal} of {count.tested}" if count.tested else "no test"
 
 
 def _slug(heading: str) -> str:
@@ -81,9 +96,16 @@ def write_pages(found: Reproduction, folder: Path) -> list[Path]:
     ]
 
 
-def write_index(every: Iterable[Reproduction], folder: Path) -> Path:
-    """Write the table of the papers: how many cells are inside, table by table."""
-    return write_text(folder / "README.md", _environment(False).get_template("index.md").render(every=list(every)))
+def write_index(folder: Path) -> Path:
+    """Write the ledger of the papers whose pages are in a folder, from their files alone.
+
+    Raises
+    ------
+    DataError
+        Files that are not what `write_pages` writes.
+    """
+    template = _environment(False).get_template("index.md")
+    return write_text(folder / "README.md", template.render(ledger=read_ledger(folder), figures=drawn_figures(folder)))
 
 
 def _number(value: float, unit: float, more: int = 1) -> str:
@@ -131,13 +153,6 @@ def _beside(cell: ComparedCell, ratio: float) -> str:
     return f"{words} {'above' if difference > 0 else 'below'}, not judged" if float(words) else "as printed, not judged"
 
 
-def _missing(found: Reproduction) -> str:
-    """Return the number of cells that were not run, and of those whose data are at hand."""
-    at_hand = sum(cell.verdict is Verdict.MISSING and cell.reason == NOT_RUN for table in found.tables for cell in table.cells)
-    there = f", {at_hand} of them although their data are at hand" if at_hand else ""
-    return f"{found.missing} cells not run{there}"
-
-
 def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
     """A cell on one line of a Markdown table; nothing where the table has none there."""
     if cell is None:
@@ -182,6 +197,17 @@ def _share(inside: int, judged: int) -> str:
     return "none judged" if judged == 0 else f"{inside} of {judged} inside ({100.0 * inside / judged:.0f}%)"
 
 
+def counts_in_words(found: Reproduction) -> str:
+    """Return the paper's printed errors and accuracies in numbers, as the ledger counts them."""
+    cells = [(table.table, cell) for table in found.tables for cell in table.cells]
+    verdicts = Counter(cell.verdict for table, cell in cells if table.kind_of(cell.entry) is CellKind.RESULT)
+    outside = verdicts[Verdict.ABOVE] + verdicts[Verdict.BELOW]
+    return (
+        f"Of {verdicts.total()} printed errors and accuracies {verdicts[Verdict.INSIDE]} are inside, {outside} outside, "
+        f"{verdicts[Verdict.UNJUDGED]} measured and not judged, {verdicts[Verdict.MISSING]} not run"
+    )
+
+
 def _rows(found: Reproduction) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -193,14 +219,24 @@ def _rows(found: Reproduction) -> str:
                 [
                     result.table.name,
                     cell.entry.words,
-                    *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
+                    result.table.kind_of(cell.entry),
+                    *_printed(there),
                     *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
+                    _WELCH[cell.equal],
+                    _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.entry.caveat,
                     " ".join(_own(cell)),
                     *(("", "") if here is None else (identified(cell.entry), cell.made or found.created)),
                 ]
             )
     return text.getvalue()
+
+
+def _printed(there: Published | None) -> tuple[object, object, object]:
+    """Mean, deviation and repetitions as a row has them."""
+    if there is None:
+        return "", "", ""
+    return there.value, "" if there.deviation is None else there.deviation, there.repetitions or ""
 
 
 def _made(found: Reproduction) -> str:

@@ -134,7 +134,7 @@ def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> ComparedCell |
     if row is None or entry is None:
         return None
     if entry.published is not None and entry.compared != (row["verdict"] != Verdict.UNJUDGED):
-        entry = replace(entry, compared=not entry.compared, notes=(row["notes"],) if row["notes"] else ())
+        entry = replace(entry, caveat=row["reason"], notes=(row["notes"],) if row["notes"] else ())
     deviation = float(row["measured_std"]) if row["measured_std"] else None
     value = Value(float(row["measured"]), deviation, int(row["repetitions"]))
     return replace(compare_cell(entry, {}, {}), value=value, reason="", made=row["made"])

@@ -4,16 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 from marginopt.drawing import Picture
 
 from .protocol_size import ProtocolSize
 
-__all__ = ["Cells", "Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
+__all__ = [
+    "CellKind",
+    "Cells",
+    "Entry",
+    "Experiment",
+    "Paper",
+    "PaperFigure",
+    "PaperTable",
+    "Plain",
+    "Published",
+    "Results",
+    "Run",
+    "Value",
+]
 
 #: What parameters of a run are made of: a store keeps them as they are.
 Plain: TypeAlias = str | int | float | bool | None
+
+
+class CellKind(StrEnum):
+    """The meaning of a cell's figure: the ledger counts the errors and accuracies that the papers print, and the rest apart."""
+
+    RESULT = "error or accuracy"
+    SIZE = "size of a set"
+    STATISTIC = "statistic or conclusion computed from printed figures"
+    COUNT = "number of models trained"
+    PARAMETER = "selected parameter"
+    SECONDS = "time"
+    AVERAGE = "average made here"
+    VARIANT = "variant beside a printed cell"
 
 
 @dataclass(frozen=True)
@@ -91,21 +118,24 @@ class Published:
         The printed standard deviation.
     unit : float
         Half of it is the rounding of the printed value.
+    repetitions : int or None
+        Repetitions that value and deviation are of, where the paper says so.
     """
 
     value: float
     deviation: float | None = None
     unit: float = 0.0
+    repetitions: int | None = None
 
     @classmethod
-    def of(cls, value: str, deviation: str = "") -> Published | None:
+    def of(cls, value: str, deviation: str = "", repetitions: int | None = None) -> Published | None:
         """Read the printed words; None where there are none."""
         if not value:
             return None
         mantissa, _, exponent = value.lower().partition("e")
         places = len(mantissa.partition(".")[2])
         unit = 10.0 ** (int(exponent or 0) - places)
-        return cls(float(value), float(deviation) if deviation else None, unit)
+        return cls(float(value), float(deviation) if deviation else None, unit, repetitions)
 
 
 @dataclass(frozen=True)
@@ -139,8 +169,12 @@ class Entry:
         The erratum or choice that explains it.
     missing : str
         Why nobody can measure it here.
-    compared : bool
-        Whether it is judged: seconds of another machine, and variants of a method, are shown and not.
+    caveat : str
+        Why the measured figure is shown and not judged, in a few words ("another set"); empty where it is judged.
+    kind : CellKind, optional
+        Where it is another than the table's.
+    borrowed : bool
+        Whether its runs are another table's: they are read where a store has them, and never started for this one.
     """
 
     labels: tuple[str, ...]
@@ -149,7 +183,14 @@ class Entry:
     summary: Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
     notes: tuple[str, ...] = ()
     missing: str = ""
-    compared: bool = True
+    caveat: str = ""
+    kind: CellKind | None = None
+    borrowed: bool = False
+
+    @property
+    def compared(self) -> bool:
+        """Return whether it is judged."""
+        return not self.caveat
 
     @property
     def words(self) -> str:
@@ -180,6 +221,8 @@ class PaperTable:
         Errata and choices that concern the whole table.
     across : int
         How many of the last labels name the columns of the printed table; 0 writes one cell to a line.
+    kind : CellKind
+        Of its cells that say nothing else.
     """
 
     name: str
@@ -192,11 +235,20 @@ class PaperTable:
     entries: Callable[[ProtocolSize], Sequence[Entry]]
     notes: tuple[str, ...] = ()
     across: int = 0
+    kind: CellKind = CellKind.RESULT
+
+    def kind_of(self, entry: Entry) -> CellKind:
+        """Return the kind of one of its cells; a cell without a printed figure is a variant."""
+        return CellKind.VARIANT if entry.published is None else entry.kind or self.kind
 
     def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
-        """Return the runs that its cells need, each once; of the rows whose first label is given, where any is."""
-        entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
+        """Return the runs that it starts, each once; of the rows whose first label is given, where any is."""
+        entries = (entry for entry in self.entries(effort) if not entry.borrowed and (not rows or entry.labels[0] in rows))
         return list(dict.fromkeys(run for entry in entries for run in entry.runs))
+
+    def borrowed(self, effort: ProtocolSize) -> list[Run]:
+        """Return the runs of other tables that it reads."""
+        return list(dict.fromkeys(run for entry in self.entries(effort) if entry.borrowed for run in entry.runs))
 
 
 @dataclass(frozen=True)

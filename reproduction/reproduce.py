@@ -174,7 +174,8 @@ def reproduce(
     if not run and not path.is_file():
         raise InputError(f"there is no store {path}: run the tables first")
     CellStore(path)  # a file that is none is an error now
-    now, rest = _runs(tables, figures, much, rows) if run else ([], _runs(tables, figures, much, ())[0])
+    now, rest = _runs(tables, figures, much, rows if run else ())
+    now, rest = (now, rest) if run else ([], [*now, *rest])
     with choose_executor(jobs, cluster) as team:
         results, lacking = measure_all(now, path, team, progress)
     had, unknown = stored(rest, path)
@@ -195,14 +196,15 @@ def _runs(
     """The runs of these rows, of all that is wanted where none is given; and the other ones."""
     parts: list[PaperTable | PaperFigure] = [*tables, *figures]
     every = dict.fromkeys(run for one in parts for run in one.runs(effort))
+    read = dict.fromkeys(run for table in tables for run in table.borrowed(effort) if run not in every)
     if not rows:
-        return list(every), []
+        return list(every), list(read)
     known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.entries(effort))
     for row in rows:
         if row not in known:
             raise InputError(f"no table asked for has a row {row!r}; its rows are {', '.join(known) or 'none'}")
     now = dict.fromkeys(run for table in tables for run in table.runs(effort, rows))
-    return list(now), [run for run in every if run not in now]
+    return list(now), [run for run in (*every, *read) if run not in now]
 
 
 def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:

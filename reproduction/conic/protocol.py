@@ -22,10 +22,12 @@ from marginopt.solvers.conic import conic_path
 from ..inputs import data_set, dense
 from ..record import Experiment
 
-__all__ = ["FLIPPED", "GRID", "REAL", "SYNTHETIC", "VALUES"]
+__all__ = ["DRAWS", "FLIPPED", "GRID", "REAL", "SYNTHETIC", "VALUES"]
 
 #: n × p of §5.1.1.
 GRID = tuple((n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30))
+#: Training sets that a mean of Table 1 is of: 20 for each size.
+DRAWS = 20 * len(GRID)
 #: Values of the parameter: the paper's number, and of a thinned grid.
 VALUES = (100, 20)
 #: Points of the test set.

@@ -10,7 +10,7 @@ from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import Entry, PaperTable, Published, Run
-from .protocol import GRID, SYNTHETIC, VALUES
+from .protocol import DRAWS, GRID, SYNTHETIC, VALUES
 
 __all__ = ["TABLES", "synthetic_runs"]
 
@@ -35,7 +35,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     return [
         Entry(
             (r["sigma"], r["method"], r["outliers"]),
-            Published.of(r["misclassification_pct"], r["std_pct"]),
+            Published.of(r["misclassification_pct"], r["std_pct"], DRAWS),
             synthetic_runs(effort, float(r["sigma"]), r["outliers"], r["method"]),
             mean_of("error", 100.0),
             (_SHARE,) if r["outliers"] == "clustered" else (),

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..catalogue import CONIC
+from ..comparison import OTHER_MACHINE
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run, Value
+from ..record import CellKind, Entry, PaperTable, Published, Run, Value
 from .table_1 import synthetic_runs
 
 __all__ = ["TABLES"]
@@ -35,7 +36,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             Published.of(r["seconds_for_100_problems"], r["std"]),
             tuple(run for run in runs[r["method"]] if run.parameters["n"] == int(r["n"]) and run.parameters["p"] == int(r["p"])),
             _seconds,
-            compared=False,
+            caveat=OTHER_MACHINE,
         )
         for r in published("conic_table2_times")
         if r["n"] in effort.rows(("100", "200", "500", "1000"), ("100",))
@@ -54,5 +55,6 @@ TABLES = (
         _entries,
         ("Conic loss: one warm-started path of conic-ipm; hinge: 100 models, each stated, then solved by PIQP.",),
         across=1,
+        kind=CellKind.SECONDS,
     ),
 )

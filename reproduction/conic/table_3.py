@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..catalogue import CONIC
-from ..comparison import mean_of
+from ..comparison import OTHER_MACHINE, mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run, Value
+from ..record import CellKind, Entry, PaperTable, Published, Run, Value
 from .protocol import REAL, VALUES
 
 __all__ = ["TABLES"]
@@ -86,13 +86,15 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         if not average and tau == _TAUS[0]:
             every = tuple(run for each in _TAUS for run in _runs(effort, (name,), method, each))
             seconds = Published.of(r["cv_seconds"], r["cv_seconds_std"])
-            entries.append(Entry((name, method, "seconds"), seconds, every, _seconds, compared=False))
+            entries.append(
+                Entry((name, method, "seconds"), seconds, every, _seconds, caveat=OTHER_MACHINE, kind=CellKind.SECONDS)
+            )
         runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
         summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
-        there = Published.of(r["misclassification_pct"], r["std_pct"])
-        judged = name in _COMMON
+        there = Published.of(r["misclassification_pct"], r["std_pct"], None if average else 20)
+        caveat = "" if name in _COMMON else "the mean over another set too" if average else "another set of that name"
         notes = (_BREAST,) if average else _notes(name, method)
-        entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, compared=judged))
+        entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, caveat=caveat))
     return [*entries, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
 
 
@@ -100,7 +102,7 @@ def _four(effort: ProtocolSize, method: str, tau: str) -> Entry:
     """The average row over the sets that are the paper's."""
     labels = ("Average of the four", method, f"τ = {tau}")
     runs = _runs(effort, _COMMON, method, tau)
-    return Entry(labels, _printed_average(method, tau), runs, partial(_average, len(_COMMON)), (_FOUR,))
+    return Entry(labels, _printed_average(method, tau), runs, partial(_average, len(_COMMON)), (_FOUR,), kind=CellKind.AVERAGE)
 
 
 def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:

@@ -9,8 +9,8 @@ from ..catalogue import CONIC
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run
-from .protocol import FLIPPED, GRID, VALUES
+from ..record import CellKind, Entry, PaperTable, Published, Run
+from .protocol import DRAWS, FLIPPED, GRID, VALUES
 
 __all__ = ["TABLES"]
 
@@ -28,6 +28,11 @@ _UNPRINTED = (
     "where a label is drawn at random with probability τ, not flipped, the means are about one printed deviation away or less "
     "(last rows)."
 )
+_INDEPENDENT = (
+    "An independent generator agrees with this one: the hinge errs in 6.9, 11.8 and 16.7% at τ = 0.1, 0.2, 0.3, twice what is "
+    "printed. With no intercept in the true hyperplane, n ≥ 500 and p ≤ 10 it gives 3.3, 5.3 and 7.9%, near the printed 2.7, 4.9 "
+    "and 7.1%."
+)
 _HALF = "As if each label were drawn at random with probability τ. Not judged: the appendix says that labels are flipped with it."
 _LEAST = "The least error of all parameters on the test points themselves: no selection can be better. Not judged."
 
@@ -42,11 +47,15 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
                 Run.of(FLIPPED, tau=share * float(r["tau"]), method=r["method"], n=n, p=p, seed=seed, values=effort.grid(*VALUES))
                 for (n, p), seed in product(GRID, effort.repetitions(20))
             )
-            there = Published.of(r["misclassification_pct"], r["std_pct"])
+            there = Published.of(r["misclassification_pct"], r["std_pct"], DRAWS)
             labels = (choice, r["method"], f"τ = {r['tau']}")
             judged = choice == "validation points"
             note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
-            entries.append(Entry(labels, there, runs, mean_of(field, 100.0), (note,), compared=judged))
+            summary = mean_of(field, 100.0)
+            if judged:
+                entries.append(Entry(labels, there, runs, summary, (note,)))
+            else:
+                entries.append(Entry(labels, there, runs, summary, (note,), caveat="a variant", kind=CellKind.VARIANT))
     return entries
 
 
@@ -60,7 +69,7 @@ TABLES = (
         "% of 100,000 clean test points",
         "As Table 1: training and validation set of n points each with flipped labels, 100 values of the parameter, 20 thinned.",
         _entries,
-        ("The paper does not print this table's n, p and number of draws.",),
+        ("The paper does not print this table's n, p and number of draws.", _INDEPENDENT),
         across=1,
     ),
 )

@@ -14,8 +14,10 @@ from marginopt.models import FloatArray
 
 from ..inputs import data_set, dense
 
-__all__ = ["SOURCES", "Parts", "parts", "published_test", "untested"]
+__all__ = ["OTHER_POINTS", "SOURCES", "Parts", "parts", "published_test", "replaced_test", "untested"]
 
+#: Why an accuracy on a part that is not the published one is not judged.
+OTHER_POINTS = "other test points"
 #: Published name: catalogue name, and the larger set whose remaining points are the test part.
 SOURCES: dict[str, tuple[str, str]] = {
     **{f"a{k}a": (f"a{k}a", "a5a" if k < 5 else "") for k in range(1, 8)},
@@ -72,12 +74,18 @@ def published_test(name: str) -> bool:
     return not with_file or data_file(test_source, "test") is not None
 
 
+def replaced_test(name: str) -> bool:
+    """Return whether the published test points of an Adult or Web set are at hand, which other points replace elsewhere."""
+    test_source, larger = SOURCES[name]
+    return (bool(larger) or name in _LARGEST) and data_file(test_source, "test") is not None
+
+
 def untested(name: str) -> str:
     """Why an accuracy cannot be had although the training part can; empty where a test part or a larger set may be there."""
     test_source, larger = SOURCES[name]
     alone = not larger and test_source not in _FIRST and test_source not in _POOLED and data_file(test_source, "test") is None
     return (
-        f"{test_source} has no test part here: put {test_source}.t.libsvm.bz2 into the directory of {DATA_VARIABLE}"
+        f"{test_source} has no test part here: put {test_source}.t or {test_source}.t.bz2 into the directory of {DATA_VARIABLE}"
         if alone
         else ""
     )

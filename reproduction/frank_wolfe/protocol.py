@@ -18,7 +18,7 @@ from marginopt.solvers import solve_raw
 
 from ..protocol_size import ProtocolSize
 from ..record import Experiment, Run
-from .data import SOURCES, Parts, parts
+from .data import SOURCES, Parts, parts, replaced_test
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options
 from .selection import WIDTH, ChosenParameters, choose_parameters, cross_validated, kernel_of
 
@@ -32,10 +32,12 @@ def training_runs(
     effort: ProtocolSize, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None
 ) -> tuple[Run, ...]:
     """The five repetitions of a cell; C by validation where none is given."""
-    width = {"width": WIDTH} if kernel == "rbf" and not cross_validated(name) else {}  # a part of what a stored run is of
+    more = {"width": WIDTH} if kernel == "rbf" and not cross_validated(name) else {}  # a part of what a stored run is of
+    if replaced_test(name):
+        more["tested"] = "published part"  # pages keep no cell of other points
     return tuple(
         Run.of(
-            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thin, steps=_STEPS, **width,
+            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thin, steps=_STEPS, **more,
         )
         for seed in effort.repetitions(5)
     )  # fmt: skip

@@ -12,8 +12,8 @@ from marginopt.models import FloatArray
 from ..catalogue import FRANK_WOLFE
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, Experiment, PaperTable, Published, Run, Value
-from .data import SOURCES, parts, published_test
+from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from .data import OTHER_POINTS, SOURCES, parts, published_test
 
 __all__ = ["TABLES", "name_of"]
 
@@ -66,7 +66,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             _count(column),
             (_WIDTH,) if column == "features" else (_FIRST,) if name_of(r["dataset"]) == "Letter" else (),
             _OTHER if column == "t_test" and not published_test(name_of(r["dataset"])) else "",
-            compared=name_of(r["dataset"])[0] in "aw" or published_test(name_of(r["dataset"])),
+            caveat="" if name_of(r["dataset"])[0] in "aw" or published_test(name_of(r["dataset"])) else OTHER_POINTS,
         )
         for r in published("frank_wolfe_table1_datasets")
         if name_of(r["dataset"]) in effort.rows(tuple(SOURCES), ("a1a", "Pendigits"))
@@ -77,6 +77,6 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
 TABLES = (
     PaperTable(
         "frank-wolfe-table-1", FRANK_WOLFE, "Table 1", "the sets", ("set", "size"), "counts", "What is read here.", _entries,
-        (_NOT_MINE,), across=1,
+        (_NOT_MINE,), across=1, kind=CellKind.SIZE,
     ),
 )  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..catalogue import FRANK_WOLFE
-from ..comparison import mean_of
+from ..comparison import OTHER_MACHINE, mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run
-from .data import published_test, untested
+from ..record import CellKind, Entry, PaperTable, Published, Run
+from .data import OTHER_POINTS, published_test, untested
 from .protocol import training_runs
 
 __all__ = ["QUICK", "REST", "TABLES"]
@@ -65,8 +65,9 @@ def _accuracies(effort: ProtocolSize) -> Sequence[Entry]:
     for r, name, algorithm, runs in _rows(effort):
         judged = published_test(name)
         notes = (_note(name),) if judged else (REST,)
-        there = Published.of(r["test_accuracy_pct"], r["accuracy_std"])
-        accuracies.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), judged))
+        there = Published.of(r["test_accuracy_pct"], r["accuracy_std"], 5)
+        caveat = "" if judged else OTHER_POINTS
+        accuracies.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), caveat))
         if name in _MULTI:
             accuracies.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
     return accuracies
@@ -77,7 +78,7 @@ def _seconds(effort: ProtocolSize) -> Sequence[Entry]:
     for r, name, algorithm, runs in _rows(effort):
         there = Published.of(r["train_seconds"], r["seconds_std"])
         seconds += [
-            Entry((name, algorithm), there, runs, mean_of("seconds"), compared=False),
+            Entry((name, algorithm), there, runs, mean_of("seconds"), caveat=OTHER_MACHINE),
             Entry((name, f"{algorithm}, steps"), None, runs, mean_of("iterations")),
             Entry((name, f"{algorithm}, at the limit"), None, runs, mean_of("cut")),
         ]
@@ -102,5 +103,6 @@ TABLES = (
         "frank-wolfe-table-3", FRANK_WOLFE, "Table 3", "seconds of CVM, FW and MFW", ("set", "algorithm"),
         "processor seconds of training here, seconds of the paper's machine there, not judged", "The runs of Table 2.", _seconds,
         ("Beside them steps, over all binary problems, and how many of these ended at the limit of steps.",), across=1,
+        kind=CellKind.SECONDS,
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from ..catalogue import FRANK_WOLFE
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
 from .data import SOURCES
 from .protocol import ALGORITHMS, training_runs
 from .rank_tests import Alternative, friedman, holm, signed_ranks
@@ -118,13 +118,13 @@ def _rows(effort: ProtocolSize, what: str) -> Sequence[Entry]:
         why = _ACCURACY.get((what, r["test"]), "") if r["measure"] == "Accuracy" else ""
         measured = mean_of(f"{key} of doubles" if why is _NOISE else key, 2.0 if doubled else 1.0)
         printed, labels = (Run.of(PRINTED),), (r["measure"], "the 26 printed sets", r["test"])
-        is_known = why is not _UNTOLD
-        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, compared=is_known))
+        caveat = "printed digits do not tell" if why is _UNTOLD else ""
+        rows.append(Entry(labels, there, printed, measured, (*notes, why) if why else notes, caveat=caveat))
         if doubled:
             rows.append(Entry((r["measure"], "the 26 printed sets, P(F ≥ f)", r["test"]), None, printed, mean_of(key)))
         if not effort.one_row:
             labels = (r["measure"], "the sets measured here", r["test"])
-            rows.append(Entry(labels, None, tuple(runs), _measured(key)))
+            rows.append(Entry(labels, None, tuple(runs), _measured(key), borrowed=True))
         if what == "p" and r["test"] != _MULTIPLE:
             adjusted = mean_of(f"{r['measure']}, {r['test']}, Holm")
             rows.append(Entry((r["measure"], "the 26 printed sets, two-sided, Holm", r["test"]), None, printed, adjusted))
@@ -148,16 +148,17 @@ TABLES = (
         "frank-wolfe-table-5", FRANK_WOLFE, "Table 5", "W and F of the rank tests", ("measure", "sets", "test"),
         "statistics", "Wilcoxon's signed ranks, zeros by Pratt; Friedman's test with Iman and Davenport's F.",
         lambda effort: _rows(effort, "statistic"), across=1,
+        kind=CellKind.STATISTIC,
     ),
     PaperTable(
         "frank-wolfe-table-6", FRANK_WOLFE, "Table 6", "p of the rank tests", ("measure", "sets", "test"),
         "p values",
         "Exact p of Wilcoxon's tests with the alternatives of Table 4; F(2, 50) of Friedman's; Holm's post-hoc beside them.",
-        lambda effort: _rows(effort, "p"), across=1,
+        lambda effort: _rows(effort, "p"), across=1, kind=CellKind.STATISTIC,
     ),
     PaperTable(
         "frank-wolfe-table-7", FRANK_WOLFE, "Tables 4 and 7", "hypotheses and conclusions", ("measure", "alternative", "test"),
         "1: equality is rejected at the level 0.01; 0: it is not", "The tests of Table 6 on the 26 printed sets.", _conclusions,
-        across=1,
+        across=1, kind=CellKind.STATISTIC,
     ),
 )  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..catalogue import FRANK_WOLFE
-from ..comparison import mean_of
+from ..comparison import OTHER_MACHINE, mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published
-from .data import published_test, untested
+from ..record import CellKind, Entry, PaperTable, Published
+from .data import OTHER_POINTS, published_test, untested
 from .protocol import training_runs
 from .table_1 import name_of
 from .table_2 import REST
@@ -30,13 +30,16 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         judged = published_test(name)
         notes = () if judged else (REST, _MAJORITY)
         accuracy, seconds = (
-            Published.of(r["test_accuracy_pct"], r["accuracy_std"]),
+            Published.of(r["test_accuracy_pct"], r["accuracy_std"], 5),
             Published.of(r["train_seconds"], r["seconds_std"]),
         )
+        caveat = "" if judged else OTHER_POINTS
         entries += [
-            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), judged),
-            Entry((name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), compared=False),
-        ]
+            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), caveat),
+            Entry(
+                (name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), caveat=OTHER_MACHINE, kind=CellKind.SECONDS,
+            ),
+        ]  # fmt: skip
     return entries
 
 

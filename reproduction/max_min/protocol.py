@@ -22,7 +22,7 @@ from ..record import Experiment, Run
 from .hinge import HingeTrainer, hinge_scores
 from .signed_weights import train_released
 
-__all__ = ["ACCURACY", "METHODS", "SETS", "VARIANTS", "accuracy_runs"]
+__all__ = ["ACCURACY", "METHODS", "SETS", "VARIANTS", "accuracy_runs", "repetitions_of"]
 
 #: Catalogue names by the paper's keys.
 SETS = {
@@ -49,8 +49,13 @@ VARIANTS = ("MaxMin-SVC, printed rate", RELEASED)
 
 def accuracy_runs(effort: ProtocolSize, key: str, method: str) -> tuple[Run, ...]:
     """The repetitions of one cell."""
-    seeds = effort.repetitions(5 if key in _LARGE else 30)
+    seeds = effort.repetitions(repetitions_of(key))
     return tuple(Run.of(ACCURACY, dataset=SETS[key], method=method, seed=seed) for seed in seeds)
+
+
+def repetitions_of(key: str) -> int:
+    """Return the paper's number of splits of a set."""
+    return 5 if key in _LARGE else 30
 
 
 def parts(name: str, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from ..catalogue import MAX_MIN
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
 from .protocol import SETS, accuracy_runs, hinge_accuracy, hulls_accuracy, parts
 
 __all__ = ["TABLES"]
@@ -77,7 +77,7 @@ def _table_5(effort: ProtocolSize) -> Sequence[Entry]:
         chosen = accuracy_runs(effort, "PAR", method)
         at = _runs(effort, r["selected_gamma"])
         gamma = Published.of(r["selected_gamma"])
-        entries.append(Entry((method, "median γ"), gamma, chosen, _median, (_BATS,) if bats else ()))
+        entries.append(Entry((method, "median γ"), gamma, chosen, _median, (_BATS,) if bats else (), kind=CellKind.PARAMETER))
         columns = {
             "Test_acc": ("test_acc_pct", "by hinge", method, (_ONE_SPLIT,)),
             "Test_acc1, with that γ": ("maxmin_acc_with_that_gamma_pct", "by max-min", "MaxMin-SVC", (_ONE_SPLIT,)),
@@ -98,9 +98,12 @@ def _table_6(effort: ProtocolSize) -> Sequence[Entry]:
     hulls = _judged_by(Published.of(r["test_acc_pct"]), "MaxMin-SVC")
     return [
         Entry(("hinge SVC, Test_acc",), hinge, runs, mean_of("by hinge", 100.0), (_ONE_SPLIT,)),
-        Entry(("median of the selected γ",), Published.of(r["selected_gamma"]), runs, _median, (_ONE_SPLIT,), compared=False),
+        Entry(
+            ("median of the selected γ",), Published.of(r["selected_gamma"]), runs, _median, (_ONE_SPLIT,),
+            caveat="the paper's is of one split", kind=CellKind.PARAMETER,
+        ),
         Entry(("MaxMin-SVC, Test_acc",), hulls, runs, mean_of("accuracy", 100.0), (_ONE_SPLIT,)),
-    ]
+    ]  # fmt: skip
 
 
 TABLES = (

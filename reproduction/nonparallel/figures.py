@@ -51,7 +51,7 @@ def _evolution(run: Mapping[str, Any]) -> dict[str, Any]:
     """Objectives over the iterations, and t-SNE of the test points, raw and by the learned features."""
     from sklearn.manifold import TSNE
 
-    model, accuracy, X, y = _fitted(run)
+    model, accuracy, X, y = _fitted(run, dual_values=True)
     shown = slice(0, 500)
     spaces = (np.asarray(Z[shown], dtype=np.float64) for Z in (X, model.transform(X)))
     raw, learned = (TSNE(random_state=0, perplexity=20.0).fit_transform(Z) for Z in spaces)
@@ -71,7 +71,7 @@ def _plain(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SWEEP = Experiment("npsvc sensitivity", _sweep, lambda run: (run["dataset"],))
-EVOLUTION = Experiment("npsvc evolution", _evolution, lambda run: (run["dataset"],))
+EVOLUTION = Experiment("npsvc evolution", _evolution, lambda run: (run["dataset"],), layout=2)
 
 
 def _evolved(effort: ProtocolSize) -> Sequence[Run]:
@@ -108,8 +108,9 @@ def _training(results: Results) -> Picture | None:
     name, record = found
     figure = figure_of(6.0, 4.0)
     draw_training(record["steps"], ax=figure.subplots())
-    caption = f"K-NPSVC++ on {name}: J_l of the classes and the largest of them over the iterations; test accuracy " + (
-        f"{100.0 * record['accuracy']:.1f}% at the end. The paper's text: convergence within 5 iterations."
+    caption = (
+        f"K-NPSVC++ on {name}: J_l of the classes, the largest of them and the dual value over the iterations; test accuracy "
+        + (f"{100.0 * record['accuracy']:.1f}% at the end. The paper's text: convergence within 5 iterations.")
     )
     return Picture(svg_of(figure), "npsvc-figure-2", "Training", caption)
 

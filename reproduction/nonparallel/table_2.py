@@ -12,8 +12,8 @@ from ..catalogue import NPSVC
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run, Value
-from .protocol import METHODS, PRINTED, SETS, accuracy_runs
+from ..record import CellKind, Entry, PaperTable, Published, Run, Value
+from .protocol import JOINT, METHODS, PRINTED, SETS, accuracy_runs
 
 __all__ = ["TABLES"]
 
@@ -26,6 +26,10 @@ _ORIENTATION = (
 _SVM = "C = 1, as c in all other methods: C is not published. One class against the rest, as §2 says of all that follows it."
 _RIVALS = "The rivals' parameters are not published: c = 1, as K-NPSVC++ has it in the released code, and r = 0.1."
 _PINBALL = "Neither the pinball loss's τ (here 0.5) nor r of this method is published; both move the accuracy."
+_SHAO = (
+    "One problem for both hyperplanes (JointHyperplanesSVM), which §5.1 cites; the column NPSVM is the ε-insensitive problem of "
+    "the paper's Table 1. Both are judged by the one printed figure, which the ledger counts once."
+)
 #: Why a cell is outside: what an unpublished parameter does there, on one split.
 _OWN = {
     ("BinAlpha", "SVM"): (
@@ -81,9 +85,14 @@ _TRIED = (
     "67.4, 66.6, 57.8% by pinTWSVM; on DNA all are within 0.9. So no r of this grid brings pinTWSVM on BinAlpha in."
 )
 _NOBODY = {
-    "CHG": "the Cambridge hand gesture features are not distributed; put chg.libsvm.bz2 into the directory of MARGINOPT_DATA",
-    "20News": "the 100 features of 20 Newsgroups are not distributed; put 20news.libsvm.bz2 into the directory of MARGINOPT_DATA",
+    "CHG": "the Cambridge hand gesture features; put chg.libsvm.bz2 into the directory of MARGINOPT_DATA",
+    "20News": (
+        "the 100 words of 16,242 postings of 20 Newsgroups that Roweis distributes; put 20news.libsvm.bz2 into the directory of "
+        "MARGINOPT_DATA"
+    ),
 }
+#: Variants of a method, beside its column: another orientation; another formulation of the same name, which is judged too.
+_BESIDE = {_OURS: (PRINTED,), "NPSVM": (JOINT,)}
 _LARGE = ("20News", "Pendigits", "USPS")
 
 
@@ -94,6 +103,8 @@ def _rows(effort: ProtocolSize) -> Sequence[str]:
 def _notes(effort: ProtocolSize, name: str, method: str, one: str) -> tuple[str, ...]:
     """Return notes on a method's cell, in its orientation ``one``."""
     notes = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
+    if one == JOINT:
+        notes = (*notes, _SHAO)
     if _partly(effort, name, one):
         return (*notes, _PARTLY)
     return (*notes, _OWN[name, one]) if (name, one) in _OWN else notes
@@ -115,13 +126,14 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         name, method = r["dataset"], r["method"]
         if name not in _rows(effort):
             continue
-        there = Published.of(r["accuracy_pct"], r["std"])
-        methods = (method, PRINTED) if method == _OURS else (method,)
+        there = Published.of(r["accuracy_pct"], r["std"], 10)
+        methods = (method, *_BESIDE.get(method, ()))
         entries += [
             Entry(
                 (name, one), there, accuracy_runs(effort, name, one, _whole(effort, name, one)),
                 mean_of("accuracy", 100.0), _notes(effort, name, method, one),
-                compared=one == method and not _partly(effort, name, method),
+                caveat="a variant" if one == PRINTED else "fewer points" if _partly(effort, name, one) else "",
+                kind=CellKind.RESULT if one == method else CellKind.VARIANT,
             )
             for one in methods
         ]  # fmt: skip
@@ -189,5 +201,6 @@ TABLES = (
         "Paired over the splits of Table 2. Printed are levels (double dagger 0.05, dagger 0.1), one- or two-sided is not said.",
         _tests,
         across=1,
+        kind=CellKind.STATISTIC,
     ),
 )

@@ -8,7 +8,7 @@ from ..catalogue import NPSVC
 from ..comparison import mean_of
 from ..protocol_size import ProtocolSize
 from ..published import published
-from ..record import Entry, PaperTable, Published
+from ..record import CellKind, Entry, PaperTable, Published
 from .protocol import METHODS, SETS, size_run
 
 __all__ = ["TABLES"]
@@ -36,6 +36,6 @@ TABLES = (
         "npsvc-table-2-sets", NPSVC, "Table 2, the sets", "points, features and classes", ("set", "size"), "counts",
         "What is read here, and the parts of a split; of DNA and USPS the published training part alone is the whole set.",
         _entries,
-        across=1,
+        across=1, kind=CellKind.SIZE,
     ),
 )  # fmt: skip

@@ -186,7 +186,7 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
     lines = (tmp_path / "conic.md").read_text(encoding="utf-8").splitlines()
     anchors = {_slug(line.removeprefix("## ")) for line in lines if line.startswith("## ")}
     assert {line.partition("(#")[2].partition(")")[0] for line in lines if "(#" in line} <= anchors
-    assert "Table 2" in write_index([found], tmp_path).read_text(encoding="utf-8")
+    assert "Table 2" in write_index(tmp_path).read_text(encoding="utf-8")
 
 
 def test_the_prompt_lists_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -133,7 +133,10 @@ def test_the_repetitions_are_no_part_of_what_is_run() -> None:
 def by_effort(effort: ProtocolSize) -> Sequence[Entry]:
     """Two cells, thinned ones of other experiments that are not judged; the quick effort has the first alone."""
     cells = effort.rows(((0.8, "one"), (0.9, "two")), ((0.8, "one"),))
-    return [replace(entry(base - 0.1 * effort.thin, label=label), compared=not effort.thin) for base, label in cells]
+    return [
+        replace(entry(base - 0.1 * effort.thin, label=label), caveat="fewer points" if effort.thin else "")
+        for base, label in cells
+    ]
 
 
 def labelled(label: str, entry: Entry) -> bool:
@@ -181,7 +184,8 @@ def test_a_row_that_nobody_measured_stays_with_its_reason(tmp_path: Path) -> Non
 def test_a_page_is_the_same_where_the_data_are_not_at_hand(tmp_path: Path) -> None:
     """What is judged, and why a cell is missing, may rest on data: an update of another table leaves both."""
     here, there = (
-        replace(entry(0.8), compared=judged, notes=(note,)) for judged, note in ((True, "as printed"), (False, "other"))
+        replace(entry(0.8), caveat="" if judged else "other points", notes=(note,))
+        for judged, note in ((True, "as printed"), (False, "other"))
     )
     write_pages(page(FIRST, measured(table("one", here)), measured(WIDE, never)), tmp_path)
     first = rows(tmp_path)

@@ -35,6 +35,9 @@ def add_options(command: Command) -> None:
         action="store_true",
         help="keep the cells and figures that the pages in OUT have and this run has not, at whatever effort they were measured",
     )
+    command.add_argument(
+        "--ledger", action="store_true", help="count the cells of the pages in OUT again and write its README.md; run nothing"
+    )
     command.add_argument("--jobs", type=int, help="runs at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers measure")
     command.add_argument("--quiet", action="store_true", help="no progress lines")
@@ -42,8 +45,11 @@ def add_options(command: Command) -> None:
 
 def reproduce(a: argparse.Namespace) -> int:
     """List the tables, or run them and write their pages."""
-    from ..reproduction.command import list_tables, measure  # a clone has it; elsewhere the import says so
+    from ..reproduction.command import count_cells, list_tables, measure  # a clone has it; elsewhere the import says so
 
-    data, text = measure(a) if a.names or a.all or a.quick else list_tables()
+    if a.ledger:
+        data, text = count_cells(a)
+    else:
+        data, text = measure(a) if a.names or a.all or a.quick else list_tables()
     sys.stdout.write((json_text(data) if a.json else text) + "\n")
     return SOLVED

@@ -15,11 +15,12 @@ except ImportError as error:
 
 from .estimator import DeepNPSVC
 from .head import ConvEncoder, MLPEncoder, Network, NPSVCHead
-from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives, common_weights
+from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives, common_weights
 from .pictures import draw_objectives, draw_training
 from .training import Batches, Settings, Training
 
 __all__ = [
+    "AngularObjectives",
     "Batches",
     "ChebyshevLoss",
     "ConvEncoder",

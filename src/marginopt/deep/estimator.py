@@ -25,7 +25,7 @@ from ..files import whole_file
 from ..models.arrays import FloatArray
 from ..models.formulations.nonparallel.class_data import as_classes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
-from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
+from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded
 
 __all__ = ["DeepNPSVC"]
@@ -231,7 +231,7 @@ def check_finite(X: Any) -> None:
         )
 
 
-_OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax")
+_OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax", "arcface")
 
 
 class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
@@ -246,9 +246,10 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     encoder : {"mlp", "conv"}, torch.nn.Module or callable
         φ: a small fully connected network, a small convolutional one for images, a module (copied, weights and all), or a
         function of a sample's shape that returns a module. φ of a batch is a matrix (batch, features).
-    objective : {"chebyshev", "sum", "softmax", "margin-softmax"}
+    objective : {"chebyshev", "sum", "softmax", "margin-softmax", "arcface"}
         The largest of the classes' objectives through its dual weights τ; their plain sum (deep TWSVM, A.15); cross-entropy, and
-        the same with the own class's logit less ``margin``. All of them train the same network by the same updates.
+        the same with the own class's logit less ``margin``; ArcFace, whose ``margin`` is an angle (`AngularObjectives`; 0.5 as
+        published). All of them train the same network by the same updates.
     hypothesis : {"skip", "learned", "encoder"}
         (22), or one of its two parts: see `NPSVCHead`.
     hidden : sequence of int
@@ -312,7 +313,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         self,
         encoder: Encoder = "mlp",
         *,
-        objective: Literal["chebyshev", "sum", "softmax", "margin-softmax"] = "chebyshev",
+        objective: Literal["chebyshev", "sum", "softmax", "margin-softmax", "arcface"] = "chebyshev",
         hypothesis: Hypothesis = "skip",
         hidden: Sequence[int] = (512, 128),
         dropout: float = 0.25,
@@ -428,6 +429,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     def _objectives(self, K: int) -> Objectives:
         if self.objective in ("softmax", "margin-softmax"):
             return SoftmaxObjectives(K, self.margin if self.objective == "margin-softmax" else 0.0)
+        if self.objective == "arcface":
+            return AngularObjectives(K, self.margin)
         return NearObjectives(K, c=self.c, margin=self.margin, orientation=self.orientation)
 
     def _training(self, data: Batches, settings: Settings, seed: int) -> Training:
@@ -435,7 +438,9 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         K = self.classes_.size
         encoder = make_encoder(self.encoder, tuple(data.rows.shape[1:])).to(data.rows.dtype)
         size = check_output(encoder, data.rows[:2])
-        head = NPSVCHead(size, K, hidden=self.hidden, dropout=self.dropout, hypothesis=self.hypothesis)
+        head = NPSVCHead(
+            size, K, hidden=self.hidden, dropout=self.dropout, hypothesis=self.hypothesis, angular=self.objective == "arcface"
+        )
         loss = ChebyshevLoss(
             self._objectives(K), K, combination="chebyshev" if self.objective == "chebyshev" else "sum",
             weights=self.weights, momentum=self.momentum, simplex=self.simplex,

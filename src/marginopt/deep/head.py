@@ -43,6 +43,8 @@ class NPSVCHead(nn.Module):
         In [0, 1).
     hypothesis : {"skip", "learned", "encoder"}
         Both parts as printed; or the ablations of figure 4, f_l = v_l'z and f_l = w_l'φ.
+    angular : bool
+        F is the cosine of the angle between the representation and w̃_l, as `AngularObjectives` reads it.
 
     Raises
     ------
@@ -58,6 +60,7 @@ class NPSVCHead(nn.Module):
         hidden: Sequence[int] = (512, 128),
         dropout: float = 0.25,
         hypothesis: Hypothesis = "skip",
+        angular: bool = False,
     ) -> None:
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
@@ -71,6 +74,7 @@ class NPSVCHead(nn.Module):
         if as_positive(dropout, "dropout", zero=True) >= 1.0:
             raise InputError(f"dropout must be in [0, 1); it is {dropout!r}")
         self.hypothesis: Hypothesis = hypothesis
+        self.angular = angular
         layers: list[nn.Module] = []
         if hypothesis != "encoder":
             for before, after in zip((features, *hidden[:-1]), hidden, strict=True):
@@ -87,8 +91,11 @@ class NPSVCHead(nn.Module):
 
     def values(self, phi: Tensor, z: Tensor) -> Tensor:
         """F, (batch, K), from φ and z."""
-        joined = torch.cat([phi, z], dim=1) if self.hypothesis == "skip" else z
-        F: Tensor = self.planes(self.norm(joined))
+        joined = self.norm(torch.cat([phi, z], dim=1) if self.hypothesis == "skip" else z)
+        if self.angular:
+            unit = torch.nn.functional.normalize
+            return unit(joined, dim=1) @ unit(self.planes.weight, dim=1).T
+        F: Tensor = self.planes(joined)
         return F
 
     def forward(self, phi: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ The τ-step (25) on the Gram matrix of the gradients, by a solver of simplex QPs
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, final
@@ -24,6 +25,7 @@ from ..solvers.solve import solve_raw
 from .head import NPSVCHead
 
 __all__ = [
+    "AngularObjectives",
     "ChebyshevLoss",
     "Combination",
     "NearObjectives",
@@ -153,8 +155,8 @@ class NearObjectives(Objectives):
 class SoftmaxObjectives(Objectives):
     """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l: their sum is the cross-entropy, the baseline, where s = 0.
 
-    With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised (ArcFace's is an
-    angle between normalised ones).
+    With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised.
+    `AngularObjectives` has ArcFace's margin, in the angle between normalised vectors.
 
     Parameters
     ----------
@@ -174,6 +176,46 @@ class SoftmaxObjectives(Objectives):
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
         """The logits."""
+        return F
+
+
+@final
+class AngularObjectives(Objectives):
+    """ArcFace's objectives, one for each class: J_l = -(1/|B|) Σ_{y_i=l} log softmax(s cos(θ_ij + m [j = l]))_l.
+
+    θ_ij is the angle between the representation of x_i and w̃_j, whose cosine `NPSVCHead` gives with ``angular=True``. Their sum
+    is (3) of Deng, Guo, Xue, Zafeiriou, *ArcFace*, CVPR 2019, without a correction where θ + m exceeds π.
+
+    Parameters
+    ----------
+    classes : int
+    margin : float
+        m in (0, π), an angle; 0.5 in the source.
+    scale : float
+        s > 0; 64 in the source.
+
+    Raises
+    ------
+    InputError
+        A parameter out of range.
+    """
+
+    def __init__(self, classes: int, margin: float = 0.5, scale: float = 64.0) -> None:
+        super().__init__()
+        self.classes, self.margin, self.scale = classes, as_positive(margin, "margin"), as_positive(scale, "scale")
+        if self.margin >= math.pi:
+            raise InputError(f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one")
+
+    def forward(self, F: Tensor, y: Tensor) -> Tensor:
+        """J of a batch, (K,), for cosines F."""
+        own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
+        near_one = 1.0 - 4.0 * torch.finfo(F.dtype).eps  # the angle has no slope at ±1
+        angle = torch.acos(F.clamp(-near_one, near_one))
+        logits = self.scale * torch.cos(angle + self.margin * own_class)
+        return -(own_class * torch.log_softmax(logits, dim=1)).mean(dim=0)
+
+    def scores(self, F: Tensor, norms: Tensor) -> Tensor:
+        """The cosines: the class of the least angle wins."""
         return F
 
 

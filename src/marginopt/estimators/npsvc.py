@@ -160,6 +160,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         LL' = k(Z, Z) + εI), or random Fourier features (kernel "rbf" only).
     components : int
         Their number.
+    dual_values : bool
+        Whether ``history_`` has the dual value of the projection in each iteration, which costs a solve of its own.
     standardise : bool
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int, RandomState or None
@@ -214,6 +216,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         tol: float = 1e-3,
         approximation: Any = None,
         components: int = 500,
+        dual_values: bool = False,
         standardise: bool = True,
         random_state: Any = 0,
         verbose: bool = False,
@@ -241,6 +244,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         self.tol = tol
         self.approximation = approximation
         self.components = components
+        self.dual_values = dual_values
         self.standardise = standardise
         self.random_state = random_state
         self.verbose = verbose
@@ -299,6 +303,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             classes=self.classes_step,
             qp=self.qp,
             stiefel=self.stiefel,
+            dual_values=self.dual_values,
         )
         progress = bool(self.verbose)
         options = Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=progress, verbose=progress)

@@ -87,8 +87,8 @@ def test_without_gamma_every_objective_descends_and_else_the_point_is_stationary
     assert (slopes <= slopes @ tau + 1e-4).all()
     assert float(tau @ gram @ tau) > 0.1
     opposite = np.array([[4.0, -2.0], [-2.0, 1.0]])
-    assert deep.weights.stationarity(opposite) < 1e-6
-    assert deep.weights.stationarity(gram) > 0.1
+    assert deep.losses.stationarity(opposite) < 1e-6
+    assert deep.losses.stationarity(gram) > 0.1
 
 
 def test_gram_of_the_gradients_by_finite_differences() -> None:
@@ -194,3 +194,49 @@ def test_nan_in_a_batch_is_our_error() -> None:
     loss = deep.ChebyshevLoss(deep.NearObjectives(2), 2)
     with pytest.raises(InputError, match="NaN in the batch"):
         loss(torch.tensor([[0.0, float("nan")], [1.0, 1.0]]), torch.tensor([0, 1]))
+
+
+def test_arcface_is_the_cross_entropy_of_the_widened_angle(batch: tuple) -> None:
+    """(3) of Deng et al., sample by sample; every class's objective has its own samples, and they sum to it."""
+    F, y = batch
+    cosines = torch.tanh(F)
+    m, s = 0.5, 64.0
+    expected = np.zeros(3)
+    for i, k in enumerate(y.tolist()):
+        angle = np.arccos(cosines[i].numpy())
+        logits = s * np.where(np.arange(3) == k, np.cos(angle + m), np.cos(angle))
+        expected[k] -= (logits[k] - np.logaddexp.reduce(logits)) / 8
+    assert deep.AngularObjectives(3)(cosines, y).numpy() == pytest.approx(expected, rel=1e-9)
+
+
+def test_arcface_s_slope_is_finite_where_the_angle_is_zero() -> None:
+    cosines = torch.tensor([[1.0, -1.0], [-1.0, 1.0]], requires_grad=True)
+    deep.AngularObjectives(2)(cosines, torch.tensor([0, 0])).sum().backward()
+    assert bool(torch.isfinite(cosines.grad).all())
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0, 3.2, float("nan")])
+def test_arcface_s_margin_is_an_angle(margin: float) -> None:
+    with pytest.raises(InputError):
+        deep.AngularObjectives(2, margin)
+
+
+def test_an_angular_head_gives_cosines_whatever_the_lengths() -> None:
+    torch.manual_seed(0)
+    head = deep.NPSVCHead(5, 3, hidden=(4,), angular=True).double().eval()
+    phi = torch.randn(7, 5, dtype=torch.float64)
+    F = head(phi)
+    assert float(F.detach().abs().max()) <= 1.0 + 1e-12
+    with torch.no_grad():
+        head.planes.weight.mul_(torch.tensor([[0.1], [3.0], [20.0]], dtype=torch.float64))
+    assert head(phi).detach().numpy() == pytest.approx(F.detach().numpy(), rel=1e-12)
+
+
+def test_the_classifier_learns_by_arcface() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = rng.normal(size=(120, 4)) + 3.0 * np.eye(4)[y]
+    model = deep.DeepNPSVC(objective="arcface", margin=0.5, epochs=15, hidden=(16, 8), random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    with pytest.raises(InputError, match="angle"):
+        deep.DeepNPSVC(objective="arcface", margin=4.0, epochs=1).fit(X, y)

@@ -1,0 +1,252 @@
+"""Both hyperplanes of a nonparallel classifier by one problem: Shao, Chen, Deng 2014."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from ....errors import InputError
+from ...appraisal import Bound
+from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...inspection.point_explanation import PointExplanation, priced, two_classes
+from ...kernels.feature_map import FeatureMap
+from ...kernels.kernels import Kernel, Linear, as_kernel
+from ...model import Model
+from ...program.form import StandardForm
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ...statement import Line, Statement
+from ...views import BoxQP
+from .class_data import as_classes
+from .factors import HingeFactor, Ridge
+from .hinge_quadratic import HingeQuadratic
+
+__all__ = ["FORMULATIONS", "JointHyperplanesSVM"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointHyperplanesSVM(Model):
+    """A hyperplane near one class and one near the others, by one problem (NHSVM of Shao, Chen, Deng 2014):
+
+        min ½ Σ_{target} f(x_i)² + ½ Σ_{others} g(x_i)² + r/2 (||u||² + ||v||²) + c Σ_i [s - y_i (f(x_i) - g(x_i))]_+,
+
+    f(x) = u'ψ(x), g(x) = v'ψ(x), y_i = -1 on the target class and +1 on the others: f is near 0 on the target class and at
+    least s above g on the others. ψ is the feature map of `FeatureMap`; a constant column (or ``offset``) is the intercept, and
+    is penalised like the rest. The source's c1 = 1/r and c2 = c/r, after a division by r. Prediction: the nearest hyperplane,
+    |f(x)|/||u||, one problem for each of several classes.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
+    labels : array_like (n,)
+        Class labels of any type.
+    target : label
+        The class whose hyperplane f is.
+    c, r : float
+        > 0, weights of the hinge losses and of the norms.
+    margin : float
+        s > 0.
+    kernel : Kernel or callable
+    ridge, offset : float
+        Of `FeatureMap`.
+
+    Notes
+    -----
+    Form: `HingeQuadratic` over (u, v), with the quadratic block-diagonal and rows y_i(ψ_i, -ψ_i): blocks ``u`` (both
+    hyperplanes, f's first) and ``xi``; constraint ``margin``, whose multipliers are in [0, c].
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, one class, a class of one point, parameters out of range, an unknown target.
+    """
+
+    X: Points
+    labels: npt.NDArray[Any]
+    target: Any
+    c: float = 1.0
+    r: float = 1.0
+    margin: float = 1.0
+    kernel: Kernel = field(default_factory=Linear)
+    ridge: float = 1e-3
+    offset: float = 0.0
+
+    name = "JointHyperplanesSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "0 where the two hyperplanes' values differ by more than s in the right order, c where by less",
+        "bounds": "the reduced cost of xi_i is c minus the multiplier of margin",
+    }
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        labels = as_classes(self.labels, X.shape[0])
+        object.__setattr__(self, "labels", labels)
+        if np.ndim(self.target) != 0 or not (labels == self.target).any():
+            known = ", ".join(map(str, np.unique(labels)[:8]))
+            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}")
+        for name in ("c", "r", "margin", "ridge", "offset"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("ridge", "offset")))
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    @classmethod
+    def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[JointHyperplanesSVM, ...]:
+        """The problems of every class, in the order of ``numpy.unique(labels)``; they share the feature map."""
+        points = as_points(X)
+        given = as_classes(labels, points.shape[0])
+        classes = np.unique(given)
+        first = cls(points, given, classes[0], **parameters)
+        others = tuple(replace(first, target=k) for k in classes[1:])
+        for model in others:
+            vars(model)["features"] = first.features
+        return (first, *others)
+
+    @property
+    def inside(self) -> BoolArray:
+        """Points of the target class."""
+        return np.asarray(self.labels == self.target)
+
+    @property
+    def signs(self) -> FloatArray:
+        """y: -1 on the target class, +1 on the others."""
+        return np.where(self.inside, -1.0, 1.0)
+
+    @cached_property
+    def features(self) -> FeatureMap:
+        """Ψ."""
+        return FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+
+    @cached_property
+    def program(self) -> HingeQuadratic:
+        """The problem over (u, v) as a quadratic with hinge losses."""
+        psi, y, p = self.features.rows, self.signs, self.features.features
+        A, B = psi[self.inside], psi[~self.inside]
+        H = scipy.linalg.block_diag(*(self.r * np.eye(p) + part.T @ part for part in (A, B)))
+        root = scipy.linalg.block_diag(A, B)
+        factor = HingeFactor(H, y[:, None] * np.hstack([psi, -psi]), root, Ridge(self.r))
+        n = y.size
+        return HingeQuadratic(factor, np.zeros(2 * p), np.full(n, self.margin), np.full(n, self.c), np.zeros(n))
+
+    def objective(self, u: FloatArray) -> float:
+        """The stated objective at (u, v)."""
+        return self.program.value(u)
+
+    def hyperplanes(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return u and v."""
+        u, v = np.split(np.asarray(values["u"], dtype=np.float64), 2)
+        return u, v
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """|f(x)|/||u|| - |g(x)|/||v|| of new rows: negative where the target class's hyperplane is the nearer one."""
+        planes = np.column_stack(self.hyperplanes(values))
+        norms = np.linalg.norm(planes, axis=0)
+        if (norms == 0.0).any():
+            raise InputError("a hyperplane has no normal vector, so no distance: give a larger c or a smaller r")
+        distances = np.abs(self.features.project(planes, X)) / norms
+        return np.asarray(distances[:, 0] - distances[:, 1])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """y(f - g) of every point, and its multiplier."""
+        u, v = self.hyperplanes(values)
+
+        def difference(rows: Any) -> FloatArray:
+            return np.asarray(self.features.project((u - v)[:, None], rows)[:, 0])
+
+        return two_classes(
+            self.X, self.signs, difference, priced(multipliers, "margin", self.signs.size), unit=self.margin == 1.0
+        )
+
+    def view(self, kind: type[V]) -> V | None:
+        """`BoxQP`, the dual."""
+        return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """H and the losses' rows."""
+        p = self.features.features
+        return 48 * p * p + 48 * self.X.shape[0] * p
+
+    def compile(self) -> StandardForm:
+        """The form of `HingeQuadratic`, under this model's name."""
+        return self.program.form.replace(name=self.name)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The dual value of `HingeQuadratic`."""
+        return self.program.bound(x, multipliers)
+
+    @property
+    def statement(self) -> Statement:
+        """The problem as printed."""
+        inside = int(self.inside.sum())
+        return Statement(
+            title=f"Two hyperplanes by one problem, of class {self.target} and of the others",
+            problem_class="convex QP",
+            sense="minimise",
+            over=Line("u, v", "u, v"),
+            objective=Line(
+                "1/2 sum_target f_i^2 + 1/2 sum_others g_i^2 + r/2 (||u||^2 + ||v||^2) + c sum_i (s - y_i (f_i - g_i))_+",
+                r"\tfrac12 \sum_{y_i=-1} f_i^2 + \tfrac12 \sum_{y_i=1} g_i^2 + \tfrac r2 (\|u\|^2 + \|v\|^2)"
+                r" + c \sum_i [s - y_i (f_i - g_i)]_+",
+            ),
+            constraints=(Line("f_i = u'psi_i, g_i = v'psi_i", r"f_i = u^\top \psi_i,\ g_i = v^\top \psi_i", "margin"),),
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features, "
+            f"c = {self.c:g}, r = {self.r:g}, s = {self.margin:g}",
+            notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u|| against |g(x)|/||v||"),
+            source="Shao, Chen, Deng: Nonparallel hyperplane support vector machine for binary classification problems, 2014",
+        )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> JointHyperplanesSVM:
+    labels = arrays["y"]
+    first = np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0]
+    return JointHyperplanesSVM(
+        arrays["X"],
+        labels,
+        first if chosen["target"] is None else chosen["target"],
+        c=chosen["c"],
+        r=chosen["r"],
+        margin=chosen["margin"],
+        kernel=named_kernel(chosen),
+    )
+
+
+def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    u, v = model.hyperplanes(values)
+    f, g = model.features.rows @ u, model.features.rows @ v
+    short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()
+    near = np.sum(f[model.inside] ** 2) + np.sum(g[~model.inside] ** 2)
+    return float(0.5 * near + 0.5 * model.r * (u @ u + v @ v) + model.c * short)
+
+
+def _linear(chosen: Chosen) -> bool:
+    return bool(chosen["kernel"] == "linear")
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        JointHyperplanesSVM,
+        name="nonparallel-joint",
+        summary="a hyperplane near one class and one near the others, by one problem",
+        reference="Shao, Chen, Deng 2014 (NHSVM)",
+        data=DataKind.CLASSES,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
+            Parameter("c", "weight of the hinge losses", float, 1.0),
+            Parameter("r", "weight of the norms", float, 1.0),
+            Parameter("margin", "s, by which the hyperplanes' values are to differ", float, 1.0),
+            *kernel_parameters("linear"),
+        ),
+        intercept=_linear,
+    ),
+)

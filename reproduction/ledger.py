@@ -1,0 +1,155 @@
+"""The ledger: of the errors and accuracies that each table prints, how many are reproduced, counted from the pages' CSV files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from marginopt.errors import DataError
+
+from .catalogue import PAPERS
+from .comparison import Verdict
+from .finding import figures, tables
+from .record import CellKind, PaperFigure, PaperTable
+
+__all__ = ["Count", "Ledger", "drawn_figures", "read_ledger"]
+
+#: A row of a CSV file.
+Row = Mapping[str, str]
+_OUTSIDE = (Verdict.ABOVE, Verdict.BELOW)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Numbers of cells.
+
+    Parameters
+    ----------
+    printed : int
+        Cells with a printed figure; each is inside, outside, not judged or not run.
+    inside, outside : int
+        Judged: at most one published deviation away, or further.
+    tested, equal : int
+        Judged, with two deviations and both numbers of repetitions: all of them, and those equal by Welch's test at 5%.
+    inside_different : int
+        Inside, and different by that test.
+    not_judged, missing : int
+        Measured and not judged; not run.
+    reasons : tuple of str
+        Why cells are not judged or not run, with their numbers.
+    """
+
+    printed: int
+    inside: int
+    outside: int
+    tested: int
+    equal: int
+    inside_different: int
+    not_judged: int
+    missing: int
+    reasons: tuple[str, ...]
+
+    @property
+    def run(self) -> int:
+        """Cells that were measured."""
+        return self.printed - self.missing
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Count:
+        """Count rows of CSV files that have a printed figure."""
+        cells = [row for row in rows if row["published"]]
+        verdicts = Counter(row["verdict"] for row in cells)
+        welch = Counter((row["verdict"] == Verdict.INSIDE, row["welch"]) for row in cells if row["welch"])
+        equal = welch[True, "equal"] + welch[False, "equal"]
+        return cls(
+            len(cells), verdicts[Verdict.INSIDE], sum(verdicts[word] for word in _OUTSIDE), welch.total(), equal,
+            welch[True, "different"], verdicts[Verdict.UNJUDGED], verdicts[Verdict.MISSING], _reasons(cells),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The counts of a folder of pages.
+
+    Parameters
+    ----------
+    results : sequence of (table, count)
+        Printed errors and accuracies, table by table.
+    apart : sequence of (table, kind, count)
+        All other cells with a printed figure.
+    total : Count
+        Of all results.
+    """
+
+    results: Sequence[tuple[PaperTable, Count]]
+    apart: Sequence[tuple[PaperTable, CellKind, Count]]
+    total: Count
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """Count the cells of the pages in a folder.
+
+    Raises
+    ------
+    DataError
+        The folder has no pages of this version.
+    """
+    rows = _rows(folder)
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["published"]:
+            groups[row["table"], row["kind"]].append(row)
+    counted = [
+        (table, kind, groups[name, kind]) for name, table in tables().items() for kind in CellKind if (name, kind) in groups
+    ]
+    results = [(table, Count.of(cells)) for table, kind, cells in counted if kind is CellKind.RESULT]
+    apart = [(table, kind, Count.of(cells)) for table, kind, cells in counted if kind is not CellKind.RESULT]
+    return Ledger(results, apart, Count.of(row for row in rows if row["kind"] == CellKind.RESULT))
+
+
+def drawn_figures(folder: Path) -> list[tuple[PaperFigure, str]]:
+    """The figures of the pages in a folder, each with the reason why it is not drawn; an empty one where it is."""
+    drawn = []
+    for name in PAPERS:
+        path = folder / f"{name}.json"
+        if path.is_file():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            mine = [one for one in figures().values() if one.paper.name == name]
+            drawn += [(one, "") for one in mine if one.name in stored["pictures"]]
+            drawn += [(one, stored["reasons"][one.name]) for one in mine if one.name in stored["reasons"]]
+    return drawn
+
+
+def _rows(folder: Path) -> list[Row]:
+    """All rows of the papers' files."""
+    files = [folder / f"{name}.csv" for name in PAPERS]
+    rows: list[Row] = []
+    for path in files:
+        if path.is_file():
+            rows += csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    if not rows or not {"kind", "welch", "reason"} <= set(rows[0]):
+        raise DataError(f"{folder} has no pages of this version: write them by marginopt reproduce")
+    return rows
+
+
+def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
+    """Reasons of cells that are not judged, then of those not run, which are joined where they differ in the set's name alone."""
+    not_judged = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.UNJUDGED)
+    missing = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.MISSING)
+    subjects: dict[str, list[str]] = defaultdict(list)
+    numbers: Counter[str] = Counter()
+    for reason, number in missing.items():
+        sentence = reason.partition(": ")[0].partition(". ")[0]
+        name, _, why = ("", "", sentence) if sentence[:1].isupper() else sentence.partition(" ")
+        why = why.removeprefix("is ").removeprefix("has ")
+        subjects[why].append(name)
+        numbers[why] += number
+    said = [f"{number} not judged: {reason}" for reason, number in not_judged.items()]
+    return (
+        *said,
+        *(f"{numbers[why]} not run: {why}" + (f" ({', '.join(names)})" if any(names) else "") for why, names in subjects.items()),
+    )
