@@ -31,7 +31,8 @@ from . import loops, records
 __all__ = ["BlockAscent"]
 
 #: Numbers of the loops: rows are dense; Σ_k α_ik ≤ c_i is one condition (else one for each k); the gap of a sweep, the gap of a
-#: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, ||V||².
+#: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, and
+#: ||V||².
 _SCALARS = integers_and_floats("dense shared", "gap small product enough square")
 
 
@@ -127,8 +128,8 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
 
 #: Share of the largest ||x||² below which a point counts as zero: its block is linear to rounding.
 _ZERO = 1e-26
-#: Most and fewest sweeps between two passes over all points; most products of conjugate gradients for a face; most faces in a row,
-#: and points with free multipliers for that many faces.
+#: Most and fewest sweeps between two passes over all points; most products of conjugate gradients for a face; most faces in a
+#: row, and points with free multipliers for that many faces.
 _SWEEPS, _FEW, _PRODUCTS, _FACES, _POINTS = 100, 5, 60, 20, 600
 #: Fall of the gap from one pass to the next beyond which sweeps need no help from conjugate gradients.
 _FALL = 0.2
