@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -22,7 +22,7 @@ import numpy as np
 
 from ..rows import Rows
 from .appraisal import Appraisal
-from .arrays import BoolArray, FloatArray, IntArray, SingleArray, row_norms_squared
+from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entries, row_norms_squared
 from .exponentials import entropy, exponential, softplus
 from .kernels.gram import GramOperator
 from .rounding import UNIT, Rounded, dot, gamma, total_of_positive
@@ -38,6 +38,7 @@ __all__ = [
     "LinearLoss",
     "LinearProblem",
     "MarginProblem",
+    "MulticlassProblem",
     "SimplexQP",
     "StiefelProblem",
     "View",
@@ -46,6 +47,8 @@ __all__ = [
 
 #: Seconds of an interior point method for each pair of entries of a row, and for each unit of min(n, p)³.
 _PAIR_SECONDS, _CUBE_SECONDS = 8e-8, 5e-10
+#: Numbers of points and classes that are held at once.
+_PART = 2**21
 
 
 class LinearLoss(enum.IntEnum):
@@ -230,6 +233,126 @@ class LinearProblem:
             error=worst,
             bound_error=value.error + lost,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassProblem:
+    """min ½||W||² + Σ c_i ℓ(m_i), m_ik = (w_{y_i} - w_k)'x_i, ℓ = max_k (1 - m_k)_+ (``shared``) or Σ_k (1 - m_k)_+.
+
+    Dual: max Σα - ½||W(α)||², w_c(α) = Σ_i β_ic x_i, over α_ik ≥ 0, k ≠ y_i, and Σ_k α_ik ≤ c_i (``shared``) or α_ik ≤ c_i.
+    Arrays α of n × K have zeros at the own classes.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array (n, p)
+        C order; canonical.
+    codes : ndarray of int (n,)
+        y, 0 to K - 1.
+    classes : int
+        K.
+    costs : ndarray (n,)
+        c > 0.
+    shared : bool
+        Whether one slack serves all classes of a point (Crammer and Singer), or each has its own (Weston and Watkins).
+    """
+
+    rows: Points
+    codes: IntArray
+    classes: int
+    costs: FloatArray
+    shared: bool
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.codes.size)
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """||x_i||²."""
+        return row_norms_squared(self.rows)
+
+    @property
+    def interior_point_seconds(self) -> float:
+        """About how many seconds an interior point method takes, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
+        pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
+        per_row = 2.0 * entries(self.rows) / max(self.n, 1)
+        return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
+
+    def parts(self) -> Iterator[slice]:
+        """Ranges of points whose numbers for all classes take some megabytes."""
+        step = max(_PART // self.classes, 1)
+        for start in range(0, self.n, step):
+            yield slice(start, min(start + step, self.n))
+
+    def own(self, part: slice) -> BoolArray:
+        """The places of the own classes."""
+        return np.asarray(np.arange(self.classes) == self.codes[part, None])
+
+    def others(self, alpha: FloatArray) -> FloatArray:
+        """α without the own classes, n × (K - 1)."""
+        return np.asarray(alpha[~self.own(slice(None))]).reshape(self.n, self.classes - 1)
+
+    def with_own(self, alpha: FloatArray) -> FloatArray:
+        """α of n × (K - 1) with zeros at the own classes."""
+        full = np.zeros((self.n, self.classes))
+        full[~self.own(slice(None))] = alpha.ravel()
+        return full
+
+    def coefficients(self, alpha: FloatArray) -> FloatArray:
+        """W(α), K × p."""
+        W = np.zeros((self.classes, self.rows.shape[1]))
+        for part in self.parts():
+            beta = np.where(self.own(part), alpha[part].sum(axis=1)[:, None], -alpha[part])
+            W += (self.rows[part].T @ beta).T
+        return W
+
+    def shortfalls(self, W: FloatArray, part: slice) -> FloatArray:
+        """1 - m_ik; 0 at the own classes."""
+        scores = np.asarray(self.rows[part] @ W.T)
+        base = np.take_along_axis(scores, self.codes[part, None], axis=1)
+        return np.where(self.own(part), 0.0, 1.0 - base + scores)
+
+    def gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
+        """c_i ℓ_i of a range of points, and their parts c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the gap."""
+        short = self.shortfalls(W, part)
+        worst = np.maximum(short, 0.0)
+        terms = self.costs[part] * (worst.max(axis=1) if self.shared else worst.sum(axis=1))
+        return terms, terms - np.einsum("ik,ik->i", alpha, short)
+
+    def free(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
+        """Multipliers that are at no bound, and the points whose sum is at its bound."""
+        costs = self.costs[part]
+        if self.shared:
+            return alpha > 0.0, alpha.sum(axis=1) >= costs * (1.0 - 1e-12)
+        return (alpha > 0.0) & (alpha < costs[:, None]), np.zeros(costs.size, dtype=np.bool_)
+
+    def objective(self, W: FloatArray) -> Rounded:
+        """½||W||² + Σ c_i ℓ_i from the data, with its error."""
+        square = dot(W.ravel(), W.ravel()).times(0.5)
+        length, each = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
+        value = square
+        for part in self.parts():
+            short = np.maximum(self.shortfalls(W, part), 0.0)
+            terms = self.costs[part] * (short.max(axis=1) if self.shared else short.sum(axis=1))
+            # two products with the rows, and two sums of numbers of that size and 1
+            error = gamma(W.shape[1] + 4 + each) * (1.0 + 2.0 * np.sqrt(self.squares[part]) * length) * self.costs[part]
+            rounded = total_of_positive(terms)
+            value += Rounded(rounded.value, rounded.error + each * float(error.sum()) * (1.0 + gamma(terms.size)))
+        return value
+
+    def dual(self, alpha: FloatArray) -> Rounded:
+        """Σα - ½||W(α)||² at feasible multipliers, with its error.
+
+        The sums in W are off by at most γ Σ α_ik √2 ||x_i|| in norm, as the own class has Σ_k α_ik and each other one α_ik.
+        """
+        W = self.coefficients(alpha)
+        norms = np.sqrt(2.0 * self.squares) * (1.0 + 1e-12)
+        off = gamma(self.n + self.classes + 8) * float(norms @ alpha.sum(axis=1)) * (1.0 + gamma(self.n + self.classes))
+        squares = dot(W.ravel(), W.ravel())
+        norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
+        value = total_of_positive(alpha.ravel()) - squares.times(0.5)
+        return Rounded(value.value, (value.error + norm * off + 0.5 * off * off) * (1.0 + 1e-12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -748,4 +871,6 @@ class StiefelProblem:
         return np.asarray(2.0 * (self.H @ P + self.E))
 
 
-View: TypeAlias = SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem | LinearProblem
+View: TypeAlias = (
+    SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem | LinearProblem | MulticlassProblem
+)

@@ -9,27 +9,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..appraisal import Bound
+from ..appraisal import Appraisal, Bound
 from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
 from ..inspection.point_explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
-from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
+from ..views import MulticlassProblem
 from .linear import warn_about_features
 from .margin.assembly import Affine, Assembly
 from .margin.features import Features, Images, Plain
 from .margin.naming import named
 
 __all__ = ["MulticlassSVM"]
+
+V = TypeVar("V")
 
 
 # Losses of a point with several classes, as functions of its margins m_ik = (w_{y_i} - w_k)'x_i against the other classes k.
@@ -40,11 +42,13 @@ class ClassLoss(ABC):
 
     Attributes
     ----------
-    convex : bool
+    convex, shared : bool
     title, source : str
     """
 
     convex: ClassVar[bool] = True
+    #: Whether one slack serves all the classes of a point.
+    shared: ClassVar[bool] = True
     title: ClassVar[str]
     source: ClassVar[str]
 
@@ -130,6 +134,7 @@ class CrammerSinger(ClassLoss):
 class WestonWatkins(ClassLoss):
     """Σ_k (1 - m_ik)_+: every other class counts."""
 
+    shared = False
     title = "Weston and Watkins"
     source = (
         "Weston, Watkins: Support vector machines for multi-class pattern recognition, 1999, (3), with margin 1 in place of 2"
@@ -352,25 +357,40 @@ class MulticlassSVM(Model):
         return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
 
     @cached_property
-    def _others(self) -> IntArray:
-        """The other classes of each point, n × (K - 1)."""
-        every = np.arange(self.classes.size)
-        return np.array([every[every != code] for code in self.codes])
+    def _problem(self) -> MulticlassProblem:
+        """The data as arrays, whatever the loss."""
+        rows = self.features.rows
+        if isinstance(rows, np.ndarray):
+            rows = np.ascontiguousarray(rows)
+        elif not rows.has_canonical_format:
+            rows = sp.csr_array(rows, copy=True)
+            rows.sum_duplicates()
+        return MulticlassProblem(rows, self.codes, self.classes.size, self.costs, self._loss.shared)
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `MulticlassProblem` of the convex losses."""
+        return self._problem if kind is MulticlassProblem and self._loss.convex else None  # type: ignore[return-value]
 
     @cached_property
     def _rows(self) -> sp.csr_array:
-        """m = F vec(W), K - 1 rows for each point."""
+        """m = F vec(W), K - 1 rows for each point: x_i in the columns of its own class, -x_i in those of the other."""
         K, X = self.classes.size, sp.csr_array(self.features.rows)
-        point, other = np.repeat(np.arange(X.shape[0]), K - 1), self._others.ravel()
-        repeated, class_codes = X[point], self.codes[point]
-        signs = [(class_codes == c).astype(np.float64) - (other == c) for c in range(K)]
-        return sp.csr_array(sp.hstack([sp.diags_array(s) @ repeated for s in signs], format="csr"))
+        others = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own(slice(None))]
+        repeated = X[np.repeat(np.arange(X.shape[0]), K - 1)]
+        lengths = np.diff(repeated.indptr)
+        shape = (repeated.shape[0], K * X.shape[1])
+
+        def placed(classes: IntArray) -> sp.csr_array:
+            indices = repeated.indices + np.repeat(classes * X.shape[1], lengths)
+            return sp.csr_array((repeated.data, indices, repeated.indptr), shape=shape)
+
+        return placed(np.repeat(self.codes, K - 1)) - placed(others)
 
     @property
     def form_bytes(self) -> int:
         """Bytes of the rows."""
         n, K = self.X.shape[0], self.classes.size
-        return 48 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
+        return 120 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
 
     # -- the program ----------------------------------------------------------------------------------------------
 
@@ -400,7 +420,7 @@ class MulticlassSVM(Model):
 
     def margins(self, W: FloatArray) -> FloatArray:
         """m_ik, n × (K - 1)."""
-        return np.asarray(self._rows @ W.ravel()).reshape(-1, self.classes.size - 1)
+        return 1.0 - self._problem.others(self._problem.shortfalls(W, slice(None)))
 
     def objective(self, W: FloatArray) -> float:
         """½||W||² + Σ c_i ℓ_i, from the data."""
@@ -413,7 +433,7 @@ class MulticlassSVM(Model):
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """W(α) and the slack that it needs; α one for each row."""
-        W = np.asarray(self._rows.T @ np.ravel(alpha)).reshape(self.classes.size, -1)
+        W = self._problem.coefficients(self._problem.with_own(np.asarray(alpha)))
         return {"W": W, **self._loss.slack(self.margins(W))}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -426,16 +446,19 @@ class MulticlassSVM(Model):
             return super().bound(x, multipliers)
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
-        alpha = self._loss.repaired(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs).ravel()
-        v = self._rows.T @ alpha
-        # the sums in v are off by at most γ Σ α_ik |row_ik|, and a row has the norm √2 ||x_i||
-        norms = np.repeat(np.sqrt(2.0 * row_norms_squared(self.features.rows)), self.classes.size - 1) * (1.0 + 1e-12)
-        off = gamma(alpha.size + 4) * float(norms @ alpha)
-        squares = dot(v, v)
-        norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
-        value = total(alpha) - squares.times(0.5)
-        lost = (norm * off + 0.5 * off * off) * (1.0 + 1e-12)
-        return Bound(value.lower - lost, "dual value Σα - ½||W(α)||² with α moved into its bounds", value.error + lost)
+        alpha = self._loss.repaired(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs)
+        dual = self._problem.dual(self._problem.with_own(alpha))
+        return Bound(dual.lower, "dual value Σα - ½||W(α)||² with α moved into its bounds", dual.error)
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """Objective at W and the dual value at the multipliers of ``margin``, without the form; None for the 0-1 loss."""
+        if not self._loss.convex:
+            return None
+        objective, bound = self._problem.objective(values["W"]), self.bound(None, multipliers)
+        return Appraisal(
+            objective.value, 0.0, {"margin": 0.0}, bound=bound.value, argument=bound.argument, error=objective.error,
+            bound_error=bound.error,
+        )  # fmt: skip
 
     # -- what a solution says -------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..interface.numba_flags import entry
 
-__all__ = ["add_squares", "slope", "weigh"]
+__all__ = ["add_squares", "descend", "slope", "weigh"]
 
 
 @entry
@@ -81,3 +81,47 @@ def add_squares(data: Any, indices: Any, indptr: Any, curvature: Any, H: Any) ->
                 row = indices[k]
                 for m in range(indptr[i], k + 1):
                     H[row, indices[m]] += v * data[m]
+
+
+@entry
+def descend(X: Any, points: Any, alpha: Any, w: Any, order: Any, numbers: Any, parameters: Any) -> None:
+    """Minimise over one α_i after the other, of the active points in ``order``; w = Σ α_i y_i x_i/(2μ) follows.
+
+    A point at a bound leaves where its slope is beyond the extremes of the last epoch (Hsieh et al. 2008, (15)). ``numbers`` are
+    the number of active points, the largest and the smallest slope; ``parameters`` are 1/(2μ), and 1 for the squared hinge.
+    """
+    data, indices, indptr = X
+    y, c, squares = points
+    scale, squared, active = parameters[0], parameters[1] > 0.0, int(numbers[0])
+    high, low, largest, smallest = numbers[1], numbers[2], -1e300, 1e300
+    t = 0
+    while t < active:
+        i = order[t]
+        cost = c[i] if c.size > 1 else c[0]
+        own = 0.5 / cost if squared else 0.0
+        score = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            score += data[e] * w[indices[e]]
+        g = y[i] * score - 1.0 + own * alpha[i]
+        lower, upper = alpha[i] <= 0.0, not squared and alpha[i] >= cost
+        if (lower and g > high) or (upper and g < low):
+            active -= 1
+            order[t], order[active] = order[active], i
+            continue
+        t += 1
+        if (lower and g >= 0.0) or (upper and g <= 0.0):
+            continue
+        largest, smallest = max(largest, g), min(smallest, g)
+        curvature = scale * squares[i] + own
+        old = alpha[i]
+        new = max(old - g / curvature, 0.0) if curvature > 0.0 else cost
+        if not squared:
+            new = min(new, cost)
+        if new != old:
+            alpha[i] = new
+            step = (new - old) * y[i] * scale
+            for e in range(indptr[i], indptr[i + 1]):
+                w[indices[e]] += step * data[e]
+    numbers[0] = active
+    numbers[1] = largest if largest > 0.0 else 1e300
+    numbers[2] = smallest if smallest < 0.0 else -1e300

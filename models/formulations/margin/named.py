@@ -23,7 +23,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...arrays import FloatArray, Points, as_points, as_share
+from ....errors import InputError
+from ...arrays import FloatArray, Points, as_points, as_share, as_vector
 from ...inspection.point_explanation import PointExplanation
 from ...kernels.feature_map import Place, placed
 from ...kernels.kernels import Kernel, Linear
@@ -120,8 +121,8 @@ class EpsilonSVR(NamedComposition):
     ----------
     X, y, kernel
         As `Margin`; y any numbers.
-    C : float
-        C > 0.
+    C : float or array_like (n,)
+        C > 0, one for all points or one for each.
     epsilon : float
         ε ≥ 0.
     intercept : {"free", "penalised"}
@@ -134,7 +135,7 @@ class EpsilonSVR(NamedComposition):
 
     X: Points
     y: FloatArray
-    C: float = 1.0
+    C: float | FloatArray = 1.0
     epsilon: float = 0.1
     intercept: Literal["free", "penalised"] = "free"
     kernel: Kernel | None = None
@@ -169,7 +170,7 @@ def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
     w = values["w"]
     excess = np.maximum(np.abs(model.y - np.asarray(model.X @ w)) - model.epsilon, 0.0)
     v = w[model.composed.penalised]
-    return float(0.5 * v @ v + model.C * excess.sum())
+    return float(0.5 * v @ v + model.composed.costs @ excess)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +178,8 @@ class NuSVM(NamedComposition):
     """min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000, (3).
 
     ν bounds the share of points within the margin from above and that of support vectors from below. Dual:
-    max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept.
+    max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept. Points with weights s have
+    s_i/Σs in place of 1/n, and shares of the weight.
 
     Parameters
     ----------
@@ -186,12 +188,14 @@ class NuSVM(NamedComposition):
     nu : float
         In (0, 1].
     intercept : {"free", "penalised"}
+    weights : float or array_like (n,)
+        s ≥ 0, not all zero; only their ratios count.
 
     Raises
     ------
     InputError
-        As `Margin`; ν outside (0, 1]. (A ν too large for the balance of the classes makes the problem unbounded with a free
-        intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
+        As `Margin`; ν outside (0, 1]; weights that are all zero. (A ν too large for the balance of the classes makes the problem
+        unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
     """
 
     X: Points
@@ -199,6 +203,7 @@ class NuSVM(NamedComposition):
     nu: float = 0.5
     intercept: Literal["free", "penalised"] = "free"
     kernel: Kernel | None = None
+    weights: float | FloatArray = 1.0
 
     name = "NuSVM"
     title = "nu-SVM"
@@ -214,9 +219,13 @@ class NuSVM(NamedComposition):
 
     @cached_property
     def composed(self) -> Margin:
-        """`NuHinge` with ½||w||² and equal costs."""
+        """`NuHinge` with ½||w||² and costs that sum to 1."""
         X = as_points(self.X)
-        return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, 1.0 / X.shape[0], kernel=self.kernel)
+        weights = as_vector(self.weights, X.shape[0], "weights")
+        if not (weights >= 0).all() or not weights.any():
+            raise InputError(f"weights must be ≥ 0 and not all zero; the least is {weights.min():g}")
+        costs = 1.0 / X.shape[0] if np.ndim(self.weights) == 0 else weights / weights.sum()
+        return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, costs, kernel=self.kernel)
 
 
 def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
@@ -224,7 +233,7 @@ def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
     w, rho = values["w"], float(values["rho"][0])
     slack = np.maximum(rho - model.y * np.asarray(model.X @ w), 0.0)
     v = w[model.composed.penalised]
-    return float(0.5 * v @ v - model.nu * rho + slack.mean())
+    return float(0.5 * v @ v - model.nu * rho + model.composed.costs @ slack)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
     from .margin import MarginClassifier as MarginClassifier, MulticlassSVC as MulticlassSVC
     from .nonparallel import NonparallelSVC as NonparallelSVC
     from .npsvc import KernelNPSVC as KernelNPSVC
+    from .nu_svc import NuSVC as NuSVC
+    from .regression import EpsilonSVR as EpsilonSVR, MarginRegressor as MarginRegressor
 
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
 

@@ -20,7 +20,9 @@ from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
 from .training_set import Solution
 
-__all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task", "warn_of_one_class", "warn_of_zero"]
+__all__ = [
+    "Outcome", "one_or_all", "solve_checked", "solve_with_warning", "solved", "solved_task", "warn_of_one_class", "warn_of_zero",
+]  # fmt: skip
 
 
 #: Share of the largest multiplier of an infeasible problem below which others are its rounding.
@@ -41,7 +43,23 @@ class Outcome:
 
 
 def solve_checked(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
+    """Return the result of `solve_with_warning` for a classifier, and warn of one that is not told from w = 0."""
+    result = solve_with_warning(problem, solver, options, expected, "classifier")
+    if result.solved or result.status in expected:
+        warn_of_zero(problem, result)
+    return result
+
+
+def solve_with_warning(problem: Model, solver: Any, options: Options, expected: frozenset[Status], learned: str) -> Result:
     """Solve a model; an answer short of what was asked and ``expected`` is a ConvergenceWarning, none at all an error.
+
+    Parameters
+    ----------
+    problem, solver, options
+    expected : frozenset of Status
+        Ways to end that are no reason to warn.
+    learned : str
+        The word for what is fitted.
 
     Raises
     ------
@@ -58,14 +76,12 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
                 f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); standardise the features, or "
                 "give another solver= or a larger tol= or time_limit=; result_ and certificate_ say more",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        else:
-            warn_of_zero(problem, result)
         return result
     if result.status is Status.UNBOUNDED:
         raise SolverError(
-            f"{result.model} has no best classifier: its objective is unbounded; another regulariser, or a domain, bounds it"
+            f"{result.model} has no best {learned}: its objective is unbounded; another regulariser, or a domain, bounds it"
         )
     priced = [] if result.farkas is None else _priced(result.farkas)
     if result.status is Status.INFEASIBLE and priced == ["margin"]:
@@ -74,8 +90,8 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
     if result.status is Status.INFEASIBLE:
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
-        raise SolverError(f"{result.model} has no classifier that satisfies its restrictions{rows}")
-    raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
+        raise SolverError(f"{result.model} has no {learned} that satisfies its restrictions{rows}")
+    raise SolverError(f"{result.solver} gave no {learned} for {result.model}: {result.status.message}; try another solver=")
 
 
 def warn_of_zero(problem: Model, result: Result) -> None:

@@ -17,7 +17,10 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
+from ..models.formulations.margin.features import Images
+from ..models.formulations.margin.model import Margin
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from ..solvers.certification.result import Result
 from .multiclass import Pair
 
 __all__ = [
@@ -31,6 +34,8 @@ __all__ = [
     "Solution",
     "Space",
     "class_weights",
+    "expansion_coefficients",
+    "is_linear",
     "is_precomputed",
     "make_kernel",
     "sample_weights",
@@ -440,3 +445,27 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
 def is_precomputed(kernel: object) -> bool:
     """Return whether X is to be a kernel matrix."""
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def is_linear(kernel: object) -> bool:
+    """Return whether scores are linear in the features themselves."""
+    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
+
+
+#: Share of its bound below which a multiplier is the solver's rounding.
+_ROUNDING = 1e-8
+
+
+def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
+    """Return the β of w = Σ β_i φ(x_i), for a composition with ½||w||² and a kernel: the multipliers, few of them not zero.
+
+    At a duality gap δ the norm of w - Σ β_i φ(x_i) is at most √(2δ). Without multipliers β follows from w, and is dense.
+    """
+    conjugate = composed.loss.conjugate()
+    if conjugate is None or result.multipliers is None:
+        assert isinstance(composed.features, Images)
+        return composed.features.coordinates.coefficients(result.values["w"][1:])
+    signs = composed.y if composed.loss.labels else 1.0
+    beta = np.asarray(conjugate.sign * conjugate.point(result.multipliers, composed.costs) * signs)
+    beta[np.abs(beta) <= _ROUNDING * composed.costs] = 0.0
+    return beta

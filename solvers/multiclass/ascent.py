@@ -1,0 +1,283 @@
+"""Block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
+
+The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point: block-coordinate Frank-Wolfe (Lacoste-Julien et al.
+2013) moves one block towards a vertex with an exact line search; here a block is maximised exactly, which costs no more than the
+scores of its point. At any α the gap is a sum over the points,
+
+    P(W(α)) - D(α) = Σ_i [c_i ℓ_i - Σ_k α_ik g_ik] ≥ 0,   g_ik = 1 - m_ik,
+
+so points at a vertex with no gap are left out until the next pass over all. Where sweeps no longer reduce the gap by much, the
+free multipliers are few and known: conjugate gradients maximise over their face, and the result is moved into the polytopes and
+searched along (Moré and Toraldo 1991).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import MulticlassProblem
+from ..interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ..interface.by_reference import by_reference
+from ..records.answer import Answer, relative_gap
+from ..records.options import Options
+from . import loops, records
+
+__all__ = ["BlockAscent"]
+
+#: Numbers of the loops: rows are dense; Σ_k α_ik ≤ c_i is one condition (else one for each k); the gap of a sweep, the gap of a
+#: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, and
+#: ||V||².
+_SCALARS = integers_and_floats("dense shared", "gap small product enough square")
+
+
+@by_reference
+class AscentWork(NamedTuple):
+    """The iteration: arrays and numbers that compiled code changes in place; α_ik of the own class is 0."""
+
+    data: Any  #: (n, p), dense rows
+    indptr: Any  #: CSR rows
+    indices: Any
+    values: Any
+    codes: Any  #: (n,)
+    costs: Any  #: (n,)
+    squares: Any  #: (n,) ||x_i||²
+    alpha: Any  #: (n, K)
+    W: Any  #: (K, p), or (p, K) for CSR rows
+    V: Any  #: W of a direction
+    scores: Any  #: (K,)
+    change: Any  #: (K,)
+    order: Any  #: (n,) points of the present sweep or face
+    free: Any  #: (n, K) multipliers of the face that are not at a bound
+    tight: Any  #: (n,) Σ_k α_ik is at its bound
+    slope: Any  #: (n, K) g at the start of conjugate gradients
+    residual: Any  #: (n, K)
+    direction: Any  #: (n, K)
+    step: Any  #: (n, K)
+    now: Any  #: the numbers, by name (`_SCALARS`)
+
+
+@dataclass(eq=False)
+class AscentState:
+    """α, W(α) and the best W, with the points of the present sweep or face."""
+
+    view: MulticlassProblem
+    work: AscentWork
+    rng: np.random.Generator
+    tol: float
+    limit: int
+    active: IntArray
+    best_W: FloatArray
+    best_primal: float = float("inf")
+    best_dual: float = float("-inf")
+    gap: float = float("inf")  #: at the last pass over all points
+    previous_gap: float = float("inf")
+    sweeps: int = 0
+    faces: int = 0
+    passes: int = 0  #: over all points
+    position: int = 0  #: points of the sweep that are done
+    sweeps_left: int = 0  #: until the next pass over all points
+    products_left: int = 0  #: of conjugate gradients on the face; 0 if there is no face
+    face_size: int = 0
+    faces_left: int = 0  #: faces of this round, each within the last one
+    first_gap: float = float("nan")  #: of the first sweep since the last pass over all points
+    rate: float = 2e4  #: points for each second, as measured
+    stale: int = 0  #: passes in a row in which the gap did not fall
+    step: str = ""
+    curved: int = field(default=0)  #: points with free multipliers
+
+    @property
+    def relative(self) -> float:
+        """Return the relative gap of the best W and the best α."""
+        return relative_gap(self.best_primal, self.best_dual)
+
+
+def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.random.Generator) -> AscentState:
+    """Return the state at α = 0, and at their optimum the blocks of points that are zero."""
+    n, K, p = view.n, view.classes, view.rows.shape[1]
+    dense = isinstance(view.rows, np.ndarray)
+    now = named_scalars(_SCALARS)
+    now.dense, now.shared = int(dense), int(view.shared)
+    none = np.zeros(1, dtype=np.int64)
+    shape = (K, p) if dense else (p, K)
+    squares = view.squares
+    work = AscentWork(
+        data=view.rows if dense else np.zeros((1, 1)),
+        indptr=none if dense else view.rows.indptr.astype(np.int64),
+        indices=none if dense else view.rows.indices.astype(np.int64),
+        values=np.zeros(1) if dense else view.rows.data,
+        codes=view.codes, costs=view.costs, squares=squares, alpha=np.zeros((n, K)), W=np.zeros(shape), V=np.zeros(shape),
+        scores=np.zeros(K), change=np.zeros(K), order=np.arange(n), free=np.zeros((n, K), dtype=np.bool_),
+        tight=np.zeros(n, dtype=np.bool_), slope=np.zeros((n, K)), residual=np.zeros((n, K)), direction=np.zeros((n, K)),
+        step=np.zeros((n, K)), now=now,
+    )  # fmt: skip
+    zero = np.flatnonzero(squares <= _ZERO * squares.max())
+    if view.shared:
+        work.alpha[zero, np.where(view.codes[zero] == 0, 1, 0)] = view.costs[zero]
+    else:
+        work.alpha[zero] = view.costs[zero][:, None]
+        work.alpha[zero, view.codes[zero]] = 0.0
+    limit = sys.maxsize if options.iteration_limit is None else options.iteration_limit
+    return AscentState(view, work, rng, tol, limit, np.zeros(0, dtype=np.int64), np.zeros((K, p)))
+
+
+#: Share of the largest ||x||² below which a point counts as zero: its block is linear to rounding.
+_ZERO = 1e-26
+#: Most and fewest sweeps between two passes over all points; most products of conjugate gradients for a face; most faces in a
+#: row, and points with free multipliers for that many faces.
+_SWEEPS, _FEW, _PRODUCTS, _FACES, _POINTS = 100, 5, 60, 20, 600
+#: Fall of the gap from one pass to the next beyond which sweeps need no help from conjugate gradients.
+_FALL = 0.2
+#: Passes in a row that leave more than this share of the best gap, after which float64 allows no more.
+_STALE, _PROGRESS = 50, 0.999
+
+
+def survey(state: AscentState) -> None:
+    """Recompute W from α, objective, dual value and gap; choose the points that are at no vertex, or have a gap."""
+    view, work = state.view, state.work
+    W = view.coefficients(work.alpha)
+    work.W[:] = W if work.now.dense else W.T
+    square = float(np.vdot(W, W))
+    loss, active, curved = 0.0, [], 0
+    for part in view.parts():
+        terms, gaps = view.gaps(W, work.alpha[part], part)
+        loss += float(terms.sum())
+        free, tight = view.free(work.alpha[part], part)
+        work.free[part], work.tight[part] = free, tight
+        curves = free.sum(axis=1) - tight > 0
+        curved += int(curves.sum())
+        active.append(part.start + np.flatnonzero(curves | (gaps > 1e-12 * view.costs[part])))
+    state.passes += 1
+    state.active, state.curved = np.concatenate(active), curved
+    state.active = state.active[work.squares[state.active] > _ZERO * work.squares.max()]
+    primal, dual = 0.5 * square + loss, float(work.alpha.sum()) - 0.5 * square
+    before = state.best_primal - state.best_dual
+    if primal < state.best_primal:
+        state.best_primal, state.best_W = primal, W
+    state.best_dual = max(dual, state.best_dual)
+    state.stale = 0 if state.best_primal - state.best_dual < _PROGRESS * before else state.stale + 1
+    state.previous_gap, state.gap = state.gap, primal - dual
+
+
+@dataclass(frozen=True)
+class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
+    """Exact block steps in random order, conjugate gradients on the face of the free multipliers, points left out at vertices.
+
+    Memory in addition to the rows: nine arrays of n × K numbers and three of K × p.
+
+    Parameters
+    ----------
+    faces : bool
+        Whether conjugate gradients help where sweeps are slow.
+    """
+
+    faces: bool = True
+
+    info = records.MULTICLASS_ASCENT
+
+    def load(self, view: MulticlassProblem) -> None:
+        """Import the compiled loops, which are compiled at their first call."""
+
+    def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
+        """Return the state at α = 0."""
+        state = make_state(view, options, options.tolerance(self.info.tolerance), rng)
+        survey(state)
+        self._plan(state)
+        return state
+
+    def advance(self, state: AscentState, seconds: float) -> Outcome:
+        """Take block steps and products for about ``seconds``; a pass over all points where a round has ended."""
+        end = time.perf_counter() + seconds
+        while True:
+            if state.relative <= state.tol:
+                return Outcome.CONVERGED
+            if state.sweeps >= state.limit:
+                survey(state)
+                return Outcome.CONVERGED if state.relative <= state.tol else Outcome.ITERATION_LIMIT
+            if state.stale >= _STALE or not state.active.size:
+                return Outcome.STALLED
+            if state.products_left:
+                self._face(state, end)
+            elif state.sweeps_left:
+                self._sweep(state, end)
+            else:
+                survey(state)
+                self._plan(state)
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def _plan(self, state: AscentState) -> None:
+        """Begin a round: sweeps over the active points, after a face where the last round's sweeps gained little."""
+        size = max(state.active.size, 1)
+        state.sweeps_left = int(np.clip(state.view.n // size, _FEW, _SWEEPS))
+        state.first_gap, state.position = float("nan"), 0
+        state.faces_left = 0
+        if self.faces and state.gap > _FALL * state.previous_gap:
+            state.faces_left = int(np.clip(_POINTS // max(state.curved, 1), 1, _FACES))
+            self._begin_face(state, state.active)
+
+    def _begin_face(self, state: AscentState, points: IntArray) -> None:
+        """Start conjugate gradients on the face of those of the points that have free multipliers."""
+        work = state.work
+        work.free[points], work.tight[points] = state.view.free(work.alpha[points], points)
+        degrees = work.free[points].sum(axis=1) - work.tight[points]
+        points = points[degrees > 0]
+        work.order[: points.size] = points
+        state.face_size, state.products_left = points.size, 0
+        if points.size:
+            state.products_left = min(_PRODUCTS, 2 * int(degrees.sum()) + 1)
+            loops.begin_face(work, points.size)
+
+    def _face(self, state: AscentState, end: float) -> None:
+        """Take products on the face until the time is over; at the end, move."""
+        clock = time.perf_counter()
+        count = int(np.clip(state.rate * (end - clock) / (2.0 * state.face_size + 1.0), 1, state.products_left))
+        done = loops.face_products(state.work, state.face_size, count)
+        state.products_left = 0 if done else state.products_left - count
+        if state.products_left:
+            return
+        state.faces, state.faces_left, state.step = state.faces + 1, state.faces_left - 1, "face"
+        if not loops.end_face(state.work, state.face_size) and state.faces_left:
+            self._begin_face(state, state.work.order[: state.face_size].copy())
+
+    def _sweep(self, state: AscentState, end: float) -> None:
+        """Take block steps until the time or the sweep is over; leave the round where the active points' gap has fallen."""
+        work, size = state.work, state.active.size
+        if state.position == 0:
+            work.order[:size] = state.rng.permutation(state.active)
+            work.now.gap, work.now.small = 0.0, 0.0
+        clock = time.perf_counter()
+        count = int(np.clip(state.rate * (end - clock), min(size, 64), size - state.position))
+        loops.sweep(work, state.position, state.position + count)
+        if count >= 64:
+            state.rate = count / max(time.perf_counter() - clock, 1e-7)
+        state.position += count
+        if state.position < size:
+            return
+        state.position, state.step = 0, "block"
+        state.sweeps += 1
+        state.sweeps_left -= 1
+        gap = float(work.now.gap)
+        if np.isnan(state.first_gap):
+            state.first_gap = gap
+        if gap <= max(0.3 * state.tol * abs(state.best_primal), 0.1 * state.first_gap):
+            state.sweeps_left = 0
+
+    def measure(self, state: AscentState) -> Measure:
+        """Return the best objective and bound, and the number of points with free multipliers."""
+        return Measure(state.sweeps, state.best_primal, state.best_dual, active=state.curved, step=state.step)
+
+    def answer(self, state: AscentState) -> Answer:
+        """Return the best W and the multipliers of ``margin``, at which the loss's conditions hold exactly."""
+        view = state.view
+        alpha = view.others(state.work.alpha)
+        spent = alpha.sum(axis=1) if view.shared else alpha.ravel()
+        costs = view.costs if view.shared else np.repeat(view.costs, view.classes - 1)
+        reduced = np.concatenate([np.zeros(state.best_W.size), np.maximum(costs - spent, 0.0)])
+        details = {"passes": state.passes, "faces": state.faces, "points with free multipliers": state.curved}
+        return Answer(values={"W": state.best_W}, multipliers={"margin": alpha.ravel()}, reduced=reduced, details=details)

@@ -1,0 +1,109 @@
+"""`NuSVC`: the SVM whose parameter is the share of margin errors."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_share
+from ..models.formulations.margin.named import NuSVM
+from ..models.model import Model
+from ..solvers.certification.result import Result
+from .base import EstimatorInfo
+from .classifier import KernelClassifier, WeightedClassifier
+from .training_set import KernelSpace, LinearSpace, Sample, Solution, Space, expansion_coefficients, is_linear
+
+__all__ = ["NuSVC"]
+
+
+class NuSVC(WeightedClassifier, KernelClassifier):
+    """ν-SVM, `marginopt.models.NuSVM`: at most a share ν of the weight is within the margin, at least ν on support vectors.
+
+    The decision function is divided by the level ρ where ρ > 0, so that ±1 is the margin, as in scikit-learn.
+
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1]. With a free intercept at most twice the smaller class's share of the weight.
+    intercept : {"free", "penalised"}
+        Whether the intercept is part of ||w||².
+    kernel, gamma, degree, coef0
+        As `L2SVC`. The linear kernel has coefficients of the features.
+    solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit, verbose
+        As `L2SVC`. ``class_weight="balanced"`` makes the classes' shares equal.
+
+    Attributes
+    ----------
+    coef_ : ndarray (problems, p)
+        Of the linear kernel, for rows as they come.
+    support_, dual_coef_, kernel_
+        Of other kernels; see `KernelPredictor.attributes`.
+    intercept_ : ndarray (problems,)
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        See `ModelClassifier`.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: ν outside (0, 1], or too large for the smaller class.
+    """
+
+    def __init__(
+        self,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        *,
+        intercept: Literal["free", "penalised"] = "free",
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.intercept = intercept
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        if is_linear(self.kernel):
+            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        return super()._space(X, sample)
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        nu = as_share(self.nu, "nu")
+        smaller = min(float(cost[y > 0].sum()), float(cost[y < 0].sum())) / float(cost.sum())
+        if self.intercept == "free" and nu > 2.0 * smaller * (1.0 + 1e-12):
+            raise InputError(
+                f"nu = {nu:g} is more than twice the smaller class's share of the weight, {smaller:.3g}, so a free intercept "
+                "makes the problem unbounded; give a smaller nu, intercept='penalised' or class_weight='balanced'"
+            )
+        kernel = space.kernel if isinstance(space, KernelSpace) else None
+        return NuSVM(X, y, nu, self.intercept, kernel, cost)
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        assert isinstance(problem, NuSVM)
+        w, rho = result.values["w"], float(result.values["rho"][0])
+        scale = 1.0 / rho if rho > 0.0 else 1.0
+        rest = w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result)
+        return Solution(scale * rest, scale * float(w[0]))
+
+
+ESTIMATORS = (EstimatorInfo(NuSVC, NuSVM, "nu-SVM: the share of margin errors is given", {"intercept": "penalised"}),)

@@ -1,0 +1,285 @@
+"""Regressors: what all of them share, support vector regression, and any composition of a loss of residuals.
+
+Equal points with equal targets are merged before the problem is stated, as classifiers do it, so that a point of weight k and k
+copies of it state one and the same problem.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError, MarginoptWarning
+from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.formulations.margin.loss import Loss
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.named import EpsilonSVR as EpsilonSVRModel
+from ..models.formulations.margin.naming import LOSSES, named
+from ..models.kernels.kernels import Kernel
+from ..models.model import Model
+from ..solvers.certification.result import Result
+from ..solvers.records.answer import Status
+from ..solvers.records.options import Options
+from .base import Estimator, EstimatorInfo, refuse
+from .multiclass import Pair
+from .training import solve_with_warning
+from .training_set import (
+    KernelSpace,
+    LinearSpace,
+    Sample,
+    Scaling,
+    Solution,
+    Space,
+    expansion_coefficients,
+    is_linear,
+    is_precomputed,
+    make_kernel,
+    sample_weights,
+)
+
+__all__ = ["EpsilonSVR", "MarginRegressor", "ModelRegressor"]
+
+
+class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
+    """A regressor that fits one model of `marginopt.models`.
+
+    Subclasses say where the problem lives (`_space`), what is solved (`_problem`) and what the solution means (`_solution`).
+    Fitted attributes of all: ``problem_`` (the model), ``result_``, ``certificate_`` and ``n_features_in_``.
+    """
+
+    solver: Any
+    tol: float | None
+    time_limit: float | None
+    standardise: bool
+    verbose: bool
+
+    @abstractmethod
+    def _space(self, X: Points, sample: Sample) -> Space:
+        """Return the space of the problem."""
+
+    @abstractmethod
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+        """Return the model."""
+
+    @abstractmethod
+    def _solution(self, problem: Model, result: Result) -> Solution:
+        """Return the function that a result means."""
+
+    def _options(self) -> Options:
+        """Return the options of the solver."""
+        progress = bool(self.verbose)
+        return Options(tol=self.tol, time_limit=self.time_limit, progress=progress, verbose=progress)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **other: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR), their targets and weights ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        refuse(self, other)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        points, targets = as_points(X), np.asarray(y, dtype=np.float64)
+        weights = sample_weights(sample_weight, points)
+        sample = Sample.merged(points, np.unique(targets, return_inverse=True)[1], weights)
+        space = self._space(points, sample)
+        everyone = np.arange(sample.rows.size)
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            problem = self._problem(space.take(everyone), targets[sample.rows], sample.weight, space)
+        work = copy.copy(problem)  # the one that is kept carries no compiled form
+        limits = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
+        result = solve_with_warning(work, self.solver, self._options(), limits, "regressor")
+        pair = Pair(everyone, np.ones(everyone.size), -1, 0)
+        self._predictor = space.predictor(sample, [pair], [self._solution(work, result)])
+        self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value[0] if name in ("coef_", "intercept_") else value)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the values of the function (n,)."""
+        check_is_fitted(self)
+        rows = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return self._predictor.scores(rows)[:, 0]
+
+    def _scaling(self, X: Points, sample: Sample) -> Scaling:
+        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class EpsilonSVR(ModelRegressor):
+    """Support vector regression, `marginopt.models.EpsilonSVR`: min ½||w||² + C Σ s_i (|y_i - f(x_i)| - ε)_+, the intercept free.
+
+    Parameters
+    ----------
+    C : float
+        > 0; s_i is the sample weight.
+    epsilon : float
+        ε ≥ 0, half the width of the tube.
+    kernel, gamma, degree, coef0
+        As `L2SVC`. The linear kernel has coefficients of the features.
+    solver, tol, standardise, time_limit, verbose
+        As `L2SVC`. Targets are taken as they are.
+
+    Attributes
+    ----------
+    coef_ : ndarray (p,)
+        Of the linear kernel, for rows as they come.
+    support_, dual_coef_, kernel_
+        Of other kernels: points off the tube's inside, and their multipliers (1 × support vectors); f = Σ dual_coef_ k(x_i, x)
+        + intercept_.
+    intercept_ : float
+    problem_, result_, certificate_, n_features_in_
+        See `ModelRegressor`.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: C ≤ 0, ε < 0, no such kernel.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        *,
+        epsilon: float = 0.1,
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        standardise: bool = True,
+        time_limit: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.standardise = standardise
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        if is_linear(self.kernel):
+            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        scaling = Scaling() if is_precomputed(kernel) else self._scaling(X, sample)
+        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+        kernel: Kernel | None = space.kernel if isinstance(space, KernelSpace) else None
+        return EpsilonSVRModel(X, y, as_positive(self.C, "C") * weight, self.epsilon, kernel=kernel)
+
+    def _solution(self, problem: Model, result: Result) -> Solution:
+        assert isinstance(problem, EpsilonSVRModel)
+        w = result.values["w"]
+        return Solution(w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result), float(w[0]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+
+class MarginRegressor(ModelRegressor):
+    """Linear regressor of a composed problem, `marginopt.models.Margin`: min R(w) + λ Σ s_i ℓ(y_i - f(x_i)).
+
+    Parameters
+    ----------
+    loss : Loss or str
+        A loss of residuals of `marginopt.margin`, or its name: "epsilon-insensitive", "squared-epsilon-insensitive", "huber".
+    regulariser, domain, subject_to, solver, tol, node_limit, time_limit, verbose, random_state, standardise
+        As `MarginClassifier`. Targets are taken as they are.
+    lam : float
+        λ > 0; s_i, the sample weight, multiplies it.
+    intercept : {"free", "penalised"}
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (p,), float
+        For rows as they come.
+    problem_, result_, certificate_, n_features_in_
+        See `ModelRegressor`.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of residuals.
+    """
+
+    def __init__(
+        self,
+        loss: Any = "epsilon-insensitive",
+        regulariser: Any = "half-l2",
+        *,
+        lam: float = 1.0,
+        intercept: str = "free",
+        domain: Any = "reals",
+        subject_to: Any = (),
+        solver: Any = "auto",
+        tol: float | None = None,
+        node_limit: int | None = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        random_state: int = 0,
+        standardise: bool = True,
+    ) -> None:
+        self.loss = loss
+        self.regulariser = regulariser
+        self.lam = lam
+        self.intercept = intercept
+        self.domain = domain
+        self.subject_to = subject_to
+        self.solver = solver
+        self.tol = tol
+        self.node_limit = node_limit
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.random_state = random_state
+        self.standardise = standardise
+
+    def _options(self) -> Options:
+        return replace(super()._options(), node_limit=self.node_limit, seed=self.random_state)
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+        loss: Loss = named(self.loss, LOSSES, "loss")
+        if not loss.residuals:
+            raise InputError(
+                f"{type(loss).__name__} is no loss of residuals, so it makes no regressor; use mo.models.Margin itself"
+            )
+        lam = as_positive(self.lam, "lam")
+        intercept: Any = self.intercept
+        return Margin(X, y, loss, self.regulariser, intercept, lam * weight, self.domain, self.subject_to)
+
+    def _solution(self, problem: Model, result: Result) -> Solution:
+        w = result.values["w"]
+        return Solution(w[1:], float(w[0]))
+
+
+ESTIMATORS = (
+    EstimatorInfo(EpsilonSVR, EpsilonSVRModel, "support vector regression"),
+    EstimatorInfo(MarginRegressor, Margin, "any loss of residuals and regulariser, composed"),
+)
