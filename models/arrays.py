@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,14 @@ from ..errors import InputError, TooLargeError
 from ..rows import MemoryRows, Rows
 
 __all__ = [
+    "BigM",
     "BoolArray",
     "FloatArray",
     "IntArray",
     "Points",
     "SingleArray",
     "as_array",
+    "as_big_m",
     "as_costs",
     "as_divisor",
     "as_labels",
@@ -52,6 +54,8 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+#: Big-M constants as they are given: a number, one for each row, or those that follow from the data.
+BigM: TypeAlias = "Literal['auto'] | float | FloatArray"
 #: Rows of data: a dense array or a CSR array, n × p.
 Points: TypeAlias = "FloatArray | sp.csr_array"
 
@@ -181,6 +185,18 @@ def as_vector(value: object, n: int, name: str) -> FloatArray:
         raise InputError(f"{name} must have shape ({n},); it has {vector.shape}")
     _check_finite(vector, name)
     return frozen(np.ascontiguousarray(vector))
+
+
+def as_big_m(value: object, n: int) -> BigM:
+    """Check big-M constants: "auto" (or None, which is the same), a number ≥ 0, or n of them."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return "auto"
+    if isinstance(value, str):
+        raise InputError(f"big_m must be 'auto', a number or {n} numbers; it is {value!r}")
+    constants = as_vector(value, n, "big_m")
+    if not (constants >= 0).all():
+        raise InputError(f"big_m must be ≥ 0; it is {constants.min():g}")
+    return float(constants[0]) if np.ndim(value) == 0 else constants  # type: ignore[arg-type]
 
 
 def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray | None:

@@ -7,7 +7,7 @@ import enum
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..rows import Rows
 
-__all__ = ["describe", "fingerprint", "identity"]
+__all__ = ["describe", "earlier_identity", "fingerprint", "identity"]
 
 
 def fingerprint(model: object) -> str:
@@ -76,7 +76,11 @@ def identity(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return [type(value).__qualname__, value.name]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__qualname__, {name: identity(getattr(value, name)) for name in _stated(type(value))}]
+        stated: dict[str, Any] = {}
+        for name, as_before in _stated(type(value)):
+            item = getattr(value, name)
+            stated |= {name: item} if as_before is None else as_before(item)
+        return [type(value).__qualname__, {name: identity(item) for name, item in stated.items()}]
     if isinstance(value, Mapping):
         return {str(key): identity(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -85,6 +89,26 @@ def identity(value: Any) -> Any:
 
 
 @functools.cache
-def _stated(kind: type[Any]) -> tuple[str, ...]:
-    """The fields that a data class is made from."""
-    return tuple(item.name for item in dataclasses.fields(kind) if item.init and item.metadata.get("identity", True))
+def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
+    """The fields that a data class is made from, each with its `earlier_identity` where it has one."""
+    parts = []
+    for item in dataclasses.fields(kind):
+        rule = item.metadata.get("identity", True)
+        if item.init and rule:
+            parts.append((item.name, rule if callable(rule) else None))
+    return tuple(parts)
+
+
+def earlier_identity(name: str, default: str, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
+    """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
+
+    Parameters
+    ----------
+    name : str
+        Under which the field's values count.
+    default : str
+        The value that stands for a model as it was stated before the field had its name.
+    before : mapping
+        The entries that count in place of the default.
+    """
+    return lambda value: before if isinstance(value, str) and value == default else {name: value}

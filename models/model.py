@@ -28,6 +28,7 @@ import numpy as np
 from ..display import Displayed
 from ..errors import InputError, UnsupportedModelError
 from ..labelled import DataNames, labelled_arrays
+from ..renamed import current_names
 from .appraisal import Tilt
 from .arrays import check_bytes
 from .inspection.point_explanation import PointExplanation
@@ -58,6 +59,8 @@ class FormulationType(ABCMeta):
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
+        for old, new in cls.renamed.items():
+            options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
             raise InputError(f"data_names must be names of features and classes (DataNames); it is {given_names!r}")
@@ -88,6 +91,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     data_names: DataNames | None = field(default=None, kw_only=True, repr=False, metadata={"identity": False})
 
     name: ClassVar[str]
+    #: Parameters by their old names, which work with a warning.
+    renamed: ClassVar[Mapping[str, str]] = {}
     #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
     #: is a test.
     meanings: ClassVar[Mapping[str, str]] = {}

@@ -66,6 +66,8 @@ class Parameter:
         None: the formulation's own rule, which ``summary`` tells.
     choices : tuple of str
         The only values, where there are few.
+    words : tuple of str
+        Words that may stand in place of a number.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Parameter:
     kind: type[float] | type[int] | type[str] = float
     default: float | int | str | None = None
     choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def option(self) -> str:
@@ -96,6 +99,8 @@ class Parameter:
         InputError
             It is not of the parameter's kind, or none of its choices.
         """
+        if given in self.words:
+            return given
         try:
             value = self.kind(given)
             if value != value:  # NaN is no number, and a formulation that does not use it would never say so

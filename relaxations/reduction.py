@@ -240,7 +240,7 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     if w.shape != (p,) or not np.isfinite(w).all():
         raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}")
     u = model.y * np.asarray(model.X @ w)
-    M = model.big_m
+    M = model.big_m_values
     low, high = _allowed(u, M)
     positive = np.flatnonzero(u > 0.0)
     order = positive[np.argsort(-u[positive], kind="stable")]  # the order in which points are met as t grows
@@ -263,7 +263,7 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
     if low > high or (M[level] < 1.0).any():
         raise InputError(
             "no multiple of this w satisfies y_i x_i'w >= 1 - M_i z_i: the big-M constants given are too small for it "
-            f"(the smallest is {M.min():.4g}); leave M out to have valid ones computed"
+            f"(the smallest is {M.min():.4g}); leave big_m out to have valid ones computed"
         )
     return low, high
 
@@ -279,7 +279,7 @@ def without_warnings() -> Iterator[None]:
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
     """The same model with some fields replaced; itself, with its compiled form, where they are what they were."""
     changes_made = ((getattr(model, name), value) for name, value in changes.items())
-    if all(now is then or (isinstance(then, str) and now == then) for now, then in changes_made):
+    if all(now is then or (isinstance(now, str) and isinstance(then, str) and now == then) for now, then in changes_made):
         return model
     with without_warnings():
         return replace(model, **changes)

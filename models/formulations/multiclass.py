@@ -399,7 +399,7 @@ class MulticlassSVM(Model):
         builder = Assembly(self.name)
         W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
         builder.cost_of_squares(0.5, W)
-        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m)
+        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m_values)
         return builder.form()
 
     @property
@@ -408,7 +408,7 @@ class MulticlassSVM(Model):
         return self.loss
 
     @property
-    def big_m(self) -> FloatArray:
+    def big_m_values(self) -> FloatArray:
         """M_i of the 0-1 loss, by the argument of the notes."""
         left = np.maximum(self.costs.sum() - self.costs, 0.0)
         return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)

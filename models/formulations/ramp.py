@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_points, as_vector, entries
+from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
+from ..fingerprint import earlier_identity
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
@@ -60,8 +61,8 @@ class RampSVM(BinaryMargins):
         Labels -1, +1.
     lam : float or array_like (n,)
         λ > 0. Brooks' ½||w||² + C Σ(ξ + 2z) is half of this with λ = 2C.
-    M : float or array_like (n,), optional
-        Big-M constants; valid ones by the argument below where they are not given.
+    big_m : "auto", float or array_like (n,)
+        Big-M constants M_i: "auto" takes valid ones by the argument below; numbers are taken as they are, and unproven.
     upper_bound : float, optional
         Objective of a known feasible point; it tightens M.
     intercept : {"free", "penalised"}
@@ -82,19 +83,20 @@ class RampSVM(BinaryMargins):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0, M < 0, a negative upper bound, an unknown intercept
-        or encoding, or a free intercept without a first column of ones.
+        Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0, big_m < 0, a negative upper bound, an unknown
+        intercept or encoding, or a free intercept without a first column of ones.
     """
 
     X: Points
     y: FloatArray
     lam: float | FloatArray = 1.0
-    M: float | FloatArray | None = None
+    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["free", "penalised"] = "free"
     encoding: Literal["bigm", "indicator"] = "bigm"
 
     name = "RampSVM"
+    renamed: ClassVar[Mapping[str, str]] = {"M": "big_m"}
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "integer variables: no multipliers; z_i = 1 marks the points that are given up at the cost of a ramp, 2 lam",
     }
@@ -151,7 +153,7 @@ class RampSVM(BinaryMargins):
         lower, upper = np.full(p, -reach), np.full(p, reach)
         if self.free:
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        rows = self.composed.form_with(self.name, lower, upper, self.big_m)
+        rows = self.composed.form_with(self.name, lower, upper, self.big_m_values)
         return rows if self.encoding == "bigm" else self._with_indicators(rows)
 
     def _with_indicators(self, rows: StandardForm) -> StandardForm:

@@ -79,17 +79,17 @@ class WithConstants(Reduction[T]):
             raise InputError("M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w")
         changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
         if self.M == "zero":
-            changes |= {"M": None, "upper_bound": None, "incumbent": None}
+            changes |= {"big_m": "auto", "upper_bound": None, "incumbent": None}
         elif self.M == "incumbent":
-            changes["M"] = None
+            changes["big_m"] = "auto"
         elif self.M != "stated":
-            changes["M"] = as_vector(self.M, model.X.shape[0], "M")
+            changes["big_m"] = as_vector(self.M, model.X.shape[0], "M")
         chosen = restated(model, **changes)
-        return chosen if self.factor == 1.0 else restated(chosen, M=self.factor * chosen.big_m)
+        return chosen if self.factor == 1.0 else restated(chosen, big_m=self.factor * chosen.big_m_values)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
         """M_i in the target."""
-        return self.restate(model).big_m
+        return self.restate(model).big_m_values
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Source, and whether the constants are proved valid."""
@@ -100,7 +100,7 @@ class WithConstants(Reduction[T]):
         """Constants below the tightest ones known to be valid may cut off the optimum."""
         if self.M in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
-        M, valid = self.constants(model), restated(model, M=None).big_m
+        M, valid = self.constants(model), restated(model, big_m="auto").big_m_values
         short = int((valid * (1.0 - 1e-12) > M).sum())
         return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {M.size} points"
 

@@ -64,7 +64,7 @@ class CombinedRelaxation(ConvexifiedLosses):
             return ConicSVM(self.X, self.y, lam=1.0)
 
     @cached_property
-    def big_m(self) -> FloatArray:
+    def big_m_values(self) -> FloatArray:
         """M_i."""
         return as_vector(self.M, self.X.shape[0], "M")
 
@@ -83,7 +83,7 @@ class CombinedRelaxation(ConvexifiedLosses):
         signed = sp.coo_array(self.signed)
         rows = np.concatenate([signed.coords[0], np.arange(n)])
         columns = np.concatenate([signed.coords[1] + w.start, np.arange(z.start, z.stop)])
-        F = sp.csr_array((np.concatenate([signed.data, self.big_m]), (rows, columns)), shape=(n, base.n))
+        F = sp.csr_array((np.concatenate([signed.data, self.big_m_values]), (rows, columns)), shape=(n, base.n))
         big_m = Constraint("big_m", F, -np.ones(n), Nonnegative(n))
         return base.replace(name=self.name, q=q, constraints=(*base.constraints, big_m))
 
@@ -91,7 +91,7 @@ class CombinedRelaxation(ConvexifiedLosses):
         """γ (the ``hull`` multipliers) moved into Γ and V = v + δ, the losses' subgradients: D(γ, V) of `combined_bound`."""
         has_multipliers = all(label in multipliers for label in ("split", "big_m"))
         slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None
-        return dual_with_rows(self, self.big_m, np.asarray(multipliers["hull"]), slope, w=w)
+        return dual_with_rows(self, self.big_m_values, np.asarray(multipliers["hull"]), slope, w=w)
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
         """Second over first eigenvalue of W, as in `ConicSVM`."""
@@ -124,7 +124,8 @@ class CombinedRelaxation(ConvexifiedLosses):
             sizes=base.sizes,
             notes=(
                 *base.notes,
-                f"M between {self.big_m.min():.4g} and {self.big_m.max():.4g}; a bound of the 0-1 optimum if M is valid",
+                f"M between {self.big_m_values.min():.4g} and {self.big_m_values.max():.4g}; "
+                "a bound of the 0-1 optimum if M is valid",
             ),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21) with the rows of (3)",
         )

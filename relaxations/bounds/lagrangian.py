@@ -190,7 +190,7 @@ class Lagrangian(Reduction[Any]):
     def _met(self, model: ZeroOneSVM) -> bool:
         if self.rows == _BUDGET:
             return model.budget is not None
-        if model.M is None and not np.isfinite(model.incumbent_value):  # a form with margins needs a valid M
+        if model.given_constants is None and not np.isfinite(model.incumbent_value):  # a form with margins needs a valid M
             return False
         return any(c.label == self.rows and isinstance(c.cone, (Zero, Nonnegative)) for c in model.form.constraints)
 
@@ -288,7 +288,7 @@ class Lagrangian(Reduction[Any]):
 
 
 def _priced(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
-    return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, M=None)
+    return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
 
 
 def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:

@@ -73,7 +73,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
     @cached_property
-    def big_m(self) -> FloatArray | None:
+    def big_m_values(self) -> FloatArray | None:
         """M_i, where there are rows."""
         return None if self.M is None else as_vector(self.M, self.X.shape[0], "M")
 
@@ -85,7 +85,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        return strengthened_form(self.name, self.signed, self.weights, self.gamma, self.big_m, integer=False)
+        return strengthened_form(self.name, self.signed, self.weights, self.gamma, self.big_m_values, integer=False)
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """The dual value D(γ, V), V_i the multipliers of ``split`` and ``margin``."""
@@ -93,18 +93,18 @@ class PerspectiveRelaxation(ConvexifiedLosses):
         if "split" in multipliers:
             split = np.asarray(multipliers["split"], dtype=np.float64)
             slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
-        if self.big_m is None:
+        if self.big_m_values is None:
             return dual_at(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
         slope += np.asarray(multipliers["margin"], dtype=np.float64)
         argument = "closed-form dual value at the given gamma, big-M rows included"
-        return dual_with_rows(self, self.big_m, self.gamma, slope, argument, w)
+        return dual_with_rows(self, self.big_m_values, self.gamma, slope, argument, w)
 
     @property
     def statement(self) -> Statement:
         """Conic (13) at a fixed γ."""
         n, p = self.X.shape
         count = int((self.gamma > 0).sum())
-        objective, lines = strengthened_lines(count, "cone" if self.big_m is None else "bigm")
+        objective, lines = strengthened_lines(count, "cone" if self.big_m_values is None else "bigm")
         return Statement(
             title="Perspective relaxation at a fixed gamma (of the 0-1 loss)",
             problem_class="convex QP over rotated second-order cones",

@@ -237,6 +237,8 @@ class ComposedReduction(PartsReduction[StandardForm]):
         composed = _composed(model)
         assert composed is not None
         with without_warnings():
+            if composed.stated_constants:  # a bound of the problem, not of what given constants leave of it
+                composed = replace(composed, big_m="auto")
             if model.composed is None:  # what is known of an optimum before the change is not known after it
                 level = changed_level(model)
                 if level is None:

@@ -157,7 +157,7 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        fixings = Fixings.nothing(np.maximum(model.big_m, _LEAST_M))
+        fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
                 fixings = fixings.improved(_fixed_at(A, model.weights, multiple * gamma, fixings.M, self.upper_bound))
@@ -166,7 +166,7 @@ class Fixing(Reduction[StandardForm]):
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """The model's form, in its encoding, with tightened M and fixed z."""
         fixings = self.fixed(model)
-        form = restated(model, M=fixings.M).form
+        form = restated(model, big_m=fixings.M).form
         lower, upper = form.lower.copy(), form.upper.copy()
         z = form.slices["z"]
         upper[z] = np.where(fixings.zero, 0.0, upper[z])

@@ -150,7 +150,7 @@ def strengthen(
         The relaxation (or its solver) gives no γ.
     """
     require(model, "strengthen()", PENALISED)
-    plain = restated(model, M=None, encoding="bigm", gamma=None, rows="bigm")
+    plain = restated(model, big_m="auto", encoding="bigm", gamma=None, rows="bigm")
     starts = [] if plain.incumbent is None else [plain.incumbent]
     equal = plain.weights.min() == plain.weights.max()
     if relaxation is None and equal:

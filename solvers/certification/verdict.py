@@ -111,10 +111,11 @@ def proves_optimum(answer: Answer, certificate: Certificate, tol: float) -> bool
 
 
 #: Whose constants may cut off the optimum, and what to do.
-_STATED = ("as they were given", "leave M out to have valid ones computed, or give larger ones")
+_STATED = ("as they were given", "leave big_m out to have valid ones computed, or give larger ones")
 _CHANGED = (
     "made before the change",
-    "give the model M= that holds after the change (a Margin: upper_bound=, the objective of a point that the change allows)",
+    "give the model big_m= that holds after the change (a Margin also takes upper_bound=, the objective of a point that the "
+    "change allows)",
 )
 _KNOWN = (
     "made from the upper bound that was given",

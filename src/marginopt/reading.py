@@ -19,7 +19,7 @@ from .instances.formats.tables import Categories, Missing
 from .models import StandardForm
 from .models.export.files.formats import file_formats, read_form
 
-__all__ = ["read", "read_form"]
+__all__ = ["is_program", "read", "read_form"]
 
 
 def read(
@@ -59,14 +59,15 @@ def read(
         A label or a name is given for a program.
     """
     file = Path(path)
-    if not _is_program(file):
+    if not is_program(file):
         return read_instance(file, label, name, missing=missing, categories=categories, leave_out=leave_out)
     if label is not None or name is not None:
         raise InputError(f"{file} holds a program, which has no label column and keeps its own name")
     return read_form(file)
 
 
-def _is_program(file: Path) -> bool:
+def is_program(file: Path) -> bool:
+    """Return whether a file is a program's, by its suffix; an npz file is looked into."""
     lowered = without_compression(file.name.lower())
     if lowered.endswith(".npz"):
         return _holds_layout(file)

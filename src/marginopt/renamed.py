@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from .errors import InputError, MarginoptWarning
 
-__all__ = ["MarginoptDeprecationWarning", "renamed", "renamed_parameter", "warn_renamed"]
+__all__ = ["MarginoptDeprecationWarning", "current_names", "renamed", "renamed_parameter", "warn_renamed"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +59,34 @@ def renamed(old: str, new: Callable[P, R], *, since: str, until: str) -> Callabl
     return call
 
 
+def current_names(
+    function: str, options: Mapping[str, Any], old: str, new: str, *, since: str, until: str, level: int
+) -> dict[str, Any]:
+    """Return the arguments of a call by name, an old name replaced by the new one with a warning.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function or class that is called.
+    options : mapping
+    old, new, since, until
+        As `renamed_parameter`.
+    level : int
+        As `warn_renamed`.
+
+    Raises
+    ------
+    InputError
+        Both names are given.
+    """
+    if old not in options:
+        return dict(options)
+    if new in options:
+        raise InputError(f"{old} is the old name of {new}; give {new} alone")
+    warn_renamed(f"{function}({old}=)", f"{new}=", since=since, until=until, level=level)
+    return {new if name == old else name: value for name, value in options.items()}
+
+
 def renamed_parameter(old: str, new: str, *, since: str, until: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator under which a function's parameter may be given by its old name, with a warning.
 
@@ -71,12 +99,7 @@ def renamed_parameter(old: str, new: str, *, since: str, until: str) -> Callable
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
-            if old in kwargs:
-                if new in kwargs:
-                    raise InputError(f"{old} is the old name of {new}; give {new} alone")
-                warn_renamed(f"{function.__qualname__}({old}=)", f"{new}=", since=since, until=until)
-                kwargs[new] = kwargs.pop(old)
-            return function(*args, **kwargs)
+            return function(*args, **current_names(function.__qualname__, kwargs, old, new, since=since, until=until, level=4))
 
         return call
 

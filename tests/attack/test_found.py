@@ -115,7 +115,7 @@ def test_a_solver_s_own_proved_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize("how", [{"M": 5e8}, {"encoding": "indicator"}])
+@pytest.mark.parametrize("how", [{"big_m": 5e8}, {"encoding": "indicator"}])
 def test_a_claim_is_called_a_claim(solver: str, how: dict[str, Any]) -> None:
     """M of 5e8 and indicators: "the certificate agrees" stood beside optima 3e-4 and 33% above the truth."""
     if solver == "gurobi":
@@ -127,7 +127,7 @@ def test_a_claim_is_called_a_claim(solver: str, how: dict[str, Any]) -> None:
         result = mo.solve(mo.ZeroOneSVM(X, y, 1.0, **how), solver)
         best = mo.solve(mo.ZeroOneSVM(X, y, 1.0), "zero-one-bb")
         assert result.bound_kind == "claimed by solver"
-        if "M" in how:  # beyond what the solver's integers resolve
+        if "big_m" in how:  # beyond what the solver's integers resolve
             assert result.status is not Status.OPTIMAL
         assert result.objective >= best.bound * (1.0 - 1e-12)  # its classifier is one, whatever the claim
 

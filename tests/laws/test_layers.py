@@ -20,6 +20,7 @@ FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: rows, pictures.
 LEAVES = (
     "errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "late_method", "labelled",
+    "renamed",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
@@ -29,6 +30,7 @@ ALLOWED = {
     "code_cache": set(),
     "rows": {"rows", "errors", "code_cache"},
     "labelled": {"errors"},
+    "renamed": {"errors"},
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},

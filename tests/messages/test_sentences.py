@@ -19,7 +19,7 @@ HINGE = mo.HingeSVM(X, Y, 1.0)
 SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.HingeSVM(X, Y, 0.0), "lam must be > 0; it is 0"),
     (lambda: mo.HingeSVM(X, Y, np.float64(0.0)), "lam must be > 0; it is 0"),
-    (lambda: mo.ZeroOneSVM(X, Y, 1.0, M=-1.0), "M must be ≥ 0; it is -1"),
+    (lambda: mo.ZeroOneSVM(X, Y, 1.0, big_m=-1.0), "big_m must be ≥ 0; it is -1"),
     (lambda: mo.ZeroOneSVM(X, Y, 1.0, intercept="none"), "intercept must be 'penalised' or 'free'; it is 'none'"),
     (lambda: mo.ConicSVM(X, Y, kappa=1.5), "kappa must be in [0, 1], a fraction of the points; it is 1.5"),
     (lambda: mo.L2SVMDual(X, Y, 0.0), "C must be a finite number > 0; it is 0"),

@@ -20,7 +20,7 @@ def models(points: Any) -> list[Model]:
         HingeSVM(X, y, lam=np.linspace(0.5, 1, len(y))),
         ZeroOneSVM(X, y, lam=0.5),
         ZeroOneSVM(X, y, lam=0.5, intercept="free"),
-        ZeroOneSVM(X, y, M=3.0),
+        ZeroOneSVM(X, y, big_m=3.0),
         ConicSVM(X, y, lam=0.5),
         ConicSVM(X, y, kappa=0.25),
         ConicSVM(X, y, kappa=0.0),

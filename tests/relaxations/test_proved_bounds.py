@@ -38,7 +38,7 @@ def _models() -> dict[str, Model]:
         plain = ZeroOneSVM(X, y, lam=lam)
         found[f"{seed}: plain"] = plain
         found[f"{seed}: incumbent"] = replace(plain, upper_bound=heuristic(plain)[1])
-        found[f"{seed}: half of M"] = replace(plain, M=0.5 * plain.big_m)
+        found[f"{seed}: half of M"] = replace(plain, big_m=0.5 * plain.big_m_values)
         found[f"{seed}: free"] = replace(plain, intercept="free")
         found[f"{seed}: costs"] = replace(plain, lam=np.linspace(0.2, 2.0, n))
         found[f"{seed}: ramp"] = RampSVM(X, y, lam=lam, intercept="penalised")
@@ -55,7 +55,7 @@ def _reductions() -> list[Reduction]:
 @pytest.mark.parametrize("name", list(_models()))
 def test_what_is_proved_is_at_most_the_optimum_and_what_bounds_nothing_gives_no_bound(name: str) -> None:
     model = _models()[name]
-    sound = replace(model, M=None) if isinstance(model, ZeroOneSVM) else model  # M too small states another problem
+    sound = replace(model, big_m="auto") if isinstance(model, ZeroOneSVM) else model  # M too small states another problem
     optimum = solve(sound, tol=1e-9).objective
     bounding, apart, seen = 0, 0, set[str]()
     for reduction in _reductions():

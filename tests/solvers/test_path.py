@@ -76,7 +76,7 @@ def test_integer_models_are_updated(solver: str) -> None:
     _need(solver)
     X, y = _X[:9, :2], _Y[:9]
     values = [0.2, 0.5, 2.0]
-    model = mo.ZeroOneSVM(X, y, M=20.0)
+    model = mo.ZeroOneSVM(X, y, big_m=20.0)
     kept = mo.path(model, "lam", values, solver=solver)
     anew = mo.path(model, "lam", values, solver=solver, update=False)
     assert kept.updated == 2
@@ -91,7 +91,7 @@ def test_integer_models_are_updated(solver: str) -> None:
 def test_fixing_variables_is_an_update_of_bounds(solver: str) -> None:
     _need(solver)
     X, y = _X[:9, :2], _Y[:9]
-    model: mo.Model = mo.ZeroOneSVM(X, y, M=20.0)
+    model: mo.Model = mo.ZeroOneSVM(X, y, big_m=20.0)
     label = "z"
     if solver in ("highs", "clarabel"):
         model, label = mo.HingeSVM(X, y), "xi"

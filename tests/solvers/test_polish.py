@@ -37,7 +37,7 @@ def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:
     z = (A @ w < 1).astype(float)
     best = least_norm(A[z == 0]) if (z == 0).any() else np.zeros(p + 1)
     M = 1.0 + 3.0 * np.abs(A @ np.column_stack([best, w])).max()
-    return ZeroOneSVM(X, y, lam=0.5, M=M), w, z, float(best @ best + 0.5 * z.sum())
+    return ZeroOneSVM(X, y, lam=0.5, big_m=M), w, z, float(best @ best + 0.5 * z.sum())
 
 
 @settings(max_examples=40)

@@ -44,7 +44,7 @@ class HuberBound(Reduction[HuberSVM]):
     def apply(self, model: ZeroOneSVM) -> HuberSVM:
         """The model with the weights λ_i/M_i."""
         self.check(model)
-        return HuberSVM(model.X, model.y, model.weights / np.maximum(model.big_m, 1e-12), self.delta)
+        return HuberSVM(model.X, model.y, model.weights / np.maximum(model.big_m_values, 1e-12), self.delta)
 
     def lift(self, model: ZeroOneSVM, target: HuberSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """α of the box [0, λ_i/M_i]: the target's dual value is at most that of the big-M rows at the same α."""

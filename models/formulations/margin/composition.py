@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -12,8 +12,9 @@ import numpy as np
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...appraisal import Appraisal, CountedCost, Tilt, restricted_bound
-from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
+from ...arrays import BigM, BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...conic_bound import certified_bound
+from ...fingerprint import earlier_identity
 from ...kernels.kernels import Kernel
 from ...model import Bound, Model
 from ...rounding import UNIT
@@ -54,6 +55,10 @@ class Composition(Model):
     subject_to: Sequence[Restriction] = ()
     upper_bound: float | None = None
     kernel: Kernel | None = None
+    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("big_m", "auto", {})})
+    encoding: Literal["bigm", "indicator"] = field(
+        default="bigm", metadata={"identity": earlier_identity("encoding", "bigm", {})}
+    )
 
     @property
     def feature_names(self) -> tuple[str, ...]:

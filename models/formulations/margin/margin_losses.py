@@ -138,6 +138,7 @@ class Ramp(Loss):
     beyond: float = np.inf
 
     convex: ClassVar[bool] = False
+    reads_big_m: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", as_positive(self.height, "height"))
@@ -223,6 +224,7 @@ class ZeroOne(Loss):
     threshold: float = 1.0
 
     convex: ClassVar[bool] = False
+    reads_big_m: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, TypeVar
 
@@ -12,7 +12,20 @@ import numpy as np
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import DataNames
 from ....rows import Rows
-from ...arrays import BoolArray, FloatArray, Points, as_costs, as_labels, as_positive, as_rows, as_vector, entries, in_memory
+from ...appraisal import Bound
+from ...arrays import (
+    BoolArray,
+    FloatArray,
+    Points,
+    as_big_m,
+    as_costs,
+    as_labels,
+    as_positive,
+    as_rows,
+    as_vector,
+    entries,
+    in_memory,
+)
 from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...program.form import StandardForm
@@ -128,6 +141,31 @@ class ActivityBounds:
                 span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)
+
+
+#: Relative accuracy of the level of given constants, and the value beyond which none is looked for.
+LEVEL, _HUGE = 1e-12, 1e280
+
+
+def largest_valid(valid_at: Callable[[float], bool]) -> float:
+    """Return the largest value at which constants are valid, by bisection; infinite where they are at every one."""
+    high = 1.0
+    while high < _HUGE and valid_at(high):
+        high *= 16.0
+    if high >= _HUGE:
+        return np.inf
+    low = 0.0
+    while high - low > LEVEL * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if valid_at(middle) else (low, middle)
+    return low
+
+
+def capped(bound: Bound, cutoff: float) -> Bound:
+    """Return the bound, up to the level of given constants: a point that costs more may not be in the form."""
+    if bound.value <= cutoff:
+        return bound
+    return replace(bound, value=cutoff, argument=f"{bound.argument}; up to the level of the given M")
 
 
 # The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.
@@ -251,6 +289,11 @@ class Margin(Composition):
         x_i is replaced by its image in feature space: ``w`` then has the intercept first (k + 1 where it is penalised), and after
         it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.feature_map`). X needs no
         column of ones. Regularisers, domains and restrictions other than the norm read those coordinates.
+    big_m : "auto", float or array_like (n,)
+        Big-M constants M_i of the switches u_i ≥ 1 - M_i z_i. "auto" takes those that are valid by the notes. Numbers are taken
+        as they are and marked as unproven: a result that they may have cut off is inaccurate.
+    encoding : {"bigm", "indicator"}
+        Rows with M, and indicators where no M is known; or indicators throughout. Parts without switches read neither.
 
     Notes
     -----
@@ -263,7 +306,8 @@ class Margin(Composition):
     ------
     InputError
         Wrong shapes, non-finite data, labels that a loss of margins does not take, weights < 0, a free intercept without a first
-        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite.
+        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; big_m < 0; an unknown
+        encoding.
     """
 
     name = "Margin"
@@ -286,6 +330,7 @@ class Margin(Composition):
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        self._check_encoding(X.shape[0])
         self._bind_parts()
         if self.loss.intercept and self.kernel is None:
             warn_about_features(X)
@@ -308,7 +353,13 @@ class Margin(Composition):
         margin = object.__new__(cls)
         values = (X, y, loss, regulariser, intercept, weights, domain, subject_to, upper_bound)
         names = ("X", "y", "loss", "regulariser", "intercept", "weights", "domain", "subject_to", "upper_bound")
-        for name, value in {**dict(zip(names, values, strict=True)), "kernel": None, "data_names": None}.items():
+        for name, value in {
+            **dict(zip(names, values, strict=True)),
+            "kernel": None,
+            "data_names": None,
+            "big_m": "auto",
+            "encoding": "bigm",
+        }.items():
             object.__setattr__(margin, name, value)
         margin._bind_parts()
         return margin
@@ -321,6 +372,22 @@ class Margin(Composition):
             weights = as_vector(self.weights, self.X.shape[0], "weights")
             curvature = self.regulariser.curvatures(self.penalised)
             object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
+
+    def _check_encoding(self, n: int) -> None:
+        if self.encoding not in ("bigm", "indicator"):
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+        object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
+
+    @property
+    def given_constants(self) -> FloatArray | None:
+        """M where it is given and used; None where it follows from the data."""
+        used = self.encoding == "bigm" and any(part.reads_big_m for part in self.parts)
+        return None if isinstance(self.big_m, str) or not used else as_vector(self.big_m, self.X.shape[0], "big_m")
+
+    @property
+    def stated_constants(self) -> bool:
+        """Return whether M is given, and used."""
+        return self.given_constants is not None
 
     def _locate_restrictions(self) -> None:
         """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
@@ -348,10 +415,14 @@ class Margin(Composition):
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
+        return self._activity.bounds()
+
+    @cached_property
+    def _activity(self) -> ActivityBounds:
         lower, upper = self.domain.bounds(self.width)
         A, c = self.loss.rows(self.points, self.y)
         level, alone = self._level(lower, upper), not self.subject_to and self.domain.free
-        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone).bounds()
+        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -365,11 +436,29 @@ class Margin(Composition):
 
     @property
     def cutoff(self) -> float:
-        """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them."""
-        if not any(part.reads_reach for part in self.parts):
-            return float("inf")
-        known = self._level(*self.domain.bounds(self.width))
-        return float("inf") if known is None else known
+        """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them.
+
+        It is no more than the value up to which a given M is valid.
+        """
+        given = self.given_constants
+        if not any(part.reads_reach and (given is None or not part.reads_big_m) for part in self.parts):
+            known = None
+        else:
+            known = self._level(*self.domain.bounds(self.width))
+        level = float("inf") if known is None else known
+        return level if given is None else min(level, self._given_cutoff(given))
+
+    def _given_cutoff(self, given: FloatArray) -> float:
+        """Return the largest v for which M_i ≥ 1 + |argument_i| at every point that costs at most v."""
+        activity = self._activity
+        if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
+            return float("inf") if (given >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
+        return largest_valid(lambda v: (given >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all())
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The bound of `Composition.bound`, up to the level of a given M: what costs more may not be in the form."""
+        bound = super().bound(x, multipliers)
+        return capped(bound, self.cutoff) if self.stated_constants else bound
 
     @property
     def unrestricted(self) -> tuple[int, ...]:
@@ -399,17 +488,21 @@ class Margin(Composition):
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
         to, owner = Assembly(name), dict[str, str]()
+        M = self.given_constants if M is None else M
 
         def added_by(part: Part) -> None:
             owner.update({label: type(part).__name__ for label in to.labels if label not in owner})
 
         p = self.points.shape[1]
-        w = to.variables("w", p, lower, upper, integer=self.domain.integer)
-        added_by(self.domain)
         A, c = self.loss.rows(self.points, self.y)
         needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
         span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
-        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M)
+        indicators = M is None and self.encoding == "indicator"
+        if indicators:  # searches with indicators may not end where w has no bounds
+            lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
+        w = to.variables("w", p, lower, upper, integer=self.domain.integer)
+        added_by(self.domain)
+        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M, indicators)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
         errors = self.loss.add(to, context)

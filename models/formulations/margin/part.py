@@ -28,9 +28,12 @@ class Part(ABC):
     ----------
     convex : bool
         Whether its form has no integers.
+    reads_big_m : bool
+        Whether its form has switches with big-M constants (`Setting.big_m`).
     """
 
     convex: ClassVar[bool] = True
+    reads_big_m: ClassVar[bool] = False
 
     @property
     def reads_reach(self) -> bool:
@@ -103,6 +106,8 @@ class Setting:
         An upper bound of |w_j| over what may be optimal.
     M : ndarray (rows,), optional
         Constants that are given, for a threshold of 1, in place of those that follow from ``reach``.
+    indicators : bool
+        Switches are to be indicators, whatever constants are known.
     """
 
     X: Points
@@ -114,9 +119,12 @@ class Setting:
     reach: FloatArray
     span: FloatArray
     M: FloatArray | None = None
+    indicators: bool = False
 
     def big_m(self, least: FloatArray | float) -> FloatArray | None:
         """M with argument + M ≥ least wherever it matters; None where none is known, and an indicator says it instead."""
+        if self.indicators:
+            return None
         if self.M is not None:
             return self.M + (np.asarray(least, dtype=np.float64) - 1.0)
         big = np.asarray(least, dtype=np.float64) + self.reach

@@ -404,6 +404,7 @@ class ErrorBudget(Restriction):
 
     name = "budget"
     convex: ClassVar[bool] = False
+    reads_big_m: ClassVar[bool] = True
     of_margins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -587,6 +588,7 @@ class CountParity(_OfGroups):
 
     name = "count parity"
     convex: ClassVar[bool] = False
+    reads_big_m: ClassVar[bool] = True
     of_margins: ClassVar[bool] = True
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:

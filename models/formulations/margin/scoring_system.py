@@ -166,7 +166,7 @@ class ScoringSystem(NamedComposition):
         return int(np.floor(-t - high.max())), int(np.ceil(t - low.min()))
 
     @cached_property
-    def big_m(self) -> FloatArray:
+    def big_m_values(self) -> FloatArray:
         """M_i: what must be added to a margin so that every allowed ρ reaches t."""
         high, low = self.largest
         least = np.where(self.y > 0, self.offsets[0] + low, -(self.offsets[1] + high))
@@ -194,7 +194,9 @@ class ScoringSystem(NamedComposition):
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""
         composed = self.composed
-        return composed.form_with(self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m + (1.0 - self.threshold))
+        return composed.form_with(
+            self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m_values + (1.0 - self.threshold)
+        )
 
     def view(self, kind: type[V]) -> V | None:
         """The `ScoringProblem`, prices as fractions."""
@@ -275,7 +277,7 @@ class ScoringSystem(NamedComposition):
             ),
             sizes=f"n = {n} points, d = {p - 1} features and an intercept, {low} <= w_0 <= {high}, {', '.join(sizes)}",
             notes=(
-                f"M_i = {t:g} - min y_i x_i'w over what is allowed, largest M {self.big_m.max(initial=0.0):g}",
+                f"M_i = {t:g} - min y_i x_i'w over what is allowed, largest M {self.big_m_values.max(initial=0.0):g}",
                 epsilon + "; a score of 0 is an error of either class",
                 f"a feature costs {price:g} points (N C0), a unit of its coefficient {tie:g} (N C1); the intercept nothing",
             ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal, Protocol
 
@@ -17,17 +17,26 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ...appraisal import Bound
-from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
+from ...arrays import (
+    BigM,
+    BoolArray,
+    FloatArray,
+    Points,
+    as_big_m,
+    as_labels,
+    as_points,
+    as_positive,
+    as_vector,
+    row_norms_squared,
+)
 from ...inspection.point_explanation import PointExplanation, priced, two_classes
 from ...model import Model
 from ...record import Parameter
 from ...statement import Line
 from ..linear import first_column_is_one
+from ..margin.model import LEVEL, capped, largest_valid
 
 __all__ = ["BigMConstants", "BinaryMargins", "Spending", "as_prices", "margin_parameters"]
-
-#: Relative accuracy of the level of a given M, and the value beyond which none is looked for.
-_LEVEL, _HUGE = 1e-12, 1e280
 
 
 class Spending(Protocol):
@@ -82,7 +91,7 @@ class BigMConstants:
         return 1.0 + float(norms.max()) * float(np.sqrt(self.known))
 
     @cached_property
-    def big_m(self) -> FloatArray:
+    def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max].
 
         Raises
@@ -92,11 +101,11 @@ class BigMConstants:
         """
         n = self.X.shape[0]
         if self.given is not None:
-            return as_vector(self.given, n, "M")
+            return as_vector(self.given, n, "big_m")
         if not np.isfinite(self.known):
             raise UnsupportedModelError(
                 "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
-                "solve(model, 'zero-one-bb')), M=, or encoding='indicator'"
+                "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
             )
         reach = np.sqrt(np.maximum(np.full(n, self.known) - self.cost.spent, 0.0))
         valid = 1.0 + self._norms * reach
@@ -105,16 +114,7 @@ class BigMConstants:
     @cached_property
     def cutoff(self) -> float:
         """The largest value up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max], λ_i ≤ v."""
-        high = 1.0
-        while high < _HUGE and self._valid_at(high):
-            high *= 16.0
-        if high >= _HUGE:
-            return np.inf
-        low = 0.0
-        while high - low > _LEVEL * high:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._valid_at(middle) else (low, middle)
-        return low
+        return largest_valid(self._valid_at)
 
     def _valid_at(self, value: float) -> bool:
         """Return whether no point that costs at most so much is cut off by the given M."""
@@ -122,8 +122,8 @@ class BigMConstants:
         if self.free:
             margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
         affordable = self.cost.spent <= value
-        stated_constants = as_vector(self.given, self.X.shape[0], "M")
-        return bool((stated_constants >= margin * (1.0 - _LEVEL))[affordable].all())
+        stated_constants = as_vector(self.given, self.X.shape[0], "big_m")
+        return bool((stated_constants >= margin * (1.0 - LEVEL))[affordable].all())
 
     @property
     def m_source(self) -> str:
@@ -135,7 +135,7 @@ class BigMConstants:
         """Why M is valid, in words."""
         if self.given is None and not np.isfinite(self.known):
             return "M needs a known feasible point: none is given, so that only solvers without a form can read this model"
-        M = self.big_m
+        M = self.big_m_values
         if self.given is not None:
             return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
         spent = self.cost.known
@@ -149,7 +149,7 @@ class BigMConstants:
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
     """The parameters that the two have in common, with the intercept's default."""
     return (
-        Parameter("M", "big-M; a valid one from the data where it is not given"),
+        Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
         Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
     )
@@ -160,7 +160,7 @@ class BinaryMargins(Model):
 
     X: Points
     y: FloatArray
-    M: float | FloatArray | None
+    big_m: BigM
     upper_bound: float | None
     intercept: Literal["penalised", "free"]
 
@@ -169,11 +169,7 @@ class BinaryMargins(Model):
         n = X.shape[0]
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, n))
-        if self.M is not None:
-            big_m = as_vector(self.M, n, "M")
-            if not (big_m >= 0).all():
-                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
-            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
+        object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         if self.intercept not in ("penalised", "free"):
@@ -232,7 +228,7 @@ class BinaryMargins(Model):
     @cached_property
     def reach(self) -> BigMConstants:
         """The distance of w from a known point, and M."""
-        return BigMConstants(self.X, self.free, self.spending, self.incumbent_value, self.M, self.incumbent_source)
+        return BigMConstants(self.X, self.free, self.spending, self.incumbent_value, self.given_constants, self.incumbent_source)
 
     @property
     def intercept_bound(self) -> float:
@@ -240,9 +236,9 @@ class BinaryMargins(Model):
         return self.reach.intercept_bound
 
     @property
-    def big_m(self) -> FloatArray:
+    def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or the valid ones of the notes."""
-        return self.reach.big_m
+        return self.reach.big_m_values
 
     @property
     @abstractmethod
@@ -250,9 +246,14 @@ class BinaryMargins(Model):
         """Return whether the form has rows with M_i."""
 
     @property
+    def given_constants(self) -> float | FloatArray | None:
+        """M where it is given; None where it follows from the data."""
+        return None if isinstance(self.big_m, str) else self.big_m
+
+    @property
     def stated_constants(self) -> bool:
         """Return whether M is given, and used."""
-        return self.M is not None and self.uses_big_m
+        return self.given_constants is not None and self.uses_big_m
 
     @property
     def cutoff(self) -> float:
@@ -262,9 +263,7 @@ class BinaryMargins(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
         bound = super().bound(x, multipliers)
-        if not self.stated_constants or bound.value <= self.cutoff:
-            return bound
-        return replace(bound, value=self.cutoff, argument=f"{bound.argument}; up to the level of the given M")
+        return capped(bound, self.cutoff) if self.stated_constants else bound
 
     @property
     def unrestricted(self) -> tuple[int, ...]:

@@ -275,7 +275,7 @@ class BigMRows(MarginEncoding):
 
     def form(self, program: Program) -> StandardForm:
         """Blocks ``w``, ``z``; constraint ``margin``."""
-        return big_m_form(program, program.reach.big_m)
+        return big_m_form(program, program.reach.big_m_values)
 
     def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Both blocks."""
@@ -350,7 +350,7 @@ class Strengthened(MarginEncoding):
 
     def form(self, program: Program) -> StandardForm:
         """`strengthened_form`."""
-        big_m = program.reach.big_m if self.has_rows else None
+        big_m = program.reach.big_m_values if self.has_rows else None
         name = f"{program.name}, strengthened"
         return strengthened_form(name, program.signed, program.cost.prices, self.gamma, big_m, integer=True)
 

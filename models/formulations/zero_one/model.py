@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, TypeVar
@@ -17,7 +17,8 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
-from ...arrays import BoolArray, FloatArray, Points, as_points, as_vector, entries
+from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_vector, entries
+from ...fingerprint import earlier_identity
 from ...kernels.kernels import Kernel
 from ...program.form import StandardForm
 from ...record import DataKind, FormulationInfo, always
@@ -143,8 +144,8 @@ class ZeroOneSVM(BinaryMargins):
         Labels -1, +1.
     lam : float or array_like (n,), optional
         λ > 0; one for each point gives class costs or the weights of repeated points. 1 where neither λ nor κ is given.
-    M : float or array_like (n,), optional
-        Big-M constants. Where they are not given they are valid by the argument below. Given ones are taken as they are and
+    big_m : "auto", float or array_like (n,)
+        Big-M constants M_i. "auto" takes those that are valid by the argument below. Numbers are taken as they are and
         marked as unproven. Where they are not valid at the value that a solver of the form found, so that they may have cut off
         a better point, its result is inaccurate and warned of.
     upper_bound : float, optional
@@ -163,7 +164,7 @@ class ZeroOneSVM(BinaryMargins):
         A classifier; its objective counts as a feasible value UB, and `start` is its point.
     kappa : float, optional
         κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. Its
-        big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``M``), which "zero-one-bb" does not.
+        big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``big_m``), which "zero-one-bb" does not.
 
     kernel : Kernel, optional
         Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.feature_map`)
@@ -185,7 +186,7 @@ class ZeroOneSVM(BinaryMargins):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], M < 0,
+        Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], big_m < 0,
         an upper bound below the optimum's lowest conceivable value 0, a free intercept without a first column of ones, an
         unknown encoding, γ outside Γ, γ without the strengthened encoding or that without γ, or with a free intercept (the
         constant column allows no γ_i > 0).
@@ -194,7 +195,7 @@ class ZeroOneSVM(BinaryMargins):
     X: Points
     y: FloatArray
     lam: float | FloatArray | None = None
-    M: float | FloatArray | None = None
+    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["penalised", "free"] = "penalised"
     encoding: Encoding = "bigm"
@@ -205,6 +206,7 @@ class ZeroOneSVM(BinaryMargins):
     kernel: Kernel | Images | None = None
 
     name = "ZeroOneSVM"
+    renamed: ClassVar[Mapping[str, str]] = {"M": "big_m"}
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "integer variables: no multipliers; z_i = 1 marks the points whose margin is given up",
     }
@@ -410,7 +412,7 @@ class ZeroOneSVM(BinaryMargins):
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
         if self.written.has_rows and violated.any():
-            figures["smallest_big_m_slack"] = float((u + self.big_m - 1.0)[violated].min())
+            figures["smallest_big_m_slack"] = float((u + self.big_m_values - 1.0)[violated].min())
         return figures
 
     @property

@@ -201,7 +201,11 @@ class ExactTask(Task[InstanceAt]):
             return self.constants.restate(self.subject.model)
         strong = restated(strengthen(restated(self.subject.model, incumbent=self.w), rounds=0, solver=self.relaxation_solver),
                           incumbent=self.w)  # fmt: skip
-        return strong if self.constants == BigM("incumbent") else restated(strong, M=self.constants.constants(self.subject.model))
+        return (
+            strong
+            if self.constants == BigM("incumbent")
+            else restated(strong, big_m=self.constants.constants(self.subject.model))
+        )
 
     def _cell(self, options: Options) -> ExactCell:
         begin = time.perf_counter()

@@ -16,7 +16,7 @@ from ..solvers.linear.newton import LinearNewton
 from ..solvers.records.options import Options
 from .values import Audit, audited
 
-__all__ = ["audit_logistic"]
+__all__ = ["appraised_logistic", "audit_logistic"]
 
 #: Gap to which our own multipliers are found, and steps that they may take.
 _TOL, _STEPS = 1e-12, 60
@@ -51,13 +51,20 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Floa
     if not np.isfinite(w).all():
         raise InputError("the machine stores numbers that are not finite")
     free = bool(estimator.fit_intercept) and not penalised
-    view = LinearProblem(in_blocks(X[counted]), signs[counted], costs[counted], 0.5, LinearLoss.LOGISTIC, free)
-    stored = {"margin": view.costs * expit(-view.y * (X[counted] @ w))}
+    return appraised_logistic("LogisticRegression", X[counted], signs[counted], costs[counted], w, free, words)
+
+
+def appraised_logistic(
+    machine: str, X: FloatArray, signs: FloatArray, costs: FloatArray, w: FloatArray, free: bool, words: str
+) -> Audit:
+    """Return the audit of w, whose first entry is the intercept where it is free, on points of costs > 0."""
+    view = LinearProblem(in_blocks(X), signs, costs, 0.5, LinearLoss.LOGISTIC, free)
+    stored = {"margin": view.costs * expit(-view.y * (X @ w))}
     stored_appraisal = view.appraise({"w": w}, stored)
     best = max(stored_appraisal, view.appraise({"w": w}, {"margin": _multipliers(view)}), key=lambda appraisal: appraisal.bound)
     error = best.bound_error + 4.0 * UNIT * abs(best.bound)
     return audited(
-        "LogisticRegression",
+        machine,
         f"½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))){words}",
         Rounded(stored_appraisal.objective, stored_appraisal.error),
         Rounded(best.bound + best.bound_error, error),

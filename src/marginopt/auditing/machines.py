@@ -10,7 +10,15 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
     min ½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i)); ``offset_`` is ρ. Without weights.
 ``LinearSVC``
     min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
-    (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none. ``penalty="l2"``.
+    (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none.
+    ``penalty="l1"``: ||w||_1 + |b/s| in place of the squares.
+``SVR``
+    min ½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+; the intercept is free.
+``LinearSVR``
+    min ½(||w||² + (b/s)²) + Σ c_i (|y_i - f(x_i)| - ε)_+^k, k = 1 (``epsilon_insensitive``) or 2.
+``SGDClassifier``
+    min ½||w||² + Σ c_i ℓ(y_i f(x_i)), which is its objective divided by α: c_i is the weight of class and sample over α n; ℓ the
+    hinge, its square or the logistic loss, the squared norm, a free intercept.
 ``LogisticRegression``
     min ½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))), two classes, the squared norm alone; the intercept is free, but for
     ``liblinear``, which penalises it as ``LinearSVC`` does.
@@ -32,13 +40,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, IntArray
+from ..models.arrays import FloatArray, IntArray, as_vector
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from .l1 import audit_l1
 from .logistic import audit_logistic
+from .regressions import audit_linear_svr, audit_svr
 from .several import AuditTable, class_against_rest, pairs_of_classes, weights_of_classes, wrapped
-from .values import Audit, audited, dual_value, feasible, hinge_cost, norm, scores, squared_norm
+from .stochastic import audit_stochastic
+from .values import Audit, audited, dual_value, feasible, hinge_cost, mended, norm, scores, squared_norm
 
 __all__ = ["audit"]
 
@@ -54,20 +65,22 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     Parameters
     ----------
     estimator : object
-        A fitted SVC, LinearSVC, NuSVC, OneClassSVM or LogisticRegression; a pipeline that ends in one, which sees X as its
+        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression;
+        a pipeline that ends in one, which sees X as its
         earlier steps make it; a
         search (GridSearchCV), of which the refitted best estimator is meant; OneVsRestClassifier or OneVsOneClassifier.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
-        Labels; not for ``OneClassSVM``.
+        Labels, or numbers for the regressions; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
-        As in ``fit``; for SVC, LinearSVC and LogisticRegression.
+        As in ``fit``; not for NuSVC and OneClassSVM.
 
     Returns
     -------
     Audit or AuditTable
-        The table where there are several machines: one for each pair of classes (SVC), or for each class (LinearSVC).
+        The table where there are several machines: one for each pair of classes (SVC), or for each
+        class (LinearSVC, SGDClassifier).
 
     Raises
     ------
@@ -87,7 +100,16 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
         if sample_weight is not None:
             raise InputError(f"audit of {kind} knows no sample_weight")
         return wrapped(machine, y, lambda part, rows, labels: _audited(part, X[rows], labels, None))
-    return _audited(machine, X, y, sample_weight)
+    found = _audited(machine, X, y, sample_weight)
+    return found.advised(_advice(machine))
+
+
+def _advice(machine: Any) -> str:
+    """Return the parameter that ended the fit before its tolerance did; empty where none is known to have."""
+    most, steps = vars(machine).get("max_iter", -1), vars(machine).get("n_iter_")
+    if steps is None or most is None or most < 0 or int(np.max(steps)) < most:
+        return ""
+    return f"the fit stopped at max_iter={most}: fit with a larger max_iter"
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -109,13 +131,16 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit of one machine, or the table of a machine of several classes."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
+    from sklearn.linear_model import LogisticRegression, SGDClassifier
+    from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 
-    kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear, LogisticRegression: _logistic}
+    kinds = {
+        SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear, LogisticRegression: _logistic, SVR: _svr,
+        LinearSVR: _linear_svr, SGDClassifier: _stochastic,
+    }  # fmt: skip
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
-        known = "SVC, NuSVC, OneClassSVM, LinearSVC and LogisticRegression, alone, in pipelines, searches and wrappers"
+        known = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches and wrappers"
         raise InputError(f"audit knows {known}; it was given {type_name}")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
@@ -127,7 +152,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(f"sample_weight must hold {n} numbers ≥ 0")
-    several = {SVC: pairs_of_classes, LinearSVC: class_against_rest}.get(type(estimator))
+    one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
+    several = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
     if several is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
             raise InputError(f"y must hold a label for each of the {n} rows of X")
@@ -137,6 +163,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             type(estimator).__name__,
             {part.name: audit_of(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},
         )
+    if isinstance(estimator, SVR | LinearSVR):
+        return kinds[type(estimator)](estimator, data, as_vector(y, n, "y"), weights)
     signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, n)
     return kinds[type(estimator)](estimator, data, signs, weights)
 
@@ -214,27 +242,6 @@ def _number(stored: Any) -> float:
     return value
 
 
-def _mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
-    """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
-    clipped = np.clip(a, 0.0, top)
-    scale = float(top.max(initial=0.0)) or 1.0
-    outside = float(np.abs(a - clipped).max(initial=0.0))
-    sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
-    sums = [float(clipped[side].sum()) for side in sides]
-    target = min(sums) if total is None else total / len(sides)
-    if total is None:
-        outside = max(outside, abs(sums[0] - sums[-1]))
-    else:
-        outside = max(outside, *(abs(value - target) for value in sums))
-    for side, value in zip(sides, sums, strict=True):
-        if value > target:
-            clipped[side] *= target / value
-        elif value < target:
-            room = top[side] - clipped[side]
-            clipped[side] += room * min((target - value) / max(float(room.sum()), 1e-300), 1.0)
-    return clipped, outside / scale
-
-
 def _bound(a: FloatArray | None, signs: FloatArray, gram: GramOperator, linear: bool) -> Rounded:
     """Σ a - ½ (ya)'K(ya) or, without the sum, of NuSVC and OneClassSVM; -∞ where no multipliers are feasible."""
     if a is None:
@@ -249,7 +256,7 @@ def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) 
     stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
     f, error = scores(gram, stored, b)
     value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
-    near, outside = _mended(signs * stored, signs, top, None)
+    near, outside = mended(signs * stored, signs, top, None)
     bound = _bound(feasible(near, signs, top, None), signs, gram, linear=True)
     return audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
@@ -268,7 +275,7 @@ def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     coefficients = rho * stored
     f, error = scores(gram, coefficients, rho * b)
     value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)
-    near, outside = _mended(signs * coefficients, signs, np.ones(n), total)
+    near, outside = mended(signs * coefficients, signs, np.ones(n), total)
     bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
     return audited("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
@@ -282,14 +289,12 @@ def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatA
     total = estimator.nu * n
     f, error = scores(gram, stored, 0.0)
     value = norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
-    near, outside = _mended(stored, signs, np.ones(n), total)
+    near, outside = mended(stored, signs, np.ones(n), total)
     bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
     return audited("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
 
 
 def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    if estimator.penalty != "l2":
-        raise InputError("audit of LinearSVC knows penalty='l2'")
     squared, s = estimator.loss == "squared_hinge", float(estimator.intercept_scaling)
     c = estimator.C * _class_weights(estimator, signs, weights) * weights
     w = np.ravel(estimator.coef_).astype(np.float64)
@@ -299,6 +304,8 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
         X = np.column_stack([X, np.full(X.shape[0], s)])
         w = np.append(w, _number(estimator.intercept_) / s)  # rounded: a machine beside the stored one
     A = signs[:, None] * X
+    if estimator.penalty == "l1":
+        return audit_l1(A, c, w, s if estimator.fit_intercept else None)
     margins, error = transposed_product(np.ascontiguousarray(A.T), w)
     error = error + UNIT * np.abs(A[:, -1] * w[-1])
     value = (squared_norm(w, UNIT * np.abs(w))).times(0.5) + hinge_cost(c, 1.0, margins, error, squared)
@@ -315,6 +322,27 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
 
 def _logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     return audit_logistic(estimator, X, signs, estimator.C * _class_weights(estimator, signs, weights) * weights)
+
+
+def _svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
+    gram, condition = _kernel(estimator, X)
+    beta = _multipliers(estimator, X.shape[0], weights)
+    return audit_svr(gram, beta, _number(estimator.intercept_), y, estimator.C * weights, float(estimator.epsilon), condition)
+
+
+def _linear_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
+    s = float(estimator.intercept_scaling) if estimator.fit_intercept else None
+    w = np.ravel(estimator.coef_).astype(np.float64)
+    if s is not None:
+        X, w = np.column_stack([X, np.full(X.shape[0], s)]), np.append(w, _number(estimator.intercept_) / s)
+    if not np.isfinite(w).all():
+        raise InputError("the machine stores numbers that are not finite")
+    squared = estimator.loss == "squared_epsilon_insensitive"
+    return audit_linear_svr(X, y, w, estimator.C * weights, float(estimator.epsilon), squared, s)
+
+
+def _stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    return audit_stochastic(estimator, X, signs, _class_weights(estimator, signs) * weights / (estimator.alpha * X.shape[0]))
 
 
 def _ascent(A: FloatArray, c: FloatArray, a: FloatArray, squared: bool) -> FloatArray:

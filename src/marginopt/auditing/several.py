@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,9 @@ from ..display import Display, Displayed, Tabular
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from .values import Audit
+
+#: What the machines of LIBLINEAR have in common.
+_LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
 
 __all__ = ["AuditTable", "Part", "class_against_rest", "pairs_of_classes", "weights_of_classes", "wrapped"]
 
@@ -39,6 +42,10 @@ class AuditTable(Displayed, Tabular):
         """The largest relative gap."""
         return max(audit.gap for audit in self.audits.values())
 
+    def advised(self, advice: str) -> AuditTable:
+        """Return the table with the advice of all its machines."""
+        return replace(self, audits={name: audit.advised(advice) for name, audit in self.audits.items()})
+
     def __len__(self) -> int:
         return len(self.audits)
 
@@ -50,7 +57,7 @@ class AuditTable(Displayed, Tabular):
         return [
             {
                 "machine": name, "value": a.value, "bound": a.bound, "gap": a.gap, "condition": a.condition,
-                "violation": a.violation,
+                "violation": a.violation, "advice": a.advice,
             }
             for name, a in self.audits.items()
         ]  # fmt: skip
@@ -61,7 +68,7 @@ class AuditTable(Displayed, Tabular):
         for name, a in self.audits.items():
             kind = "" if not a.condition else f" (proved if {a.condition})"
             lines.append(f"  {name:<{width}}  value {a.value:<14.8g} bound {a.bound:<14.8g} gap {a.gap:.2e}{kind}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *dict.fromkeys(f"  {a.advice}" for a in self.audits.values() if a.advice)])
 
     def display(self) -> Display:
         """Return the notebook view: the lines."""
@@ -105,11 +112,12 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
 
 def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Part]:
     """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
-    if estimator.multi_class != "ovr":
+    if vars(estimator).get("multi_class", "ovr") != "ovr":
         raise InputError("audit of LinearSVC knows multi_class='ovr'")
     classes, codes = estimator.classes_, _codes(estimator, y)
-    by_class = weights_of_classes(estimator, np.asarray(y), weights)
-    names = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
+    stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
+    by_class = weights_of_classes(estimator, np.asarray(y), None if stochastic else weights)
+    names = ("alpha", "penalty", "loss", "fit_intercept") if stochastic else _LIBLINEAR
     shared = {name: getattr(estimator, name) for name in names}
     for k, label in enumerate(classes):
         stored = SimpleNamespace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..models.arrays import FloatArray
 from ..models.kernels.gram import GramOperator
 from ..models.rounding import UNIT, Rounded, dot, total
 
-__all__ = ["Audit", "audited", "dual_value", "feasible", "hinge_cost", "norm", "scores", "squared_norm"]
+__all__ = ["Audit", "audited", "dual_value", "feasible", "hinge_cost", "mended", "norm", "scores", "squared_norm"]
 
 #: Multipliers are rounded down to multiples of 2⁻ᵏ of the largest: their sums are exact for a million of them.
 _DIGITS = 32
@@ -33,6 +33,8 @@ class Audit:
         By how much the stored multipliers left their box or their equation before they were mended, relative to the box.
     rounding : float
         By how much value and bound were moved apart, since float64 cannot tell.
+    advice : str
+        The parameter of the fit to change, where the fit stopped at one; else empty.
     """
 
     machine: str
@@ -42,6 +44,11 @@ class Audit:
     condition: str = ""
     violation: float = 0.0
     rounding: float = 0.0
+    advice: str = ""
+
+    def advised(self, advice: str) -> Audit:
+        """Return the audit with the advice."""
+        return replace(self, advice=advice)
 
     @property
     def gap(self) -> float:
@@ -57,6 +64,7 @@ class Audit:
             f"{self.machine}: {self.problem}\n"
             f"  value {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
             f"  multipliers as stored violate their constraints by {self.violation:.1e}{hidden}"
+            + (f"\n  {self.advice}" if self.advice else "")
         )
 
 
@@ -125,6 +133,27 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, least: float | N
             return None
         counts[side] = part - moved
     return np.asarray(counts * grid)
+
+
+def mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
+    """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
+    clipped = np.clip(a, 0.0, top)
+    scale = float(top.max(initial=0.0)) or 1.0
+    outside = float(np.abs(a - clipped).max(initial=0.0))
+    sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
+    sums = [float(clipped[side].sum()) for side in sides]
+    target = min(sums) if total is None else total / len(sides)
+    if total is None:
+        outside = max(outside, abs(sums[0] - sums[-1]))
+    else:
+        outside = max(outside, *(abs(value - target) for value in sums))
+    for side, value in zip(sides, sums, strict=True):
+        if value > target:
+            clipped[side] *= target / value
+        elif value < target:
+            room = top[side] - clipped[side]
+            clipped[side] += room * min((target - value) / max(float(room.sum()), 1e-300), 1.0)
+    return clipped, outside / scale
 
 
 def _taken(held: np.ndarray, amount: int) -> np.ndarray:

@@ -24,7 +24,7 @@ from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
 from ..models.formulations import all_formulations
-from ..reading import read, read_form
+from ..reading import is_program, read_form
 from ..solvers import Comparison, Result, Status, compare as run_compare, conflict, load_result, read_solution, solve as run_solve
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
@@ -36,7 +36,9 @@ __all__ = [
     "certify",
     "check_proof",
     "compare",
+    "conflict_of_file",
     "data",
+    "dual",
     "inspect",
     "json_text",
     "native_options",
@@ -97,14 +99,50 @@ def inspect(a: argparse.Namespace) -> int:
 
 def _inspect_file(a: argparse.Namespace) -> int:
     """A program's file in place of a formulation and data."""
-    if a.model in all_formulations() and not Path(a.model).exists():
-        raise InputError(f"{a.model} is a formulation; name the data after it: marginopt inspect {a.model} DATA")
-    program = read(a.model)
-    if not isinstance(program, StandardForm):
-        raise InputError(f"{a.model} holds data; name the formulation before it: marginopt inspect FORMULATION {a.model}")
+    program = _named_program(a.model, "inspect")
     if a.why:
         return _why(program, a)
     answer(a, {"model": program.name, "variables": program.n, "rows": program.rows}, program)
+    return SOLVED
+
+
+def _named_program(name: str, command: str) -> StandardForm:
+    """The program in a file that stands where a formulation and data may stand.
+
+    Raises
+    ------
+    InputError
+        A formulation without data, or a file of data.
+    """
+    if name in all_formulations() and not Path(name).exists():
+        raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA")
+    if not is_program(Path(name)):
+        raise InputError(f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}")
+    return read_form(name)
+
+
+def dual(a: argparse.Namespace) -> int:
+    """Print the Lagrangian dual of a program's file, or write it."""
+    program = _program(a.file, "dual").dual()
+    if a.out is not None:
+        check_target(a.out, "--out: the dual")
+        program.write(a.out)
+    record = {"program": program.name, "variables": program.n, "rows": program.rows, "file": a.out}
+    answer(a, record, program if a.out is None else f"wrote {a.out}: {program.n} variables, {program.rows} rows")
+    return SOLVED
+
+
+def conflict_of_file(a: argparse.Namespace) -> int:
+    """Print rows of a program's file that exclude each other: 0 where there are some, 1 where the program has a point."""
+    program = _program(a.file, "conflict")
+    try:
+        found = conflict(program)
+    except DataError:
+        raise
+    except InputError as error:
+        answer(a, {"conflict": None, "message": str(error)}, str(error))
+        return NOT_SOLVED
+    answer(a, asdict(found), found)
     return SOLVED
 
 
@@ -122,8 +160,9 @@ def solve(a: argparse.Namespace) -> int:
         if path is not None:
             check_target(path, what)
     common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
+    model = stated(a) if a.data is not None else _named_program(a.model, "solve")
     try:
-        result = run_solve(stated(a), a.solver, progress=not (a.quiet or a.json), **common, **native)
+        result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not what was found
             answer(a, result_record(error.result), error.result)

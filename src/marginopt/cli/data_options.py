@@ -10,10 +10,12 @@ from typing import Any, get_args
 import numpy as np
 
 from ..errors import InputError
+from ..files import without_compression
 from ..instances import Instance, load, read
 from ..instances.formats.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
+from ..reading import is_program, read_form
 from ..relaxations import default_report_instances
 from .parsing import Command
 
@@ -45,7 +47,8 @@ def add_data_options(command: Command) -> None:
 def add_model_options(command: Command, *, or_file: bool = False) -> None:
     """The formulation, what it is stated on, and the parameters of all formulations; ``or_file``: or a program's file alone."""
     table = all_formulations()
-    command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations)")
+    alone = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)" if or_file else ""
+    command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){alone}")
     command.add_argument(
         "data",
         metavar="DATA",
@@ -138,6 +141,9 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
         raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")
     for name in sets:
         instances: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
+        if name != "built-in" and is_program(Path(name)):
+            yield "program", Path(without_compression(Path(name).name)).stem, read_form(name)
+            continue
         for data in instances:
             called = data.name if isinstance(data, Instance) else Path(name).stem
             yield from ((formulation, called, stated_as(formulation, data, a)) for formulation in names)

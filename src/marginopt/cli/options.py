@@ -15,9 +15,13 @@ from . import (
 from .parsing import Command
 
 __all__ = [
-    "benchmark", "book", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect",
-    "proof_page", "prove", "report", "reproduce", "solve", "solvers", "warm_up",
+    "benchmark", "book", "certify", "check_proof", "compare", "conflict", "data", "dual", "estimators", "export", "formulations",
+    "inspect", "proof_page", "prove", "report", "reproduce", "solve", "solvers", "warm_up",
 ]  # fmt: skip
+
+
+#: Files of programs; any of them may be packed.
+_PROGRAM = "program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz, also with .gz .bz2 .xz behind it"
 
 
 def solvers(command: Command) -> None:
@@ -55,7 +59,7 @@ def inspect(command: Command) -> None:
 
 def solve(command: Command) -> None:
     """One model, one solver."""
-    data_options.add_model_options(command)
+    data_options.add_model_options(command, or_file=True)
     _limits(command)
     command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
     command.add_argument(
@@ -68,6 +72,19 @@ def solve(command: Command) -> None:
     )
     command.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
     command.set_defaults(run=commands.solve)
+
+
+def dual(command: Command) -> None:
+    """The dual of a program's file."""
+    command.add_argument("file", metavar="FILE", help=_PROGRAM)
+    command.add_argument("-o", "--out", metavar="FILE", help="write the dual to this file instead (its suffix is the format)")
+    command.set_defaults(run=commands.dual)
+
+
+def conflict(command: Command) -> None:
+    """Why a program's file has no point."""
+    command.add_argument("file", metavar="FILE", help=_PROGRAM)
+    command.set_defaults(run=commands.conflict_of_file)
 
 
 def compare(command: Command) -> None:
@@ -112,7 +129,7 @@ def reproduce(command: Command) -> None:
 
 def certify(command: Command) -> None:
     """A solution found elsewhere."""
-    command.add_argument("file", metavar="FILE", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("file", metavar="FILE", help=_PROGRAM)
     command.add_argument("solution", metavar="SOLUTION", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
     command.set_defaults(run=proofs.certify)
@@ -120,7 +137,7 @@ def certify(command: Command) -> None:
 
 def prove(command: Command) -> None:
     """A VIPR certificate of a program's file."""
-    command.add_argument("file", metavar="FILE", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("file", metavar="FILE", help=_PROGRAM)
     command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
     command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
     command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")
@@ -154,7 +171,9 @@ def book(command: Command) -> None:
 def _many(command: Command) -> None:
     """A set of problems: formulations on data sets."""
     command.add_argument(
-        "set", metavar="SET", help="catalogue names or files separated by commas; built-in: the five sets of a gap report"
+        "set",
+        metavar="SET",
+        help="catalogue names or files separated by commas, programs among them; built-in: the five sets of a gap report",
     )
     command.add_argument("--formulations", default="zero-one", metavar="NAME,..", help="stated on each set (default zero-one)")
     data_options.add_data_options(command)

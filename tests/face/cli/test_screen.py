@@ -91,9 +91,9 @@ def test_help_tells_of_the_formulation_that_is_named(capsys: Any, monkeypatch: p
             main([*words, "--help"])
         said[words[-1]] = capsys.readouterr().out
     assert "--kappa VALUE" not in said["solve"] and "--kappa VALUE" in said["zero-one"] and "--gamma" not in said["zero-one"]
-    assert "--M VALUE" in said["hinge,ramp"] and "ramp" in said["hinge,ramp"]
+    assert "--big-m VALUE" in said["hinge,ramp"] and "ramp" in said["hinge,ramp"]
     assert "marginopt solve FORMULATION --help lists them" in said["solve"]
-    assert said["solve"].startswith("usage: marginopt solve FORMULATION DATA [options]\n")
+    assert said["solve"].startswith("usage: marginopt solve FORMULATION [DATA] [options]\n")
     assert all(len(line) <= 80 for text in said.values() for line in text.splitlines())
 
 

@@ -32,7 +32,7 @@ MODELS: dict[str, Callable[..., Model]] = {
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("zero-one", {"M": 200.0}), ("ramp", {"M": 200.0}), ("composed", {"upper_bound": 901.0})],
+    [("zero-one", {"big_m": 200.0}), ("ramp", {"big_m": 200.0}), ("composed", {"upper_bound": 901.0})],
 )
 def test_far_from_what_the_constants_hold_for(name: str, told: dict[str, Any]) -> None:
     X, y = points()
@@ -60,7 +60,7 @@ def test_what_the_level_is() -> None:
     assert model.cutoff == model.incumbent_value == 8.0
     assert model.with_constraint(lambda v: v.w[1] >= 0).cutoff == 8.0
     assert model.with_variables(cost=lambda v: cp.sum(v.w)).cutoff == -np.inf
-    assert mo.ZeroOneSVM(X, y, 1.0, M=9.0).with_variables(cost=lambda v: cp.sum(v.w)).cutoff == np.inf
+    assert mo.ZeroOneSVM(X, y, 1.0, big_m=9.0).with_variables(cost=lambda v: cp.sum(v.w)).cutoff == np.inf
     free = mo.ZeroOneSVM(X, y, 1.0, intercept="free")
     assert free.with_constraint(lambda v: v.w[0] >= 3).cutoff == -np.inf
     assert free.with_constraint(lambda v: v.w[1] >= 3).cutoff == free.cutoff < np.inf

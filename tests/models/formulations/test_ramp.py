@@ -67,7 +67,7 @@ def test_solvers_and_encodings_agree_with_enumeration(seed: int, intercept: str)
 
 def test_points_of_classifiers_carry_the_ramp_loss() -> None:
     X, y = points(0)
-    model = RampSVM(X, y, np.linspace(0.1, 1.0, 7), M=100.0)
+    model = RampSVM(X, y, np.linspace(0.1, 1.0, 7), big_m=100.0)
     rng = np.random.default_rng(1)
     for _ in range(5):
         w = rng.uniform(-1.0, 1.0, size=3)  # within sqrt(UB)
@@ -75,7 +75,7 @@ def test_points_of_classifiers_carry_the_ramp_loss() -> None:
         expected = w[1:] @ w[1:] + model.weights @ np.minimum(np.maximum(1 - u, 0), 2)
         assert model.objective(w) == pytest.approx(expected, rel=1e-14)
         for encoding in ("bigm", "indicator"):
-            other = RampSVM(X, y, model.lam, M=100.0, encoding=encoding)
+            other = RampSVM(X, y, model.lam, big_m=100.0, encoding=encoding)
             certificate = certify(other.form, other.point(w))
             assert certificate.objective == pytest.approx(expected, rel=1e-12)
             assert certificate.feasible(1e-12)
@@ -96,7 +96,7 @@ def test_a_true_upper_bound_tightens_m_and_keeps_the_optimum() -> None:
     model = RampSVM(X, y, 0.8)
     optimum = solve(model, "scip", tol=1e-8).objective
     tight = RampSVM(X, y, 0.8, upper_bound=optimum * (1 + 1e-9))
-    assert (tight.big_m < model.big_m).all()
+    assert (tight.big_m_values < model.big_m_values).all()
     assert solve(tight, "scip", tol=1e-8).objective == pytest.approx(optimum, rel=1e-7)
 
 
@@ -107,10 +107,10 @@ def test_statement_and_bad_input() -> None:
     assert "reaches 2" in str(model)
     assert r"\xi_i" in model.latex()
     assert "=>" in str(RampSVM(X, y, encoding="indicator"))
-    assert "unproven" in str(RampSVM(X, y, M=9.0))
+    assert "unproven" in str(RampSVM(X, y, big_m=9.0))
     for changes, words in (
         ({"lam": 0.0}, r"\blam\b"),
-        ({"M": -1.0}, r"\bM\b"),
+        ({"big_m": -1.0}, r"\bbig_m\b"),
         ({"encoding": "strengthened"}, "encoding"),
         ({"intercept": "none"}, "intercept"),
         ({"upper_bound": -1.0}, "upper_bound"),

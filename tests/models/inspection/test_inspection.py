@@ -88,7 +88,7 @@ def test_advice() -> None:
     assert any("bounds up to 1e+09" in text for text in bounds.inspect().advice)
     objective = _form(np.eye(2), q=np.array([1e8, 1.0]))
     assert any("scale the objective" in text for text in objective.inspect().advice)
-    loose = mo.ZeroOneSVM(_X, _Y, M=1e5).form
+    loose = mo.ZeroOneSVM(_X, _Y, big_m=1e5).form
     assert any("big M" in text for text in loose.inspect().advice)
     assert not any("big M" in text for text in mo.ZeroOneSVM(_X, _Y).form.inspect().advice)
 

@@ -103,16 +103,16 @@ def test_big_m_is_the_hinge_with_weights_where_z_at_most_1_is_slack() -> None:
     model = ZeroOneSVM(X, y, lam=1.0)
     bigm, hinge = relax(model, BigM(), "clarabel", TIGHT), relax(model, Hinge(), "clarabel", TIGHT)
     assert isinstance(Hinge().apply(model), HingeSVM)
-    np.testing.assert_allclose(Hinge().apply(model).weights, 1.0 / model.big_m)
+    np.testing.assert_allclose(Hinge().apply(model).weights, 1.0 / model.big_m_values)
     assert bigm.result.values["z"].max() < 1.0
     assert bigm.bound == pytest.approx(hinge.bound, rel=1e-7)
     np.testing.assert_allclose(bigm.result.values["w"], hinge.result.values["w"], atol=1e-5)
-    np.testing.assert_allclose(bigm.result.values["z"], hinge.result.values["xi"] / model.big_m, atol=1e-6)
+    np.testing.assert_allclose(bigm.result.values["z"], hinge.result.values["xi"] / model.big_m_values, atol=1e-6)
 
 
 def test_big_m_exceeds_the_hinge_where_z_at_most_1_binds() -> None:
     X, y = tiny(0)
-    given = ZeroOneSVM(X, y, lam=40.0, M=1.3)
+    given = ZeroOneSVM(X, y, lam=40.0, big_m=1.3)
     bigm, hinge = relax(given, BigM("stated"), "clarabel"), relax(given, Hinge("stated"), "clarabel")
     assert bigm.bound == hinge.bound == -np.inf  # of the 0-1 problem; those of the targets compare
     assert bigm.target_bound > hinge.target_bound * (1 + 1e-3)
@@ -172,12 +172,12 @@ def test_caveats_and_sources() -> None:
     assert BigM("zero", factor=2.0).m_source(model) == "2x M from w=0, valid"
     assert BigM("zero", factor=0.5).caveat(model) != ""
     assert Conic().m_source(model) == "" and Conic().constants(model) is None
-    np.testing.assert_allclose(BigM("zero", factor=2.0).constants(model), 2.0 * model.big_m)
+    np.testing.assert_allclose(BigM("zero", factor=2.0).constants(model), 2.0 * model.big_m_values)
     # an incumbent makes smaller constants valid, and M given by the user is ignored where valid ones are asked for
-    known = ZeroOneSVM(X, y, lam=1.0, M=0.5, upper_bound=4.0)
+    known = ZeroOneSVM(X, y, lam=1.0, big_m=0.5, upper_bound=4.0)
     assert BigM("stated").caveat(known) != ""
-    np.testing.assert_allclose(BigM("zero").constants(known), model.big_m)
-    assert (BigM("incumbent").constants(known) < model.big_m).all()
+    np.testing.assert_allclose(BigM("zero").constants(known), model.big_m_values)
+    assert (BigM("incumbent").constants(known) < model.big_m_values).all()
     assert BigM().direction is Direction.OUTER
     assert len({BigM(), BigM("zero"), BigM("incumbent")}) == 2  # frozen, compared by value
 
@@ -205,7 +205,7 @@ def test_incumbent_needs_an_upper_bound() -> None:
 def test_hinge_refuses_zero_m() -> None:
     X, y = tiny(0)
     with pytest.raises(InputError, match="M > 0"):
-        Hinge("stated").apply(ZeroOneSVM(X, y, M=0.0))
+        Hinge("stated").apply(ZeroOneSVM(X, y, big_m=0.0))
 
 
 def test_best_multiple_is_the_best_of_many() -> None:
@@ -222,12 +222,12 @@ def test_best_multiple_is_the_best_of_many() -> None:
 def test_best_multiple_respects_given_constants() -> None:
     X, y = tiny(0)
     w = np.array([0.1, 1.0, 1.0])
-    valid, given = ZeroOneSVM(X, y, lam=20.0), ZeroOneSVM(X, y, lam=20.0, M=1.2)
+    valid, given = ZeroOneSVM(X, y, lam=20.0), ZeroOneSVM(X, y, lam=20.0, big_m=1.2)
     point = given.point(best_multiple(given, w))
     assert certify(given.form, point).feasible(1e-9)
     assert not certify(given.form, given.point(best_multiple(valid, w))).feasible(1e-9)  # the rows do cut something off
     with pytest.raises(InputError, match="too small"):
-        best_multiple(ZeroOneSVM(X, y, M=0.5), w)
+        best_multiple(ZeroOneSVM(X, y, big_m=0.5), w)
     for bad in (np.zeros(2), np.array([np.inf, 0.0, 0.0])):
         with pytest.raises(InputError, match="finite"):
             best_multiple(valid, bad)

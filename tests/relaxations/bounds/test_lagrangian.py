@@ -79,7 +79,7 @@ def test_priced_margins_give_the_bound_of_big_m(seed: int) -> None:
         # in closed form: Σδ - ¼||Σ δ_i y_i x_i||² + Σ min(0, λ - δ_i M_i)
         delta = np.array(prices)
         v = model.signed.T @ delta
-        closed = delta.sum() - 0.25 * v @ v + np.minimum(0.0, 0.7 - delta * model.big_m).sum()
+        closed = delta.sum() - 0.25 * v @ v + np.minimum(0.0, 0.7 - delta * model.big_m_values).sum()
         assert one.bound == pytest.approx(closed, rel=1e-6, abs=1e-9) and one.bound <= closed + 1e-12 * abs(closed)
 
 

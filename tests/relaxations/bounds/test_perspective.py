@@ -55,7 +55,7 @@ def test_bounds_their_order_and_ways_back(seed: int) -> None:
 def test_at_gamma_zero_it_is_the_big_m_relaxation() -> None:
     X, y = points(1)
     model = ZeroOneSVM(X, y, 0.7)
-    bare = PerspectiveRelaxation(X, y, 0.7, np.zeros(14), model.big_m)
+    bare = PerspectiveRelaxation(X, y, 0.7, np.zeros(14), model.big_m_values)
     assert solve(bare, "clarabel", tol=1e-9).objective == pytest.approx(
         relax(model, BigM("zero"), "clarabel", TIGHT).bound, rel=1e-6
     )

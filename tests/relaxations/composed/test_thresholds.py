@@ -138,7 +138,7 @@ def test_multipliers_of_the_form_bound_it_as_well() -> None:
     model = ramp(margin.Ramp(2, 2), n=8)
     reduction = rx.Thresholds()
     target = reduction.apply(model)
-    form = mo.ZeroOneSVM(target.X, target.y, target.lam, M=np.full(len(target.X), 1e3)).form
+    form = mo.ZeroOneSVM(target.X, target.y, target.lam, big_m=np.full(len(target.X), 1e3)).form
     multipliers = mo.solve(form.relax_integrality(), "clarabel").multipliers
     lifted = reduction.lift(model, target, multipliers)
     assert np.isfinite(lifted.value) and lifted.value <= mo.solve(model, "margin-bb").objective

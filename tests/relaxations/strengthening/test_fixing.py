@@ -29,8 +29,8 @@ def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: i
     model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
     fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])
     found = fixing.fixed(model)
-    assert (model.big_m >= found.M).all()
-    assert (model.big_m > found.M).any()
+    assert (model.big_m_values >= found.M).all()
+    assert (model.big_m_values > found.M).any()
     assert found.value <= optimum
     A = model.y[:, None] * model.X
     rng = np.random.default_rng(seed)

@@ -40,7 +40,7 @@ def test_heuristic_is_deterministic_and_uses_its_starts() -> None:
 
 def test_heuristic_ignores_given_constants() -> None:
     X, y = clustered(1, 20, 2)
-    assert heuristic(ZeroOneSVM(X, y, M=0.1))[1] == heuristic(ZeroOneSVM(X, y))[1]
+    assert heuristic(ZeroOneSVM(X, y, big_m=0.1))[1] == heuristic(ZeroOneSVM(X, y))[1]
 
 
 def test_the_kappa_form_has_no_cost_to_lower() -> None:
@@ -72,7 +72,7 @@ def test_tighten_sets_the_bound_and_keeps_a_better_one() -> None:
     w, objective = heuristic(model, rounds=5)
     tight = tighten(model, w)
     assert tight.upper_bound == objective
-    assert (tight.big_m < model.big_m).all()
+    assert (tight.big_m_values < model.big_m_values).all()
     assert tighten(tight, np.zeros(3)).upper_bound == objective
     for bad in (np.zeros(2), np.array([0.0, np.nan, 0.0])):
         with pytest.raises(InputError, match="3 finite numbers"):

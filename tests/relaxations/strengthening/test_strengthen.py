@@ -25,9 +25,9 @@ def test_what_it_returns(seed: int) -> None:
     strong = strengthen(model)
     optimum = solve(model, "zero-one-bb", tol=1e-9).objective
     assert strong.encoding == "strengthened"
-    assert strong.M is None
+    assert strong.big_m == "auto"
     assert strong.m_source == "incumbent"
-    assert (strong.big_m <= model.big_m).all()
+    assert (strong.big_m_values <= model.big_m_values).all()
     assert strong.incumbent_value == pytest.approx(optimum, rel=1e-6)  # the heuristic finds it on points as few as these
     S = np.eye(3) - (X * strong.gamma[:, None]).T @ X
     assert np.linalg.eigvalsh(S)[0] > 0.0
@@ -69,9 +69,9 @@ def test_gamma_of_the_combined_relaxation_is_stronger_with_its_rows() -> None:
 def test_an_incumbent_that_is_there_is_used_and_a_given_m_replaced() -> None:
     X, y = points(1)
     w = solve(ZeroOneSVM(X, y, 0.5), "zero-one-bb").values["w"]
-    strong = strengthen(ZeroOneSVM(X, y, 0.5, M=1000.0, incumbent=w), rounds=0)
+    strong = strengthen(ZeroOneSVM(X, y, 0.5, big_m=1000.0, incumbent=w), rounds=0)
     assert strong.incumbent_value <= ZeroOneSVM(X, y, 0.5).objective(w) * (1 + 1e-12)
-    assert strong.big_m.max() < 100.0
+    assert strong.big_m_values.max() < 100.0
 
 
 def test_refusals() -> None:

@@ -248,7 +248,7 @@ def test_a_solver_s_word_beside_its_tolerance(M: float, native: dict[str, float]
 
 def test_a_proof_of_one_s_own_needs_no_word() -> None:
     X, y = clouds(0, 10)
-    assert mo.solve(mo.ZeroOneSVM(X, y, 1.0, M=1e10), "zero-one-bb").status is Status.OPTIMAL
+    assert mo.solve(mo.ZeroOneSVM(X, y, 1.0, big_m=1e10), "zero-one-bb").status is Status.OPTIMAL
 
 
 def test_what_failed_says_the_solver_s_own_word() -> None:

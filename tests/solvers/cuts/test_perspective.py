@@ -62,7 +62,7 @@ def test_rounds_of_cuts_approach_the_bound_of_the_strengthened_encoding() -> Non
     expected = mo.solve(strong.form.relax_integrality(), "clarabel", tol=1e-8).objective
     w, z, tau = cp.Variable(3), cp.Variable(12), cp.Variable()
     x = cp.hstack([w, z, tau])
-    rows = [cuts.A @ w + cp.multiply(model.big_m, z) >= 1, z >= 0, z <= 1, cp.sum_squares(w) <= tau]
+    rows = [cuts.A @ w + cp.multiply(model.big_m_values, z) >= 1, z >= 0, z <= 1, cp.sum_squares(w) <= tau]
     values = []
     for _ in range(60):
         values.append(cp.Problem(cp.Minimize(tau + cp.sum(z)), rows).solve(solver="CLARABEL"))

@@ -111,8 +111,8 @@ def test_older_formulations_compile_from_their_parts_to_the_last_bit(intercept: 
     signed, eye, none = Y[:, None] * X, np.eye(24), np.zeros(24)
     zero_one, ramp = mo.ZeroOneSVM(X, Y, lam, intercept=intercept), mo.RampSVM(X, Y, lam, intercept=intercept)
     cases = [
-        (zero_one, np.hstack([signed, np.diag(zero_one.big_m)]), [np.zeros(3), lam], ["w", "z"], [0, 1]),
-        (ramp, np.hstack([signed, np.diag(ramp.big_m), eye]), [np.zeros(3), 2 * lam, lam], ["w", "z", "xi"], [0, 1, 0]),
+        (zero_one, np.hstack([signed, np.diag(zero_one.big_m_values)]), [np.zeros(3), lam], ["w", "z"], [0, 1]),
+        (ramp, np.hstack([signed, np.diag(ramp.big_m_values), eye]), [np.zeros(3), 2 * lam, lam], ["w", "z", "xi"], [0, 1, 0]),
     ]
     if intercept == "penalised":
         cases.append((mo.HingeSVM(X, Y, lam), np.hstack([signed, eye]), [np.zeros(3), lam], ["w", "xi"], [0, 0]))

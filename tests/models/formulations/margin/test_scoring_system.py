@@ -37,7 +37,7 @@ def test_m_is_the_least_that_allows_every_coefficient(most: int | None) -> None:
         if most is None or np.count_nonzero(rho) <= most:
             scores = X[:, 1:] @ np.array(rho)
             worst = np.minimum(worst, np.minimum(Y * (scores - 3), Y * (scores + 4)))
-    np.testing.assert_array_equal(model.big_m, np.maximum(1.0 - worst, 0.0))
+    np.testing.assert_array_equal(model.big_m_values, np.maximum(1.0 - worst, 0.0))
 
 
 def test_the_default_intercept_reaches_every_cut() -> None:

@@ -58,7 +58,7 @@ def test_big_m_cuts_off_no_optimum(intercept: Any, seed: int, lam: float) -> Non
     assert candidates
     for tightened in (model, ZeroOneSVM(X, y, lam=lams, intercept=intercept, upper_bound=optimum)):
         assert any(_satisfies(tightened, c) for c in candidates)
-        assert (tightened.big_m <= model.big_m + 1e-12).all()
+        assert (tightened.big_m_values <= model.big_m_values + 1e-12).all()
 
 
 def _satisfies(model: ZeroOneSVM, w: np.ndarray) -> bool:
@@ -94,26 +94,26 @@ def test_m_by_its_formula() -> None:
     X, y = data(1)
     norms = np.linalg.norm(X, axis=1)
     lam = 0.5
-    np.testing.assert_allclose(ZeroOneSVM(X, y, lam).big_m, 1 + norms * np.sqrt(8 * lam - lam))
-    np.testing.assert_allclose(ZeroOneSVM(X, y, lam, upper_bound=2.0).big_m, 1 + norms * np.sqrt(2.0 - lam))
-    np.testing.assert_allclose(ZeroOneSVM(X, y, lam, upper_bound=1e9).big_m, 1 + norms * np.sqrt(7 * lam))
-    assert ZeroOneSVM(X, y, lam, upper_bound=0.0).big_m.tolist() == [1.0] * 8
-    assert ZeroOneSVM(X, y, lam, M=7).big_m.tolist() == [7.0] * 8
+    np.testing.assert_allclose(ZeroOneSVM(X, y, lam).big_m_values, 1 + norms * np.sqrt(8 * lam - lam))
+    np.testing.assert_allclose(ZeroOneSVM(X, y, lam, upper_bound=2.0).big_m_values, 1 + norms * np.sqrt(2.0 - lam))
+    np.testing.assert_allclose(ZeroOneSVM(X, y, lam, upper_bound=1e9).big_m_values, 1 + norms * np.sqrt(7 * lam))
+    assert ZeroOneSVM(X, y, lam, upper_bound=0.0).big_m_values.tolist() == [1.0] * 8
+    assert ZeroOneSVM(X, y, lam, big_m=7).big_m_values.tolist() == [7.0] * 8
     free = ZeroOneSVM(X, y, lam, intercept="free")
     rest = np.linalg.norm(X[:, 1:], axis=1)
     bound = 1 + rest.max() * np.sqrt(4 * lam)
     assert free.intercept_bound == pytest.approx(bound)
-    np.testing.assert_allclose(free.big_m, 1 + rest * np.sqrt(4 * lam - lam) + bound)
+    np.testing.assert_allclose(free.big_m_values, 1 + rest * np.sqrt(4 * lam - lam) + bound)
     assert free.form.lower[0] == -free.form.upper[0] == -bound
 
 
 def test_where_m_comes_from_is_said() -> None:
     X, y = data(1)
-    assert "given, unproven" in ZeroOneSVM(X, y, M=5.0).m_source
+    assert "given, unproven" in ZeroOneSVM(X, y, big_m=5.0).m_source
     assert ZeroOneSVM(X, y, upper_bound=3.0).m_source == "incumbent"
     assert ZeroOneSVM(X, y).m_source == "w = 0"
     assert ZeroOneSVM(X, y, intercept="free").m_source == "w = 0, b = ±1"
-    assert "M given by the user (unproven)" in str(ZeroOneSVM(X, y, M=5.0))
+    assert "M given by the user (unproven)" in str(ZeroOneSVM(X, y, big_m=5.0))
     assert "UB = 8 (w = 0)" in str(ZeroOneSVM(X, y))
 
 
@@ -149,9 +149,9 @@ def test_summary() -> None:
     figures = model.summary(model.point(w))
     assert figures["margin_violations"] == (u < 1).sum()
     assert figures["misclassified"] == (u < 0).sum()
-    assert figures["smallest_big_m_slack"] == pytest.approx((u + model.big_m - 1)[u < 1].min())
+    assert figures["smallest_big_m_slack"] == pytest.approx((u + model.big_m_values - 1)[u < 1].min())
     # with an M that is too small a violated point shows a negative slack
-    assert ZeroOneSVM(X, y, 0.5, M=0.0).summary(model.point(w))["smallest_big_m_slack"] < 0
+    assert ZeroOneSVM(X, y, 0.5, big_m=0.0).summary(model.point(w))["smallest_big_m_slack"] < 0
     np.testing.assert_allclose(model.decision_function(model.point(w), X[:2]), X[:2] @ w)
 
 
@@ -170,9 +170,9 @@ def test_sparse_data_give_the_same_form() -> None:
         ({"lam": 0.0}, "lam "),
         ({"lam": [1.0] * 7 + [-1.0]}, "lam "),
         ({"lam": [1.0, 2.0]}, "lam must have shape (8,); it has (2,)"),
-        ({"M": -1.0}, "M "),
-        ({"M": [np.inf] * 8}, "M "),
-        ({"M": "big"}, "M must hold 8 numbers"),
+        ({"big_m": -1.0}, "big_m "),
+        ({"big_m": [np.inf] * 8}, "big_m "),
+        ({"big_m": "big"}, "big_m must be 'auto', a number or 8 numbers"),
         ({"upper_bound": -1.0}, "upper_bound"),
         ({"upper_bound": "best"}, "upper_bound"),
         ({"intercept": "none"}, "intercept"),
@@ -193,7 +193,7 @@ def test_a_free_intercept_needs_its_column() -> None:
 def test_parameters_are_kept_apart_from_the_caller_s_arrays() -> None:
     X, y = data(0)
     lam, M = [0.5] * 8, np.full(8, 9.0)
-    model = ZeroOneSVM(X, y, lam=lam, M=M)
+    model = ZeroOneSVM(X, y, lam=lam, big_m=M)
     lam[0] = -3.0
     assert model.weights.min() == 0.5
     assert model.form.q[3:].min() == 0.5

@@ -1,0 +1,100 @@
+"""``marginopt solve | export | dual | conflict`` on the file of a program."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+
+PLAN = """NAME PLAN
+OBJSENSE
+    MAX
+ROWS
+ N profit
+ L BAL
+ L CAP
+ G DEMAND
+COLUMNS
+    X1 profit 3.0 BAL 1.0
+    X1 CAP 1.0 DEMAND 1.0
+    X2 profit 2.0 BAL 1.0
+    X2 CAP 3.0
+RHS
+    RHS BAL 4.0 CAP 6.0
+    RHS DEMAND 1.0
+BOUNDS
+ UP BND X1 3.0
+ENDATA
+"""
+
+
+@pytest.fixture(params=["plan.mps", "plan.mps.gz", "plan.lp", "plan.mof.json", "plan.cbf"])
+def plan(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The same program in every format."""
+    path = tmp_path / str(request.param)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(PLAN.encode()))
+        return path
+    (tmp_path / "source.mps").write_text(PLAN)
+    if path.suffix != ".mps":
+        mo.read(tmp_path / "source.mps").write(path)
+    else:
+        path.write_text(PLAN)
+    return path
+
+
+@pytest.fixture
+def impossible(tmp_path: Path) -> Path:
+    path = tmp_path / "impossible.mps"
+    path.write_text(PLAN.replace("RHS DEMAND 1.0", "RHS DEMAND 5.0"))
+    return path
+
+
+def _json(capsys: Any) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_solve(plan: Path, capsys: Any) -> None:
+    assert main(["solve", str(plan), "--json", "--quiet"]) == 0
+    record = _json(capsys)
+    assert record["solved"] and abs(record["objective"]) == pytest.approx(11.0)
+
+
+def test_the_dual_has_the_same_optimum(plan: Path, tmp_path: Path, capsys: Any) -> None:
+    assert main(["dual", str(plan)]) == 0 and capsys.readouterr().out.strip()
+    out = tmp_path / "dual.mps"
+    assert main(["dual", str(plan), "--out", str(out), "--json"]) == 0
+    assert _json(capsys)["file"] == str(out)
+    assert abs(mo.solve(mo.read(out)).objective) == pytest.approx(11.0)
+
+
+def test_export_writes_the_program_in_other_formats(plan: Path, tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "out"
+    assert main(["export", str(plan), str(folder), "--format", "mps,lp", "--json", "--quiet"]) == 0
+    (record,) = _json(capsys)["problems"]
+    assert abs(record["optimum"]) == pytest.approx(11.0) and len(record["files"]) == 2
+    for name in record["files"]:
+        assert abs(mo.solve(mo.read(folder / name)).objective) == pytest.approx(11.0)
+
+
+def test_conflict_names_rows_that_exclude_each_other(impossible: Path, capsys: Any) -> None:
+    assert main(["conflict", str(impossible)]) == 0
+    out = capsys.readouterr().out
+    assert "DEMAND" in out or "BAL" in out
+    assert main(["solve", str(impossible), "--quiet"]) == 1
+
+
+def test_a_program_with_a_point_has_no_conflict(plan: Path) -> None:
+    assert main(["conflict", str(plan)]) == 1
+
+
+@pytest.mark.parametrize("words", [["solve", "hinge"], ["solve", "nothing.csv"], ["dual", "nothing.mps"], ["conflict", "x.csv"]])
+def test_what_is_no_program_is_wrong_use(words: list[str], capsys: Any) -> None:
+    assert main(words) == 2
+    assert words[1] in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""``big_m=`` and ``encoding=`` of `Margin` mean what they mean of `ZeroOneSVM`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from data import clouds
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models import Indicator, Margin, Model, RampSVM, ZeroOneSVM
+from marginopt.models.fingerprint import fingerprint
+from marginopt.renamed import MarginoptDeprecationWarning
+from marginopt.solvers import Status
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    return clouds(1, 9, 2, 0.7, order="halves")
+
+
+def _kinds(model: Model) -> set[type]:
+    return {type(c.cone) for c in model.form.constraints}
+
+
+def test_given_constants_stand_in_the_rows_of_both(data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    for M in (3.0, np.linspace(1.0, 9.0, y.size)):
+        plain, composed = ZeroOneSVM(X, y, 0.8, big_m=M), Margin(X, y, "zero-one", weights=0.8, big_m=M)
+        rows = [form.constraints[0].F.toarray() for form in (plain.form, composed.form)]
+        np.testing.assert_array_equal(*rows)
+        assert plain.stated_constants and composed.stated_constants
+
+
+def test_indicators_have_no_rows_with_constants(data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    for loss in ("zero-one", "ramp"):
+        plain = Margin(X, y, loss, weights=0.8, encoding="indicator", big_m=2.0)
+        assert Indicator in _kinds(plain) and not plain.stated_constants
+        assert Indicator not in _kinds(Margin(X, y, loss, weights=0.8))
+        truth = mo.solve(Margin(X, y, loss, weights=0.8), "scip", tol=1e-7, time_limit=30).objective
+        assert mo.solve(plain, "scip", time_limit=30).objective == pytest.approx(truth, rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["zero-one", "ramp"])
+def test_an_optimum_under_given_constants_is_the_problems_or_inaccurate(loss: str, data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    plain = Margin(X, y, loss, weights=0.8)
+    truth = mo.solve(plain, "scip", tol=1e-7, time_limit=30).objective
+    statuses = set()
+    for M in (0.0, 1.0, 2.5, 50.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = mo.solve(replace(plain, big_m=M), "scip", tol=1e-7, time_limit=30)
+        statuses.add(result.status)
+        if result.status is Status.OPTIMAL:
+            assert result.objective == pytest.approx(truth, rel=1e-5)
+    assert statuses == {Status.OPTIMAL, Status.INACCURATE}
+
+
+def test_the_level_of_given_constants_is_the_value_that_they_follow_from(data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    boxed = {"domain": mo.margin.Box(-2.0, 2.0)}
+    for more in ({}, {"regulariser": "l1"}, {"intercept": "free"}, boxed):
+        valid = Margin(X, y, "zero-one", weights=0.8, upper_bound=3.0, **more)
+        given = replace(valid, upper_bound=None, big_m=1.0 + valid.reach[1])
+        assert given.cutoff >= 3.0 * (1.0 - 1e-9)
+        if not more or "domain" not in more:
+            assert given.cutoff == pytest.approx(3.0, rel=1e-6)
+        rng = np.random.default_rng(0)
+        for scale in (0.1, 1.0, 10.0):
+            low = replace(valid, upper_bound=None, big_m=1.01)
+            assert low.bound(None, {"margin": scale * rng.random(y.size)}).value <= low.cutoff
+
+
+def test_relaxations_bound_the_problem_and_not_what_given_constants_leave_of_it(data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    plain = Margin(X, y, "zero-one", weights=0.8)
+    loose = [mo.relax(model, "hulls").bound for model in (plain, replace(plain, big_m=0.5))]
+    assert loose[0] == pytest.approx(loose[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [ZeroOneSVM, RampSVM])
+def test_the_old_name_works_and_warns(kind: type[ZeroOneSVM | RampSVM], data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = kind(X, y, 0.8, M=4.0)
+    assert model.big_m == 4.0
+    assert all(w.category is MarginoptDeprecationWarning and w.filename == __file__ for w in caught)
+    with pytest.raises(InputError, match="big_m"):
+        kind(X, y, 0.8, M=4.0, big_m=3.0)
+
+
+def test_digests_of_what_the_default_states_are_those_of_before_the_parameters(data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    plain = Margin(X, y, "zero-one")
+    assert fingerprint(plain) == fingerprint(replace(plain, big_m="auto", encoding="bigm"))
+    assert len({fingerprint(replace(plain, **c)) for c in ({}, {"big_m": 2.0}, {"encoding": "indicator"})}) == 3
+
+
+@pytest.mark.parametrize("wrong", [{"big_m": -1.0}, {"big_m": "large"}, {"big_m": [1.0, 2.0]}, {"encoding": "strengthened"}])
+def test_what_is_neither_is_refused(wrong: dict[str, object], data: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = data
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Margin(X, y, "zero-one", **wrong)  # type: ignore[arg-type]
