@@ -368,12 +368,13 @@ _HELD = 1 << 20
 class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
 
-    Losses are piecewise linear and do not rise with the margin, or with its absolute value, jumps included. Squares, a polyhedral
-    norm and prices of non-zero coefficients regularise; domains, rows, demanded points, budgets of errors and equal rates restrict. A node is a box of w. Two
-    points whose margins have a small sum there have a positive least total loss: a matching of such pairs is paid first. The
-    remaining costs have convex envelopes, constants and hinges. They form a small convex problem whose dual values bound the node
-    and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
-    demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is 0.
+    Losses are piecewise linear and do not rise with the margin, or with its absolute value, jumps included. Squares, a
+    polyhedral norm and prices of non-zero coefficients regularise; domains, rows, demanded points, budgets of errors and equal
+    rates restrict. A node is a box of w. Two points whose margins have a small sum there have a positive least total loss: a
+    matching of such pairs is paid first. The remaining costs have convex envelopes, constants and hinges. They form a small
+    convex problem whose dual values bound the node and shrink its box (`solvers.margin.loops`). Budgets have a price in every
+    other round. Integers, rows and demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is
+    0.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from .models.formulations.margin.domains import Box, Domain, Increasing, Integer
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .models.formulations.margin.loss import Loss
 from .models.formulations.margin.losses.exponential import ExponentialLoss
+from .models.formulations.margin.losses.hard_margin import HardMargin
 from .models.formulations.margin.losses.hat import Hat
 from .models.formulations.margin.losses.huber import Huber
 from .models.formulations.margin.losses.logistic import Logistic
@@ -54,6 +55,7 @@ __all__ = [
     "ExponentialLoss",
     "Fixed",
     "GroupL1",
+    "HardMargin",
     "Hat",
     "Hinge",
     "Huber",

@@ -183,11 +183,12 @@ def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, r
 
     Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of its loss (or at the
     negative of one, of an even loss), or where its tail begins, or at 0 or 1; where a row holds with equality; its own ends.
-    Between two corners next to each other, and beyond the last, no margin passes a corner, 0 or 1, no row or end changes, nor do the price of b and the number of coefficients used:
-    all b there are feasible, or none is, and the objective is linear. It is lower semicontinuous and the feasible set is
-    closed, so the better end of a piece is as good as all of it; and the objective is not negative, so on a half-line it does not
-    fall towards infinity, and the one end is as good. So some corner is as good as any b. Of whole b, none in a piece
-    is better than the first or the last of them, which is within 1 of a corner.
+    Between two corners next to each other, and beyond the last, no margin passes a corner, 0 or 1, no row or end changes, nor
+    do the price of b and the number of coefficients used: all b there are feasible, or none is, and the objective is linear. It
+    is lower semicontinuous and the feasible set is closed, so the better end of a piece is as good as all of it; and the
+    objective is not negative, so on a half-line it does not fall towards infinity, and the one end is as good. So some corner
+    is as good as any b. Of whole b, none in a piece is better than the first or the last of them, which is within 1 of a
+    corner.
 
     Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """
