@@ -59,13 +59,14 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     Raises
     ------
     InputError
-        A rule that does not exist (see `StartRule`); a start of the wrong shape, not finite, or without positive weight in a simplex.
+        A rule that does not exist; a start of the wrong shape, not finite, or without positive weight in a simplex.
     """
     if options.start is not None and view.label in options.start:
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
     if random is None and rule not in _RULE:
-        raise InputError(f"initial must be one of {', '.join(_RULE)}, or random20 or another number of points; it is {rule!r}")
+        known = ", ".join(_RULE)
+        raise InputError(f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}")
     choose = _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
     a = np.zeros(view.n)
     for group in range(view.simplices):
