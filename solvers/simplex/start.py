@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,7 +67,9 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     if random is None and rule not in _RULE:
         known = ", ".join(_RULE)
         raise InputError(f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}")
-    choose = _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
+    choose: Callable[..., tuple[np.ndarray, FloatArray]] = (
+        _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
+    )
     a = np.zeros(view.n)
     for group in range(view.simplices):
         members = np.flatnonzero(view.groups == group)

@@ -133,7 +133,7 @@ class GroupLosses(Loss):
                 argument=context.argument.at(points), reach=context.reach[points],
                 M=None if context.M is None else context.M[points],
             )  # fmt: skip
-            with builder.labelled(f"{name} ", points):
+            with builder.labelled(f"{name} ", points.tolist()):
                 loss.add(builder, of_group)
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -68,9 +68,9 @@ def margin_summary(
     loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
 ) -> dict[str, float]:
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    figures = {}
+    figures: dict[str, float] = {}
     if loss.labels:
-        known = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
+        known: Any = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
         figures = linear_summary(Z if isinstance(Z, Rows) else Z[known], y[known], w)
     if loss.residuals:
         figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
