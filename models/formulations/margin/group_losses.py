@@ -139,7 +139,7 @@ class GroupLosses(Loss):
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """The variables of each group's loss."""
-        blocks = {}
+        blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
             of_group = replace(
                 classifier, y=classifier.y[points], argument=classifier.argument[points], near=classifier.near[points]
