@@ -125,8 +125,10 @@ def _as_dense(X: object, name: str) -> FloatArray:
     return frozen(np.ascontiguousarray(dense))
 
 
-def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
-    """Check n labels in {-1, +1} with both classes present; returned as read-only float64.
+def as_labels(y: object, n: int, name: str = "y", *, unlabelled: BoolArray | None = None, both: bool = True) -> FloatArray:
+    """Check n labels in {-1, +1} with both classes present (unless ``both=False``); returned as read-only float64.
+
+    Labels of points ``unlabelled`` may be 0.
 
     Raises
     ------
@@ -136,12 +138,13 @@ def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
     labels = _as_float(y, f"{name} must hold {n} labels -1 or +1")
     if labels.shape != (n,):
         raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {labels.shape}")
-    if np.not_equal(np.abs(labels), 1.0).any():
+    missing = np.zeros(n, dtype=np.bool_) if unlabelled is None else unlabelled & (labels == 0.0)
+    if (np.not_equal(np.abs(labels), 1.0) & ~missing).any():
         shown = ", ".join(f"{v:g}" for v in np.unique(labels)[:6])
         raise InputError(
             f"{name} must hold the labels -1 and +1; it holds {shown}. Instance.pair(a, b) relabels two classes of a set"
         )
-    if abs(labels.sum()) == n:
+    if both and abs(labels.sum()) == n:
         raise InputError(f"{name} must hold both classes; every label is {labels[0]:+g}")
     return frozen(np.ascontiguousarray(labels))
 

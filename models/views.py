@@ -359,7 +359,8 @@ class MulticlassProblem:
 class Corners:
     """A loss ρ(m) ≥ 0 that does not rise with the margin: piecewise linear, with jumps, 0 from the last corner on.
 
-    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (again - m)_+.
+    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (again - m)_+. An even
+    loss is ρ(|m|), with t_0 ≥ 0 and no tail.
 
     Parameters
     ----------
@@ -371,6 +372,8 @@ class Corners:
         ≥ 0.
     again : float
         Where the loss rises for good: at most t_0; -∞ without a tail.
+    even : bool
+        Whether the loss is ρ(|m|).
     """
 
     margins: FloatArray
@@ -378,6 +381,7 @@ class Corners:
     at: FloatArray
     tail: float = 0.0
     again: float = -np.inf
+    even: bool = False
 
     @classmethod
     def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Corners:
@@ -396,6 +400,12 @@ class Corners:
         """(1 - m)_+."""
         return cls(np.ones(1), np.zeros(1), np.zeros(1), 1.0, 1.0)
 
+    @classmethod
+    def hat(cls) -> Corners:
+        """(1 - |m|)_+."""
+        values = np.array([1.0, 0.0])
+        return cls(np.array([0.0, 1.0]), values, values, even=True)
+
     @property
     def height(self) -> float:
         """An upper bound of the loss but for its tail."""
@@ -413,7 +423,8 @@ class Corners:
         return float(np.abs([*self.margins, *([self.again] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
-        """ρ."""
+        """ρ(m), or ρ(|m|)."""
+        m = np.abs(m) if self.even else m
         k = np.searchsorted(self.margins, m, side="right")  # corners at or left of m
         left = np.clip(k - 1, 0, None)
         right = np.clip(k, None, self.margins.size - 1)
@@ -502,7 +513,7 @@ class EqualRates:
 
 @dataclass(frozen=True, eq=False)
 class MarginProblem:
-    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), subject to what ``lower`` to ``rates`` say.
+    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), subject to what ``lower`` to ``rates`` say.
 
     ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
 
@@ -513,7 +524,7 @@ class MarginProblem:
     costs : ndarray (n,)
         c_i ≥ 0.
     loss : Corners
-        ρ.
+        ρ_i of all points, or of those with ``kinds`` 0.
     curvature : ndarray (p,)
         d_j ≥ 0.
     atoms : ndarray (k, p)
@@ -535,6 +546,10 @@ class MarginProblem:
         a_i'w ≥ 1.
     budgets : tuple of Budget
     rates : tuple of EqualRates
+    others : tuple of Corners
+        ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
+    kinds : ndarray of int (n,), optional
+        The number of each point's loss; 0 for all without it.
     """
 
     A: FloatArray
@@ -554,6 +569,22 @@ class MarginProblem:
     kept: BoolArray
     budgets: tuple[Budget, ...] = field(default=())
     rates: tuple[EqualRates, ...] = field(default=())
+    others: tuple[Corners, ...] = field(default=())
+    kinds: IntArray | None = field(default=None)
+
+    @property
+    def losses(self) -> tuple[Corners, ...]:
+        """All ρ, by their numbers."""
+        return (self.loss, *self.others)
+
+    @property
+    def loss_numbers(self) -> IntArray:
+        """The number of each point's loss."""
+        return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
+
+    def of_losses(self, number: Callable[[Corners], float]) -> FloatArray:
+        """A number of each point's loss."""
+        return np.array([number(loss) for loss in self.losses])[self.loss_numbers]
 
     @classmethod
     def unrestricted(

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..appraisal import Appraisal, Bound, Tilt
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector
 from ..inspection.point_explanation import PointExplanation, priced, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model
@@ -39,7 +39,7 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, kernel_parameters, named_kernel
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
-from .linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
+from .linear import COST_OR_SHARE, dense_signed_rows, linear_summary, price_words, priced_sum, warn_about_features
 from .margin.conic_losses import StrongestConic
 from .margin.model import Margin
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
@@ -114,14 +114,16 @@ class ConicSVM(Model):
         Taken literally; the paper's data carry a constant first column.
     y : array_like (n,)
         Labels -1, +1.
-    lam : float, optional
-        λ > 0: the λ form.
+    lam : float or array_like (n,), optional
+        λ > 0: the λ form; one for each point costs Σ λ_i z_i.
     kappa : float, optional
         κ in [0, 1]: the κ form (Appendix C) drops λΣz and asks Σz ≤ κn. κ = 0 is the hard-margin problem,
         compiled as the QP it is, since as an SDP it is weakly infeasible on non-separable data (no solver has a proof).
     kernel : Kernel, optional
         Kernel form (Appendix A): x_i is replaced by the column K_i of K_ij = y_i y_j (k_ij + 1), ``w`` stands for α,
         ``W`` for A, Tr W for <K, A>. X needs no constant column then.
+    offset : float
+        K_ij = y_i y_j (k_ij + offset), ≥ 0: 1 for a penalised intercept, 0 for none, as Appendix A is printed.
 
     Notes
     -----
@@ -129,20 +131,25 @@ class ConicSVM(Model):
     ``hull`` x_i'W x_i - 2u_i + 1 - s_i - t_i ≥ 0; ``split`` r⁺ - r⁻ + u - 1 = 0; ``violated`` (s_i/2, z_i, r⁺_i) and
     ``kept`` (t_i/2, 1 - z_i, r⁻_i) in rotated cones; ``budget`` κn - Σz ≥ 0 in κ form.
 
+    The intercept is penalised. A free one has no curvature that the points' own could use: Γ would hold γ = 0 alone, and the
+    optimum would be 0. With one λ the bound is the closed-form dual's, with one for each point the Lagrangian's.
+
     **Errata**: (14) has a stray "-1" inside the last square; the proof of Proposition 1 drops γ_i; that of Theorem 2 sums W_jj
     to n for p, and has -V = A for -V = S.
 
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1].
+        Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1], offset < 0, or an offset
+        without a kernel.
     """
 
     X: Points
     y: FloatArray
-    lam: float | None = None
+    lam: float | FloatArray | None = None
     kappa: float | None = None
     kernel: Kernel | None = None
+    offset: float = 1.0
 
     name = "ConicSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -159,13 +166,21 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)")
         if self.lam is not None:
-            object.__setattr__(self, "lam", as_positive(self.lam, "lam"))
+            prices = as_vector(self.lam, X.shape[0], "lam")
+            if not (prices > 0).all():
+                raise InputError(f"lam must be > 0; it is {prices.min():g}")
+            object.__setattr__(self, "lam", float(prices[0]) if np.ndim(self.lam) == 0 else prices)
         if self.kappa is not None:
             kappa = as_positive(self.kappa, "kappa", zero=True)
             if kappa > 1:
                 raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}")
             object.__setattr__(self, "kappa", kappa)
+        object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
+            if self.offset != 1.0:
+                raise InputError(
+                    "offset is added to a kernel, and there is none: put a column of that root into X, or leave it out"
+                )
             warn_about_features(X)
         else:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
@@ -185,7 +200,7 @@ class ConicSVM(Model):
         """K of the kernel form; None (the identity) in the linear one."""
         if self.kernel is None:
             return None
-        K = self.kernel.matrix(self.X, self.X) + 1.0
+        K = self.kernel.matrix(self.X, self.X) + self.offset
         K = np.outer(self.y, self.y) * K
         return np.asarray(0.5 * (K + K.T))
 
@@ -196,8 +211,13 @@ class ConicSVM(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """λn of the λ form: w = 0 violates every margin."""
-        return float("inf") if self.lam is None else self.lam * self.X.shape[0]
+        """Σ λ_i of the λ form: w = 0 violates every margin."""
+        return float("inf") if self.lam is None else float(np.sum(np.broadcast_to(self.lam, self.y.shape)))
+
+    @property
+    def priced(self) -> bool:
+        """Return whether points have costs of their own."""
+        return np.ndim(self.lam) > 0  # type: ignore[arg-type]
 
     @property
     def form_bytes(self) -> int:
@@ -206,10 +226,11 @@ class ConicSVM(Model):
         return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ConicProblem` view (κ > 0)."""
-        if kind is not ConicProblem or self.hard:
+        """The `ConicProblem` view (κ > 0, or one λ)."""
+        if kind is not ConicProblem or self.hard or self.priced:
             return None
-        return ConicProblem(self.signed, self.lam, self.kappa, self.metric)  # type: ignore[return-value]
+        lam = None if self.lam is None else float(self.lam)
+        return ConicProblem(self.signed, lam, self.kappa, self.metric)  # type: ignore[return-value]
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
@@ -276,13 +297,13 @@ class ConicSVM(Model):
 
         The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
         """
-        if self.hard:
+        if self.hard or self.priced:
             return super().bound(x, multipliers)
         return self._dual_bound(x, multipliers, None)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
-        return None if self.hard or self.metric is not None else self._dual_bound(x, multipliers, tilt)
+        return None if self.hard or self.priced or self.metric is not None else self._dual_bound(x, multipliers, tilt)
 
     def _dual_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None, tilt: Tilt | None) -> Bound:
         problem = self.view(ConicProblem)
@@ -326,7 +347,7 @@ class ConicSVM(Model):
         trace = np.eye(p) if self.metric is None else self.metric
         end = p + svec_size(p)
         value = float(svec(trace) @ x[p:end])
-        return value if self.lam is None else value + self.lam * float(x[end : end + n].sum())
+        return value if self.lam is None else value + float(np.sum(self.lam * x[end : end + n]))
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
         """Second over first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
@@ -338,12 +359,12 @@ class ConicSVM(Model):
         return float(max(eigenvalues[-2], 0.0) / eigenvalues[-1])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w, or Σ w_i y_i (k(x_i, x) + 1) in the kernel form."""
+        """x'w, or Σ w_i y_i (k(x_i, x) + offset) in the kernel form."""
         rows = as_points(X, columns=self.X.shape[1])
         if self.kernel is None:
             return np.asarray(rows @ values["w"])
         coefficients = values["w"] * self.y
-        return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
+        return expansion(self.kernel, rows, self.X, coefficients) + self.offset * coefficients.sum()
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
@@ -366,7 +387,7 @@ class ConicSVM(Model):
     def statement(self) -> Statement:
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
-        return conic_statement(n, p, self.lam, self.kappa, self.kernel)
+        return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset)
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
@@ -381,11 +402,9 @@ def _linear(chosen: Chosen) -> bool:
 
 def _objective(model: ConicSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
-    problem = model.view(ConicProblem)
-    assert problem is not None
-    W, metric = values["W"], problem.metric
+    W, metric = values["W"], model.metric
     trace = float(np.trace(W)) if metric is None else float(np.sum(W * metric))  # ||w||² in the metric K of the kernel form
-    return trace if model.lam is None else trace + model.lam * float(values["z"].sum())
+    return trace if model.lam is None else trace + float(np.sum(model.lam * values["z"]))
 
 
 FORMULATIONS = (
@@ -426,13 +445,16 @@ class _Symbols:
         return cls("K_i", Line("<K,W>", r"\langle K, W\rangle"), Line("K_i", "K_i"), "K", "n")
 
 
-def conic_statement(n: int, p: int, lam: float | None, kappa: float | None, kernel: Kernel | None) -> Statement:
+def conic_statement(
+    n: int, p: int, lam: float | FloatArray | None, kappa: float | None, kernel: Kernel | None, offset: float = 1.0
+) -> Statement:
     """Conic (21) with its dual; the hard-margin problem for κ = 0."""
+    added = f" + {offset:g}" if offset else ""
     if kappa == 0.0:
-        return _hard(n, p, kernel)
+        return _hard(n, p, kernel, added)
     s = _Symbols.of(kernel)
     x = s.x
-    cost = Line("", "") if lam is None else Line("lam sum_i z_i", r"\lambda\sum_{i=1}^n z_i")
+    cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
     budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
     hull = Line(
         f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
@@ -450,20 +472,20 @@ def conic_statement(n: int, p: int, lam: float | None, kappa: float | None, kern
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             *budget,
         ),
-        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else f'lam = {lam:g}'}",
+        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}",
         notes=(
-            f"u_i = y_i x_i'w{'' if kernel is None else ' = K_i w, K_ij = y_i y_j (k_ij + 1), ' + str(kernel)}",
+            f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
             "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
         ),
         equivalences=("ZeroOneSVM with a penalised intercept where the rank ratio is 0 and z is binary",),
         source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
-        dual=_dual(s, kappa),
+        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i"),  # type: ignore[arg-type]
     )
 
 
-def _dual(s: _Symbols, kappa: float | None) -> DualStatement:
+def _dual(s: _Symbols, kappa: float | None, index: str) -> DualStatement:
     """max Σ(v - γ) - τ over the Schur complement of τ ≥ ¼g'S⁻¹g; in κ form μ stands for λ and the budget costs μκn."""
-    price, tex = ("lam", r"\lambda") if kappa is None else ("mu", r"\mu")
+    price, tex = (f"lam{index}", rf"\lambda{index}") if kappa is None else ("mu", r"\mu")
     budget = Line("", "") if kappa is None else Line(" - mu kappa n", r" - \mu\kappa n")
     more = Line("", "") if kappa is None else Line(", mu >= 0", r",\ \mu\ge 0")
     x, a = s.x, s.row
@@ -499,7 +521,7 @@ def _dual(s: _Symbols, kappa: float | None) -> DualStatement:
     )
 
 
-def _hard(n: int, p: int, kernel: Kernel | None) -> Statement:
+def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
     norm, tex = ("||w||^2", r"\|w\|_2^2") if kernel is None else ("w'Kw", r"w^\top K w")
     row, row_tex = ("y_i x_i'w", r"y_i x_i^\top w") if kernel is None else ("K_i'w", r"K_i^\top w")
     if kernel is None:
@@ -518,7 +540,7 @@ def _hard(n: int, p: int, kernel: Kernel | None) -> Statement:
         sizes=f"n = {n} points, p = {p}",
         notes=(
             "sum_i z_i <= 0 leaves no margin violated; as an SDP this would be weakly infeasible on non-separable data",
-            *(() if kernel is None else (f"K_ij = y_i y_j (k_ij + 1), {kernel}",)),
+            *(() if kernel is None else (f"K_ij = y_i y_j (k_ij{added}), {kernel}",)),
         ),
         source=f"{_SOURCE}, (21), Appendix C with kappa = 0",
         dual=DualStatement(

@@ -44,7 +44,7 @@ class Conic(WholeNorm[ConicSVM]):
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """γ from ``hull``, v from ``split``."""
-        return dual_at(ConicProblem(target.signed, target.lam, None), multipliers["hull"], multipliers)
+        return dual_at(ConicProblem(target.signed, float(model.weights[0]), None), multipliers["hull"], multipliers)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class KernelConic(WholeNorm[ConicSVM]):
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The same γ and v prove the same bound in the primal's data."""
-        return dual_at(ConicProblem(dense_signed_rows(model.X, model.y), target.lam, None), multipliers["hull"], multipliers)
+        return dual_at(
+            ConicProblem(dense_signed_rows(model.X, model.y), float(model.weights[0]), None), multipliers["hull"], multipliers
+        )
 
 
 RELAXATIONS = (

@@ -96,13 +96,19 @@ def domain_cost_bound(view: MarginProblem) -> float:
     largest = np.where(np.isfinite(largest), largest, _FAR / scale)
     if view.intercept:
         others = float((np.abs(view.A[:, 1:]) @ largest[1:]).max(initial=0.0))
-        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), view.loss.farthest + 1.0 + others)
+        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), _farthest(view) + 1.0 + others)
     norm = 0.0
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
         in_norm = view.atoms.any(axis=0)
         norm = float(np.abs(np.linalg.pinv(view.atoms[:, in_norm].T)).sum(axis=0) @ largest[in_norm])
-    losses = view.costs @ (view.loss.height + view.loss.tail * (np.abs(view.A) @ largest + abs(view.loss.farthest)))
+    tails = view.of_losses(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
+    losses = view.costs @ (view.of_losses(lambda loss: loss.height) + tails)
     return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
+
+
+def _farthest(view: MarginProblem) -> float:
+    """Return the largest |margin| at which a loss turns."""
+    return max(loss.farthest for loss in view.losses)
 
 
 def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
@@ -113,7 +119,9 @@ def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.
 
 
 def wide_ramp(loss: Corners) -> Corners:
-    """Return a wider ramp, on whose slope every margin of a first descent lies."""
+    """Return a wider ramp, on whose slope every margin of a first descent lies; an even loss as it is."""
+    if loss.even:
+        return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
     height = (loss.steepest or loss.height) * span
     values = np.array([height, 0.0])
@@ -230,7 +238,7 @@ class RotatedCoordinates:
         lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
         if problem.intercept:
             others = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
-            b = max(1.0, problem.loss.farthest) + float((np.abs(problem.A[:, 1:]) @ others).max(initial=0.0))
+            b = max(1.0, _farthest(problem)) + float((np.abs(problem.A[:, 1:]) @ others).max(initial=0.0))
             for row, limit in zip(problem.rows, problem.least, strict=True):
                 if row[0] != 0.0:
                     b = max(b, (abs(limit) + float(np.abs(row[1:]) @ others)) / abs(row[0]))
@@ -250,9 +258,9 @@ class RotatedCoordinates:
     def loss_error(self, value: float) -> float:
         """Return the resulting error of the losses: infinite if losses jump and a margin's error exceeds rounding."""
         problem, errors = self.problem, self.margin_errors(value)
-        if (problem.loss.below > problem.loss.at).any():
+        if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
-        return float(problem.costs @ errors) * problem.loss.steepest
+        return float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ errors)
 
     def original_bound(self, bound: float) -> float:
         """Return a bound of the rotated problem as a bound of the problem."""
@@ -360,12 +368,13 @@ _HELD = 1 << 20
 class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
 
-    Losses are piecewise linear and do not rise with the margin, jumps included. Squares, a polyhedral norm and prices of non-zero
-    coefficients regularise; domains, rows, demanded points, budgets of errors and equal rates restrict. A node is a box of w. Two
-    points whose margins have a small sum there have a positive least total loss: a matching of such pairs is paid first. The
-    remaining costs have convex envelopes, constants and hinges. They form a small convex problem whose dual values bound the node
-    and shrink its box (`solvers.margin.loops`). Budgets have a price in every other round. Integers, rows and
-    demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is 0.
+    Losses are piecewise linear and do not rise with the margin, or with its absolute value, jumps included. Squares, a
+    polyhedral norm and prices of non-zero coefficients regularise; domains, rows, demanded points, budgets of errors and equal
+    rates restrict. A node is a box of w. Two points whose margins have a small sum there have a positive least total loss: a
+    matching of such pairs is paid first. The remaining costs have convex envelopes, constants and hinges. They form a small
+    convex problem whose dual values bound the node and shrink its box (`solvers.margin.loops`). Budgets have a price in every
+    other round. Integers, rows and demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is
+    0.
 
     Parameters
     ----------
@@ -527,7 +536,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state.descents = Descents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:
             state.descents.descend(w)
-        wide = loops.loop_problem(replace(rotated_problem, loss=wide_ramp(rotated_problem.loss)))
+        loss, *others = map(wide_ramp, rotated_problem.losses)
+        wide = loops.loop_problem(replace(rotated_problem, loss=loss, others=tuple(others)))
         descents = Descents(wide, loops.new_node(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.views import MarginProblem
+from ...models.views import Corners, MarginProblem
 from ..exact.log_file import LogFile, LogWriter
 from .check.statement import FORMAT, LoggedMarginProblem
 
@@ -148,18 +148,25 @@ class ProofLog(LogWriter):
 
 def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     """Return the problem for a log's header."""
-    loss = {name: getattr(problem.loss, name).tolist() for name in ("margins", "below", "at")}
-    again = problem.loss.again if np.isfinite(problem.loss.again) else None
+    loss, *others = map(_loss_fields, problem.losses)
     numbers = {name: getattr(problem, name).tolist() for name in ("A", "costs", "curvature", "atoms", "price", "rows", "least")}
     bounds = {name: [x if np.isfinite(x) else None for x in getattr(problem, name).tolist()] for name in ("lower", "upper")}
     masks = {name: getattr(problem, name).astype(int).tolist() for name in ("whole", "counted", "kept")}
     budgets = [{"points": b.points.tolist(), "limit": int(b.limit)} for b in problem.budgets]
     rates = [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in problem.rates]
     return {
-        **numbers, "loss": {**loss, "tail": problem.loss.tail, "again": again}, "intercept": bool(problem.intercept),
+        **numbers, "loss": loss, "intercept": bool(problem.intercept),
         **bounds, **masks, "most": int(problem.most), "budgets": budgets,
         **({"rates": rates} if rates else {}),
+        **({"others": others, "kinds": problem.loss_numbers.tolist()} if others else {}),
     }  # fmt: skip
+
+
+def _loss_fields(loss: Corners) -> dict[str, Any]:
+    """Return a loss for a log's header."""
+    values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
+    again = loss.again if np.isfinite(loss.again) else None
+    return {**values, "tail": loss.tail, "again": again, **({"even": True} if loss.even else {})}
 
 
 def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:
@@ -167,8 +174,9 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:
     n, p = problem.A.shape
     with np.errstate(over="ignore", invalid="ignore"):
         terms = 1.0 + np.abs(problem.A) @ np.abs(w)
-        steep = problem.loss.steepest * float(problem.costs @ terms)
-    return _PLACES * ((n + p + 16) * float(problem.costs.sum()) * problem.loss.height + (p + 4) * steep)
+        steep = float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ terms)
+        heights = float(problem.costs @ problem.of_losses(lambda loss: loss.height))
+    return _PLACES * ((n + p + 16) * heights + (p + 4) * steep)
 
 
 def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:

@@ -12,8 +12,9 @@ Compiled loops, loaded (or compiled, the first time on a machine) before a run's
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -37,11 +38,11 @@ __all__ = [
     "starting_point",
 ]
 
-#: ``"random20"``: the exact solution on 20 random points (FW, section 5.2.2); ``"farthest"``: a random point and the
-#: one farthest from it, weights ½; ``"vertex"``: the point with the least objective alone; ``"uniform"``: equal weights.
-StartRule: TypeAlias = Literal["random20", "farthest", "vertex", "uniform"]
-_RULES = ("random20", "farthest", "vertex", "uniform")
-_POINTS = 20
+#: ``"random20"``: the exact solution on 20 random points (FW, section 5.2.2), or on another number of them; ``"farthest"``: a
+#: random point and the one farthest from it, weights ½; ``"vertex"``: the point with the least objective alone; ``"uniform"``:
+#: equal weights.
+StartRule: TypeAlias = str
+_RANDOM = re.compile(r"random([1-9]\d*)")
 
 
 def one_simplex(view: SimplexQP) -> str | None:
@@ -61,12 +62,17 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     """
     if options.start is not None and view.label in options.start:
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
-    if rule not in _RULES:
-        raise InputError(f"initial must be one of {', '.join(_RULES)}; it is {rule!r}")
+    random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
+    if random is None and rule not in _RULE:
+        known = ", ".join(_RULE)
+        raise InputError(f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}")
+    choose: Callable[..., tuple[np.ndarray, FloatArray]] = (
+        _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
+    )
     a = np.zeros(view.n)
     for group in range(view.simplices):
         members = np.flatnonzero(view.groups == group)
-        chosen, weights = _RULE[rule](view, members, rng)
+        chosen, weights = choose(view, members, rng)
         a[chosen] = weights
     return a
 
@@ -81,8 +87,8 @@ def _into_simplices(view: SimplexQP, given: FloatArray) -> FloatArray:
     return np.asarray(a / total[view.groups])
 
 
-def _random20(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, FloatArray]:
-    chosen = np.sort(rng.choice(members, size=min(_POINTS, members.size), replace=False))
+def _random(points: int, view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, FloatArray]:
+    chosen = np.sort(rng.choice(members, size=min(points, members.size), replace=False))
     Q = np.ascontiguousarray(view.gram.block(chosen, chosen))
     a = np.full(chosen.size, 1.0 / chosen.size)
     solve_dense(Q, np.ascontiguousarray(view.c[chosen]), a, Q @ a, 1e-10, 100_000)
@@ -107,7 +113,7 @@ def _uniform(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> 
     return members, np.full(members.size, 1.0 / members.size)
 
 
-_RULE = {"random20": _random20, "farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
+_RULE = {"farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
 
 
 def relative(objective: float, gap: float) -> float:

@@ -10,6 +10,8 @@ from .models.formulations.margin.domains import Box, Domain, Increasing, Integer
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .models.formulations.margin.loss import Loss
 from .models.formulations.margin.losses.exponential import ExponentialLoss
+from .models.formulations.margin.losses.hard_margin import HardMargin
+from .models.formulations.margin.losses.hat import Hat
 from .models.formulations.margin.losses.huber import Huber
 from .models.formulations.margin.losses.logistic import Logistic
 from .models.formulations.margin.margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
@@ -53,6 +55,8 @@ __all__ = [
     "ExponentialLoss",
     "Fixed",
     "GroupL1",
+    "HardMargin",
+    "Hat",
     "Hinge",
     "Huber",
     "Increasing",

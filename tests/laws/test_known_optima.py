@@ -182,6 +182,12 @@ def nu_svm(a: Arrays) -> float:
     return quadratic(P, np.concatenate([np.zeros(p), [-nu], np.full(n, 1 / n)]), np.vstack([margins, signs]), np.zeros(2 * n + 1))
 
 
+def hard_margin(a: Arrays) -> float:
+    """w with a free intercept first."""
+    p = a["X"].shape[1]
+    return quadratic(np.diag([0.0, *np.ones(p - 1)]), np.zeros(p), a["y"][:, None] * a["X"], np.ones(len(a["y"])))
+
+
 def epsilon_svr(a: Arrays) -> float:
     """w with a free intercept first, and ξ of both sides."""
     n, p = a["X"].shape
@@ -234,6 +240,7 @@ DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]]
     "margin": (margin, whole),
     "multiclass": (multiclass, whole),
     "nu": (nu_svm, whole),
+    "hard-margin": (hard_margin, whole),
     "epsilon-svr": (epsilon_svr, whole),
     "svdd": (svdd, whole),
     "scoring-system": (scoring_system, whole),

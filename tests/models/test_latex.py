@@ -112,6 +112,7 @@ def test_duals_are_stated_where_they_have_a_closed_form() -> None:
         "Margin",
         "MulticlassSVM",
         "NuSVM",
+        "HardMarginSVM",
         "EpsilonSVR",
         "SVDD",
     }

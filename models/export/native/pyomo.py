@@ -10,14 +10,15 @@ import scipy.sparse as sp
 
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
-from ...program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
+from ...program.cones import Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
+from ..layout import IndicatorRows, indicator_rows
 from ..programs import ConeRows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
 
-_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power)
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator)
 
 
 def to_pyomo(form: StandardForm) -> Any:
@@ -27,12 +28,14 @@ def to_pyomo(form: StandardForm) -> Any:
     i ≤ j); each constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of
     a stack of second-order cones, whose auxiliary variables and linking equations (`quadratic_cones`) are
     ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are
-    y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers.
+    y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers. Indicators are a
+    ``Disjunction`` of ``pyomo.gdp`` of their label, of the disjuncts ``<label>_on`` (the switch has its value and the row holds)
+    and ``<label>_off`` (it has the other one): ``TransformationFactory("gdp.bigm")`` and its kin make rows of them.
 
     Raises
     ------
     ExportError
-        The form has constraints that Pyomo has no words for (semidefinite cones, indicators), or a label that Pyomo reserves.
+        The form has constraints that Pyomo has no words for (semidefinite cones), or a label that Pyomo reserves.
     MissingPackageError
         Pyomo is not installed.
     """
@@ -53,6 +56,8 @@ def to_pyomo(form: StandardForm) -> Any:
             _transcendental(pyo, model, c, x)
     for cone in quadratic_cones(form):
         _cones(pyo, model, cone, x)
+    for switches in indicator_rows(form):
+        _disjunctions(pyo, model, switches, x)
     _component(model, "objective", pyo.Objective(expr=_objective(form, x), sense=pyo.minimize))
     return model
 
@@ -149,6 +154,28 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
         return sum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k)) <= 0.0
 
     _component(model, c.label, pyo.Constraint(range(c.cone.count), rule=rule))
+
+
+def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -> None:
+    """Either the switch has its value and the row holds, or it has the other value."""
+    from pyomo.gdp import Disjunct, Disjunction
+
+    c, pairs = switches.constraint, range(switches.binary.size)
+    products, filled = _products(c, x), np.diff(c.F.indptr)
+
+    def on(disjunct: Any, k: int) -> None:
+        row = int(switches.rows[k])
+        disjunct.switch = pyo.Constraint(expr=x[switches.binary[k]] == float(switches.active[k]))
+        if filled[row]:
+            disjunct.row = pyo.Constraint(expr=products[row] >= -float(c.g[row]))
+        elif c.g[row] < 0.0:  # no point: Pyomo has no constraints without variables
+            disjunct.deactivate()
+
+    def off(disjunct: Any, k: int) -> None:
+        disjunct.switch = pyo.Constraint(expr=x[switches.binary[k]] == 1.0 - float(switches.active[k]))
+
+    kept, free = (_component(model, f"{c.label}_{name}", Disjunct(pairs, rule=rule)) for name, rule in (("on", on), ("off", off)))
+    _component(model, c.label, Disjunction(pairs, rule=lambda _, k: [kept[k], free[k]]))
 
 
 def _transcendental(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:

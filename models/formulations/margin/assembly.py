@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,18 @@ class Assembly:
         self._linear: list[tuple[Affine, FloatArray]] = []
         self._squares: list[tuple[Affine, FloatArray]] = []
         self._forms: list[tuple[Affine, FloatArray]] = []
+        self._prefix = ""
+        self._members: Sequence[int] | None = None
+
+    @contextmanager
+    def labelled(self, prefix: str, members: Sequence[int]) -> Iterator[None]:
+        """Put a prefix before the labels of what is added, whose points are numbered among these members."""
+        before = self._prefix, self._members
+        self._prefix, self._members = prefix, members
+        try:
+            yield
+        finally:
+            self._prefix, self._members = before
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -113,6 +126,7 @@ class Assembly:
         symmetric: bool = False,
     ) -> Affine:
         """A new block of variables with bounds, as the expression that they are: of a shape by rows, or an svec."""
+        label = self._prefix + label
         self._blocks.append(Block(label, (size,) if shape is None else shape, symmetric))
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
@@ -125,8 +139,10 @@ class Assembly:
 
     def require(self, label: str, rows: Affine, cone: Cone, points: Sequence[int] | None = None) -> None:
         """rows in cone; nothing where there are no rows. ``points`` are those that they keep (`Constraint`)."""
+        if points is not None and self._members is not None:
+            points = [int(self._members[i]) for i in points]
         if rows.rows:
-            self._rows.append((label, rows, cone, points))
+            self._rows.append((self._prefix + label, rows, cone, points))
 
     def require_nonnegative(self, label: str, rows: Affine, points: Sequence[int] | None = None) -> None:
         """rows ≥ 0."""

@@ -24,7 +24,7 @@ from .assembly import Assembly
 from .domains import Domain, Reals
 from .exact_count import ExactCount
 from .features import Features, Images, Plain
-from .loss import Loss
+from .loss import Loss, signs
 from .margin_losses import Hinge
 from .part import Classifier, Setting
 from .problems import MarginProblemView, ScoringProblem, composed_problem, margin_problem_of
@@ -59,6 +59,7 @@ class Composition(Model):
     encoding: Literal["bigm", "indicator"] = field(
         default="bigm", metadata={"identity": earlier_identity("encoding", "bigm", {})}
     )
+    groups: Sequence[str] | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ class Composition(Model):
         """
         on_disk = isinstance(self.X, Rows)
         if kind is MarginProblem:
-            return self.margin_problem.problem(lambda: dense_signed_rows(self.points, self.y), self.costs)  # type: ignore[return-value]
+            return self.margin_problem.problem(lambda: dense_signed_rows(self.points, signs(self.y)), self.costs)  # type: ignore[return-value]
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
         if not self.domain.free or self.subject_to or not self.loss.labels:

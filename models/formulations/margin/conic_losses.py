@@ -8,6 +8,7 @@ The strongest of the conic losses, over all γ in Γ at once: Conic (21), Theore
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class Conic(Loss):
     """
 
     gamma: float | tuple[float, ...] | None = None
+
+    separable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.gamma is None:
@@ -170,6 +173,8 @@ class StrongestConic(Loss):
 
     #: D of the regulariser, or its diagonal: known once the problem is stated.
     curvature: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    separable: ClassVar[bool] = False
 
     def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""

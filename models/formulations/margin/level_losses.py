@@ -42,6 +42,8 @@ class NuHinge(Loss):
 
     nu: float = 0.5
 
+    separable: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "nu", as_share(self.nu, "nu"))
 
@@ -171,6 +173,7 @@ class NearestHulls(Loss):
         A class whose weights are all zero, when the problem is stated: its level has no bound.
     """
 
+    separable: ClassVar[bool] = False
     intercept: ClassVar[bool] = False
     #: Points of class +1: known once the problem is stated.
     positive: BoolArray | None = field(default=None, repr=False, compare=False)
@@ -268,6 +271,7 @@ class SoftBall(Loss):
         Σ c_i < 1 (when the problem is stated): the ball would shrink to a point and R² below zero.
     """
 
+    separable: ClassVar[bool] = False
     labels: ClassVar[bool] = False
     intercept: ClassVar[bool] = False
     needs_squares: ClassVar[bool] = True
@@ -350,6 +354,7 @@ class EnclosingBall(Loss):
         Weights that are all zero, when the problem is stated.
     """
 
+    separable: ClassVar[bool] = False
     labels: ClassVar[bool] = False
     intercept: ClassVar[bool] = False
     needs_squares: ClassVar[bool] = True

@@ -23,14 +23,24 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...arrays import BoolArray, FloatArray, Points
+from ...arrays import BoolArray, FloatArray, IntArray, Points
 from ...statement import Line
 from ...views import Corners, LinearLoss
 from ..linear import signed_rows
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting
 
-__all__ = ["BallConjugate", "Branch", "Conjugate", "HingeConjugate", "LevelConjugate", "Loss", "ResidualConjugate"]
+__all__ = [
+    "BallConjugate",
+    "Branch",
+    "Conjugate",
+    "CornerTable",
+    "HingeConjugate",
+    "LevelConjugate",
+    "Loss",
+    "ResidualConjugate",
+    "signs",
+]
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,14 @@ class Branch:
     lines: tuple[tuple[float, float], ...]
     low: float = float("-inf")
     high: float = float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class CornerTable:
+    """Losses made of corners, and the number of each point's; no numbers where there is one loss."""
+
+    losses: tuple[Corners, ...]
+    kinds: IntArray | None = None
 
 
 class Conjugate(ABC):
@@ -310,6 +328,11 @@ class BallConjugate(Conjugate):
         return Line("a", "a")
 
 
+def signs(y: FloatArray) -> FloatArray:
+    """Labels, and 1 for a point without one, whose loss is even."""
+    return np.where(y == 0.0, 1.0, y)
+
+
 class Loss(Part):
     """A cost of each point, as a function of its margin m_i = y_i x_i'w (or of what ``rows`` says).
 
@@ -330,10 +353,18 @@ class Loss(Part):
     linear: ClassVar[LinearLoss | None] = None
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
+    #: Whether ℓ(m) = ℓ(-m), so that it needs no labels.
+    even: ClassVar[bool] = False
+    #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
+    separable: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """A and c with argument Aw + c; margins unless a loss says otherwise."""
-        return signed_rows(X, y), np.zeros(X.shape[0])
+        return signed_rows(X, signs(y)), np.zeros(X.shape[0])
+
+    def unlabelled(self, n: int) -> BoolArray:
+        """Points, of n, that need no label."""
+        return np.full(n, self.even)
 
     @abstractmethod
     def values(self, argument: FloatArray) -> FloatArray:
@@ -388,8 +419,15 @@ class Loss(Part):
         return ()
 
     def corners(self) -> Corners | None:
-        """The loss as a function of the margin that falls to 0, piecewise linear with jumps; None where it is none."""
+        """The loss as a function of the margin, or of its absolute value, that falls to 0, piecewise linear with jumps; None
+        where it is none.
+        """
         return None
+
+    def corner_table(self) -> CornerTable | None:
+        """The corners of every point's loss; None where a loss is not made of corners."""
+        corners = self.corners()
+        return None if corners is None else CornerTable((corners,))
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
@@ -419,5 +457,5 @@ class Loss(Part):
         return None
 
     def saturation(self) -> float:
-        """A t such that the loss is constant where |argument| ≥ t, on either side; infinite where it is not."""
+        """A t such that the loss is linear where |argument| ≥ t, on either side; infinite where it is not."""
         return float("inf")

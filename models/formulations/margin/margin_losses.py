@@ -66,6 +66,10 @@ class Hinge(Loss):
         """ξ."""
         return {"xi": self.values(classifier.argument)}
 
+    def saturation(self) -> float:
+        """Linear on both sides of 1."""
+        return 1.0
+
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""
         return HingeConjugate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ..linear import first_column_is_one, linear_summary, price_words, warn_abou
 from .assembly import Assembly
 from .composition import Composition
 from .domains import Domain, Reals
+from .group_losses import GroupLosses
 from .loss import Conjugate, Loss
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
@@ -79,7 +80,10 @@ def margin_summary(
     loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
 ) -> dict[str, float]:
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    figures = linear_summary(Z, y, w) if loss.labels else {}
+    figures: dict[str, float] = {}
+    if loss.labels:
+        known: Any = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
+        figures = linear_summary(Z if isinstance(Z, Rows) else Z[known], y[known], w)
     if loss.residuals:
         figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
     broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
@@ -172,20 +176,19 @@ def capped(bound: Bound, cutoff: float) -> Bound:
 
 
 def checked_parts(
-    loss: object, regulariser: object, domain: object, subject_to: object
+    loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
     """The four, parts in place of names.
 
     Raises
     ------
     InputError
-        Something that is no such part, a name that is none, or a restriction of margins beside a loss that has none.
+        Something that is no such part, a name that is none, groups without a loss of each or the reverse, or a restriction of
+        margins beside a loss that has none.
     """
-    loss = named(loss, LOSSES, "loss")
+    loss = _checked_loss(loss, groups)
     regulariser = named(regulariser, REGULARISERS, "regulariser")
     domain = named(domain, DOMAINS, "domain")
-    if not isinstance(loss, Loss):
-        raise _no_part("loss", loss)
     if not isinstance(regulariser, Regulariser):
         raise _no_part("regulariser", regulariser)
     if not isinstance(domain, Domain):
@@ -201,6 +204,24 @@ def checked_parts(
         if restriction.of_margins and not loss.labels:
             raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
     return loss, regulariser, domain, tuple(restrictions)
+
+
+def _checked_loss(loss: object, groups: object) -> Loss:
+    """The loss of all points, or that of each group."""
+    if isinstance(loss, GroupLosses):  # the model is made again from its fields
+        loss = loss.losses
+    if (groups is not None) != isinstance(loss, Mapping):
+        raise InputError("a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together")
+    if not isinstance(loss, Mapping):
+        part = named(loss, LOSSES, "loss")
+        if not isinstance(part, Loss):
+            raise _no_part("loss", part)
+        return part
+    losses = {str(name): named(one, LOSSES, "loss") for name, one in loss.items()}
+    for one in losses.values():
+        if not isinstance(one, Loss):
+            raise _no_part("loss", one)
+    return GroupLosses(losses, groups)  # type: ignore[arg-type]
 
 
 def _no_part(what: str, given: object) -> InputError:
@@ -271,15 +292,16 @@ class Margin(Composition):
     X : array_like (n, p)
         Rows are samples, taken literally; the first column is of ones where there is an intercept.
     y : array_like (n,)
-        Labels -1, +1; any numbers for a loss of residuals.
-    loss : Loss or str
-        ℓ, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu"; "epsilon-insensitive" for regression; ...
+        Labels -1, +1; any numbers for a loss of residuals; 0 for points without a label, whose loss is even.
+    loss : Loss or str, or mapping of str to these
+        ℓ, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu"; "epsilon-insensitive" for regression; ... Or a loss
+        for each group of points, by the group's name: the labels may then be of one class.
     regulariser : Regulariser or str
         R, or its name: "l2" (||w||²), "half-l2", "l1", "elastic-net", "l0", "none".
     intercept : {"penalised", "free"}
         Whether R sees the coefficient of the first column.
-    weights : float or array_like (n,)
-        c ≥ 0.
+    weights : float or array_like (n,), or mapping of str to float
+        c ≥ 0; of all points, of each, or of each group's.
     domain : Domain or str
         Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
     subject_to : sequence of Restriction
@@ -294,30 +316,35 @@ class Margin(Composition):
         as they are and marked as unproven: a result that they may have cut off is inaccurate.
     encoding : {"bigm", "indicator"}
         Rows with M, and indicators where no M is known; or indicators throughout. Parts without switches read neither.
+    groups : sequence of str, length n, optional
+        The group of each point, where each has a loss of its own.
 
     Notes
     -----
     Form: block ``w``, the blocks and constraints of the parts. Big-M constants: an optimal w has R(w) ≤ UB (losses are ≥ 0), so
     the regulariser bounds x_i'w; a domain with bounds does so too. With a free intercept that nothing else restricts and a loss
-    that is constant beyond t on both sides, |b| ≤ t + max_i of that bound for some optimal point. Where nothing bounds a margin,
-    its switch is an indicator.
+    that is piecewise linear in b, and linear beyond t on both sides, some optimal b is at a corner of a point's loss, so that
+    |b| ≤ t + max_i of that bound. Where nothing bounds a margin, its switch is an indicator.
 
     Raises
     ------
     InputError
         Wrong shapes, non-finite data, labels that a loss of margins does not take, weights < 0, a free intercept without a first
-        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; big_m < 0; an unknown
-        encoding.
+        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; a restriction of margins
+        where points have no label; big_m < 0; an unknown encoding.
     """
 
     name = "Margin"
 
     def __post_init__(self) -> None:
-        parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
+        parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.groups)
         for name, part in zip(("loss", "regulariser", "domain", "subject_to"), parts, strict=True):
             object.__setattr__(self, name, part)
         object.__setattr__(self, "X", X := as_rows(self.X))
-        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y"))
+        if isinstance(self.loss, GroupLosses):
+            object.__setattr__(self, "groups", self.loss.groups)
+            object.__setattr__(self, "weights", self.loss.weights(self.weights))
+        object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
         object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
@@ -356,6 +383,7 @@ class Margin(Composition):
         for name, value in {
             **dict(zip(names, values, strict=True)),
             "kernel": None,
+            "groups": None,
             "data_names": None,
             "big_m": "auto",
             "encoding": "bigm",
@@ -388,6 +416,19 @@ class Margin(Composition):
     def stated_constants(self) -> bool:
         """Return whether M is given, and used."""
         return self.given_constants is not None
+
+    def _checked_labels(self, n: int) -> FloatArray:
+        """Targets, or labels: 0 only where the loss is even, of both classes but where groups have losses of their own."""
+        if not self.loss.labels:
+            return as_vector(self.y, n, "y")
+        free = self.loss.unlabelled(n)
+        if free.size != n:
+            raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}")
+        y = as_labels(self.y, n, unlabelled=free, both=self.groups is None)
+        for restriction in self.subject_to:
+            if restriction.of_margins and not y.all():
+                raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, and some points have no label")
+        return y
 
     def _locate_restrictions(self) -> None:
         """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
@@ -577,6 +618,8 @@ class Margin(Composition):
         if not self.loss.labels:
             return PointExplanation()
         X, weights = in_memory(self.X, "a table of points"), priced(multipliers, "margin", self.y.size)
+        if not self.y.all():  # points without a label are on no side
+            return PointExplanation()
         return two_classes(X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from .domains import Box, Domain, Integers, Reals
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .loss import Loss
 from .losses.exponential import ExponentialLoss
+from .losses.hat import Hat
 from .losses.huber import Huber
 from .losses.logistic import Logistic
 from .margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
@@ -30,6 +31,7 @@ LOSSES: Mapping[str, Loss] = {
     "logistic": Logistic(),
     "exponential": ExponentialLoss(),
     "ramp": Ramp(),
+    "hat": Hat(),
     "zero-one": ZeroOne(),
     "misclassified": ZeroOne(0.0),
     "conic": Conic(),

@@ -179,10 +179,9 @@ class PiecewiseLinear(Loss):
         return tuple(Branch(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def saturation(self) -> float:
-        """Return the ends of the level first and last segments, where these are level."""
+        """Return the larger end of the first and the last segment."""
         slopes, _, ends = self._segments()
-        level = slopes.size > 1 and slopes[0] == 0 == slopes[-1]
-        return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if level else float("inf")
+        return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if slopes.size > 1 else 0.0
 
     def lines(self) -> tuple[Line, ...]:
         """A row for each segment, or the choice among them."""

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...views import Budget, Corners, EqualRates, MarginProblem
+from ...views import Budget, EqualRates, MarginProblem
 from .assembly import Affine, Assembly
 from .domains import Domain
-from .loss import Loss
+from .loss import CornerTable, Loss
 from .part import Part, Polyhedral, Setting
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
@@ -70,11 +70,11 @@ def margin_problem_of(
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return MarginProblemView(obstacle="convex problems are for solvers of their forms")
-    corners = loss.corners() if loss.labels else None
-    if corners is None:
+    table = loss.corner_table() if loss.labels else None
+    if table is None:
         return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
-        return MarginProblemView(_problem(corners, loss, regulariser, domain, restrictions, setting()))
+        return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, setting()))
     except UnreadError as error:
         return MarginProblemView(obstacle=str(error))
 
@@ -96,7 +96,12 @@ class _Limits:
 
 
 def _problem(
-    corners: Corners, loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], context: Setting
+    table: CornerTable,
+    loss: Loss,
+    regulariser: Regulariser,
+    domain: Domain,
+    restrictions: Sequence[Restriction],
+    context: Setting,
 ) -> MarginProblem:
     p, penalised = context.penalised.size, context.penalised
     norm, sparsity = _norm(regulariser, int(penalised.sum()))
@@ -117,7 +122,7 @@ def _problem(
     return MarginProblem(
         A=np.zeros((0, p)),
         costs=np.zeros(0),
-        loss=corners,
+        loss=table.losses[0],
         curvature=curvature,
         atoms=atoms,
         intercept=not penalised.all(),
@@ -132,6 +137,8 @@ def _problem(
         kept=limits.kept,
         budgets=limits.budgets,
         rates=limits.rates,
+        others=table.losses[1:],
+        kinds=table.kinds,
     )
 
 

@@ -134,7 +134,7 @@ class BigMConstants:
     def argument(self) -> str:
         """Why M is valid, in words."""
         if self.given is None and not np.isfinite(self.known):
-            return "M needs a known feasible point: none is given, so that only solvers without a form can read this model"
+            return "M needs a known feasible point, and none is given: margins are given up by indicators"
         M = self.big_m_values
         if self.given is not None:
             return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"

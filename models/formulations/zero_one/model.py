@@ -154,8 +154,8 @@ class ZeroOneSVM(BinaryMargins):
         Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks; ½||w||² + C Σz with λ = 2C).
         "free" needs a first column of ones.
     encoding : {"bigm", "indicator", "strengthened"}
-        How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3); indicator constraints, (5a)-(5b); or the mixed-integer
-        second-order cone program of `models.formulations.zero_one.encodings`. All have the same optimum.
+        How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
+        the mixed-integer second-order cone program of `models.formulations.zero_one.encodings`. All have the same optimum.
     gamma : array_like (n,), optional
         γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
     rows : {"bigm", "cone"}
@@ -280,10 +280,11 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def written(self) -> MarginEncoding:
-        """The encoding of z_i = 0 ⇒ u_i ≥ 1."""
+        """The encoding of z_i = 0 ⇒ u_i ≥ 1: indicators also where rows need an M and none is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
-        return Indicators() if self.encoding == "indicator" else BigMRows()
+        unknown = self.M is None and not np.isfinite(self.incumbent_value)
+        return Indicators() if self.encoding == "indicator" or unknown else BigMRows()
 
     @property
     def spending(self) -> Cost:

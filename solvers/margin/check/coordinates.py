@@ -44,6 +44,7 @@ class LinearPieces:
 
     def lower_bound(self, m: Array) -> Array:
         """Return a lower bound of the bounded part at m."""
+        m = np.abs(m) if self.corners.even else m
         k = np.searchsorted(self.corners.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
 
@@ -76,8 +77,10 @@ class RotatedProblem:
     lo, hi : ndarray (p,)
         The root box.
     target : float
-    rho, count : Pieces
-        The loss, and that of a budget's points, 1{m < 1}.
+    pieces : tuple of LinearPieces
+        The losses, and that of a budget's points, 1{m < 1}.
+    kinds : ndarray of int
+        The number of each term's loss.
     """
 
     stated: LoggedMarginProblem
@@ -91,8 +94,8 @@ class RotatedProblem:
     lo: Array
     hi: Array
     target: float
-    rho: LinearPieces
-    count: LinearPieces
+    pieces: tuple[LinearPieces, ...]
+    kinds: IntArray
 
 
 def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
@@ -128,8 +131,9 @@ def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> Rota
     signed = [g, -g] if stated.rates else []
     lines = np.concatenate([g[terms], stated.rows, g, *signed])
     error = np.concatenate([e[terms], np.zeros(len(stated.rows)), e, *([e] * len(signed))])
-    rho, count = LinearPieces.of(stated.loss), LinearPieces.of(Corners.count(1.0))
-    return RotatedProblem(stated, T, g, e, terms, lines, error, squares, lo, hi, target, rho, count)
+    pieces = tuple(map(LinearPieces.of, (*stated.losses, Corners.count(1.0))))
+    kinds = np.concatenate([stated.loss_numbers, np.full(terms.size - len(g), len(pieces) - 1, dtype=np.int64)])
+    return RotatedProblem(stated, T, g, e, terms, lines, error, squares, lo, hi, target, pieces, kinds)
 
 
 def _squares(stated: LoggedMarginProblem, T: Array, held: BoolArray) -> Array:
@@ -177,18 +181,20 @@ def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float,
 def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
     """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
-    Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of the loss, or where its
-    tail begins, or at 0 or 1; where a row holds with equality; its own ends. Between two corners next to each other, and beyond
-    the last, no margin passes a corner, 0 or 1, no row or end changes, nor do the price of b and the number of coefficients used:
-    all b there are feasible, or none is, and the objective is linear. It is lower semicontinuous and the feasible set is
-    closed, so the better end of a piece is as good as all of it; and the objective is not negative, so on a half-line it does not
-    fall towards infinity, and the one end is as good. So some corner is as good as any b. Of whole b, none in a piece
-    is better than the first or the last of them, which is within 1 of a corner.
+    Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of its loss (or at the
+    negative of one, of an even loss), or where its tail begins, or at 0 or 1; where a row holds with equality; its own ends.
+    Between two corners next to each other, and beyond the last, no margin passes a corner, 0 or 1, no row or end changes, nor
+    do the price of b and the number of coefficients used: all b there are feasible, or none is, and the objective is linear. It
+    is lower semicontinuous and the feasible set is closed, so the better end of a piece is as good as all of it; and the
+    objective is not negative, so on a half-line it does not fall towards infinity, and the one end is as good. So some corner
+    is as good as any b. Of whole b, none in a piece is better than the first or the last of them, which is within 1 of a
+    corner.
 
     Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """
     p = reach.size
-    turns = [1.0, *stated.loss.margins.tolist(), *([stated.loss.again] if stated.loss.tail > 0.0 else [])]
+    turns = [1.0, *(t for loss in stated.losses for t in loss.margins.tolist())]
+    turns += [loss.again for loss in stated.losses if loss.tail > 0.0]
     intercept_column = np.abs(stated.A[:, 0])
     rest = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
     ends = [0.0]

@@ -5,7 +5,7 @@ Sums are numpy's, each with its error bound: a sum of m products, in any order, 
 Lower bounds of losses on a box: of pairs of them, and of each by a slope.
 
 A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the points, then for each budget and each of
-its points a loss 1{m < 1} that costs the budget's price.
+its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do not rise are ≥ 0; any sign is valid.
 """
 
 from __future__ import annotations
@@ -65,8 +65,11 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     """Return min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
 
     On x + y = top, as neither rises. Between corners of the two losses the sum is linear in x, and it is lower semicontinuous. So
-    it is least at a corner of one of them, or far out, at the height of the one and 0 of the other.
+    it is least at a corner of one of them, or far out, at the height of the one and 0 of the other. Even losses rise: the
+    bound is 0.
     """
+    if first.corners.even or second.corners.even:
+        return np.zeros(top.shape)
     minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
         for corner, value in zip(one.corners.margins.tolist(), one.corners.at.tolist(), strict=True):
@@ -97,29 +100,28 @@ def pay_pairs(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels:
 
 def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> Array:
     """Return the least cost of pairs of terms with margins of ``top`` together."""
-    n, rho, count = len(problem.g), problem.rho, problem.count
-    if not problem.stated.budgets:
-        return pair_bound(rho, rho, top)
-    costs = np.zeros(i.size)
-    for first, of_first in ((rho, i < n), (count, i >= n)):
-        for second, of_second in ((rho, j < n), (count, j >= n)):
-            selected = of_first & of_second
-            costs[selected] = pair_bound(first, second, top[selected])
+    costs, of_first, of_second = np.zeros(i.size), problem.kinds[i], problem.kinds[j]
+    for a in np.unique(of_first).tolist():
+        for b in np.unique(of_second).tolist():
+            selected = (of_first == a) & (of_second == b)
+            costs[selected] = pair_bound(problem.pieces[a], problem.pieces[b], top[selected])
     return costs
 
 
 def least_costs(problem: RotatedProblem, loss: BoxLosses, alpha: Array) -> Array:
     """Return a lower bound of left·bounded(m) + cost·tail(m) + α m of every term on its margins.
 
-    The function is piecewise linear and lower semicontinuous: least at an end, at a corner, or at the start of the tail.
+    The function is piecewise linear and lower semicontinuous: least at an end, at a corner (of an even loss, also at the
+    negative of one), or at the start of the tail.
     """
-    n = len(problem.g)
-    points, budget_terms = slice(0, n), slice(n, None)
-    minima = _lowest(problem.rho, loss, alpha, points)
-    return minima if loss.unpaid.size == n else np.concatenate([minima, _lowest(problem.count, loss, alpha, budget_terms)])
+    minima = np.zeros(alpha.size)
+    for kind, pieces in enumerate(problem.pieces):
+        indices = np.flatnonzero(problem.kinds == kind)
+        minima[indices] = _lowest(pieces, loss, alpha, indices)
+    return minima
 
 
-def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: slice) -> Array:
+def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArray) -> Array:
     rho = pieces.corners
     low, high, unpaid, slope = loss.low[indices], loss.high[indices], loss.unpaid[indices], alpha[indices]
     steep = loss.costs[indices] * rho.tail if rho.tail > 0.0 else None
@@ -132,7 +134,8 @@ def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: slice)
         return np.where(inside, value, np.inf)
 
     minimum = np.minimum(at(low, pieces.lower_bound(low), True), at(high, pieces.lower_bound(high), True))
-    corners = zip(rho.margins.tolist(), rho.at.tolist(), strict=True)
+    corners = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
+    corners += [(-t, value) for t, value in corners] if rho.even else []
     turns = [*corners, *([(rho.again, float(pieces.lower_bound(np.array(rho.again))))] if steep is not None else [])]
     for corner, value in turns:
         minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
@@ -165,14 +168,14 @@ def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
     return numbers
 
 
-def _sparse(entry: dict[str, Any], name: str, size: int) -> Array:
+def _sparse(entry: dict[str, Any], name: str, size: int, *, signed: bool = False) -> Array:
     """Return multipliers by their numbers, each of which occurs once."""
     named = np.array([index for index, _ in entry.get(name, [])], dtype=np.int64)
     values = np.array([value for _, value in entry.get(name, [])], dtype=np.float64)
     if (named < 0).any() or (named >= size).any() or np.unique(named).size < named.size:
         raise InvalidProofError(f"multipliers {name} are of what does not exist, or of something twice")
-    if not np.isfinite(values).all() or (values < 0.0).any():
-        raise InvalidProofError(f"multipliers {name} must be finite and not negative")
+    if not np.isfinite(values).all() or (not signed and (values < 0.0).any()):
+        raise InvalidProofError(f"multipliers {name} must be finite{'' if signed else ' and not negative'}")
     multipliers = np.zeros(size)
     multipliers[named] = values
     return multipliers
@@ -205,7 +208,7 @@ def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) ->
 
 def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Return Σ weights·lines, and its error bound."""
-    pulled, error = weights @ problem.lines, sum_error(weights.size + 4, weights @ np.abs(problem.lines))
+    pulled, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
     if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
         pulled, error = transposed_product(problem.lines, weights)
     return pulled, error
@@ -231,7 +234,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     pay_pairs(problem, box, loss, entry["pairs"])
     multipliers = entry if is_relaxed else {}
     alpha, mu = (
-        _sparse(multipliers, "alpha", loss.unpaid.size),
+        _sparse(multipliers, "alpha", loss.unpaid.size, signed=True),
         _sparse(multipliers, "rows", len(problem.lines) - loss.unpaid.size),
     )
     known = [box.demanded, box.signs > 0, box.signs < 0] if stated.rates else [box.demanded]
@@ -247,7 +250,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     limits = np.array([budget.limit for budget in stated.budgets], dtype=np.float64)
     constants = [
         np.array([loss.fixed_cost, prices]), least_costs(problem, loss, alpha), mu * right, -theta * limits,
-        -weights * problem.line_errors,
+        -np.abs(weights) * problem.line_errors,
     ]  # fmt: skip
     mid, extra = np.zeros(p), np.zeros(p)
     if is_relaxed:

@@ -49,8 +49,8 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
         return math.inf
     total = norm + incumbent.square(problem.curvature.tolist())
     total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
-    for cost, (margin, terms) in zip(problem.costs.tolist(), margins, strict=True):
-        total += Fraction(cost) * _loss_value(problem.loss, margin, terms, len(point))
+    for cost, kind, (margin, terms) in zip(problem.costs.tolist(), problem.loss_numbers.tolist(), margins, strict=True):
+        total += Fraction(cost) * _loss_value(problem.losses[kind], margin, terms, len(point))
     return rounded_up(total)
 
 
@@ -86,7 +86,8 @@ def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tu
 
 
 def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
-    """Return ρ(m); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
+    """Return ρ(m) or ρ(|m|); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
+    margin = abs(margin) if loss.even else margin
     corners = loss.margins.tolist()
     below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
@@ -167,6 +168,10 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
     lower, upper = _ends(header, "lower", p, -np.inf), _ends(header, "upper", p, np.inf)
     _demand((lower <= upper).all() and (lower < np.inf).all() and (upper > -np.inf).all(), "lower and upper are no ends")
     rows = _matrix(header, "rows", p)
+    others = tuple(_loss(entry) for entry in header.get("others", []))
+    kinds = np.array([index(kind) for kind in header["kinds"]], dtype=np.int64) if others else None
+    if kinds is not None:
+        _demand(kinds.shape == (n,) and ((kinds >= 0) & (kinds <= len(others))).all(), "kinds must be the loss of each point")
     most = index(header["most"])
     _demand(most >= 0, "most must not be negative")
     return {
@@ -175,7 +180,7 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
         "price": _positive(header, "price", p), "counted": _mask(header, "counted", p), "most": most, "rows": rows,
         "least": _numbers(header, "least", len(rows)), "kept": _mask(header, "kept", n),
         "budgets": tuple(_budget(entry, n) for entry in header["budgets"]),
-        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])),
+        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])), "others": others, "kinds": kinds,
     }  # fmt: skip
 
 
@@ -237,7 +242,8 @@ def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
 
 
 def _loss(entry: dict[str, Any]) -> Corners:
-    """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0."""
+    """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0; of |m|, that it has no tail."""
+    even = entry.get("even", False)
     margins = np.array(entry["margins"], dtype=np.float64)
     _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
     below, at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
@@ -248,7 +254,14 @@ def _loss(entry: dict[str, Any]) -> Corners:
     _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
     _demand(0.0 <= tail < np.inf and again <= margins[0], "the tail must be a slope, and begin at the first corner or before")
     _demand(tail == 0.0 or again > -np.inf, "a tail must begin somewhere")
-    return Corners(margins, below, at, tail, again)
+    _demand(even is False or (even is True and tail == 0.0 and margins[0] >= 0.0), "an even loss is one of |m|, without a tail")
+    return Corners(margins, below, at, tail, again, even)
+
+
+def _loss_parts(loss: Corners) -> tuple[Array, ...]:
+    """Return a loss as arrays of numbers."""
+    again = loss.again if loss.tail > 0.0 else -np.inf
+    return (loss.margins, loss.below, loss.at, np.array([loss.tail, again, *([1.0] if loss.even else [])]))
 
 
 FORMAT, VERSION = "marginopt-margin-proof", 2
@@ -259,6 +272,7 @@ _WORDS = {
     "whole": "other whole coefficients", "price": "other prices of coefficients", "counted": "other counted coefficients",
     "most": "another number of coefficients that may be used", "rows": "other rows", "least": "other right sides of rows",
     "kept": "other kept points", "budgets": "other budgets", "rates": "other groups whose rates are equal",
+    "others": "other losses of some points", "kinds": "another loss of some points",
 }  # fmt: skip
 
 
@@ -299,16 +313,17 @@ class LoggedMarginProblem(MarginProblem):
     @property
     def parts(self) -> dict[str, tuple[Array, ...]]:
         """Return every field as arrays of numbers."""
-        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates")]
+        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "others", "kinds")]
         arrays: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
-        loss = self.loss
-        again = loss.again if loss.tail > 0.0 else -np.inf
-        arrays["loss"] = (loss.margins, loss.below, loss.at, np.array([loss.tail, again]))
+        arrays["loss"] = _loss_parts(self.loss)
         arrays["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
         if self.rates:
             arrays["rates"] = tuple(
                 part for r in self.rates for part in (r.groups.astype(np.float64), r.labels, np.array([r.epsilon]))
             )
+        if self.others:
+            arrays["others"] = tuple(part for loss in self.others for part in _loss_parts(loss))
+            arrays["kinds"] = (self.loss_numbers.astype(np.float64),)
         return arrays
 
     def difference(self, other: LoggedMarginProblem) -> str | None:
@@ -350,6 +365,8 @@ class LoggedMarginProblem(MarginProblem):
         restrictions = "".join(f", {count} {name}" for name, count in sets.items() if count)
         if self.most < self.counted.sum():
             restrictions += f", at most {self.most} of {int(self.counted.sum())}"
-        tail = f", again from margin {self.loss.again:g}" if self.loss.tail > 0.0 else ""
-        loss = f"loss of {self.loss.margins.size} corners{tail}"
+        loss = ", ".join(
+            f"loss of {loss.margins.size} corners{f', again from margin {loss.again:g}' if loss.tail > 0.0 else ''}"
+            for loss in self.losses
+        )
         return f"n = {n}, p = {p}{norm}{restrictions}, {loss}, data {self.digest[:16]}"

@@ -29,6 +29,8 @@ _DUST = 1e-9
 def _majorise(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
     """Store a convex majorant for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
+    k.turn[i] = -1.0 if r.even[kind] and u < 0.0 else 1.0
+    u *= k.turn[i]
     for t in range(r.sizes[kind]):
         if u >= r.corners[kind, t] - _NEAR:
             first = t

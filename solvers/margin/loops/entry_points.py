@@ -13,7 +13,7 @@ from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column
 from .exploration import DESCEND, EVALUATE, EXPLORE, run_task
 from .pairing import LEVELS
-from .records import COUNTED, LoopNode, LoopProblem, Tree
+from .records import LoopNode, LoopProblem, Tree
 
 __all__ = ["descend", "explore", "loop_problem", "new_node", "new_tree", "objective"]
 
@@ -34,10 +34,12 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     point = np.concatenate([np.arange(n), *(budget.points for budget in problem.budgets)]).astype(np.int64)
     sizes = [budget.points.size for budget in problem.budgets]
     positive = problem.costs[problem.costs > 0.0]
-    theta = np.full(point.size - n, problem.loss.height * float(np.median(positive)) if positive.size else 1.0)
+    height = max(loss.height for loss in problem.losses)
+    theta = np.full(point.size - n, height * float(np.median(positive)) if positive.size else 1.0)
+    losses = (*problem.losses, *([Corners.count(1.0)] if problem.budgets else []))
     basis, signs = _vertex(problem.atoms)
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(problem.atoms, axis=1)
-    distances = _distances_needed((problem.loss, Corners.count(1.0)), (*LEVELS, _ALL))
+    distances = _distances_needed(losses, (*LEVELS, _ALL))
     rates = problem.rates
     sizes_of_groups = np.zeros((len(rates), max((equal.sizes.size for equal in rates), default=0)), dtype=np.int64)
     for b, equal in enumerate(rates):
@@ -47,7 +49,8 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
         rows=np.array(problem.A[point].T, order="C"),
         row_errors=np.zeros(point.size) if row_errors is None else np.array(row_errors[point]),
         costs=np.concatenate([problem.costs, theta]), point=point,
-        kind=np.where(np.arange(point.size) < n, 0, COUNTED), **_losses(problem.loss), pair_distance=distances[:-1],
+        kind=np.concatenate([problem.loss_numbers, np.full(point.size - n, len(losses) - 1, dtype=np.int64)]),
+        **_losses(losses), pair_distance=distances[:-1],
         full_pair_distance=distances[-1], curvature=np.array(problem.curvature), atoms=np.array(problem.atoms.T, order="C"),
         atom_errors=errors, norm_coordinates=np.flatnonzero(problem.atoms.any(axis=0)), basis=basis, signs=signs,
         sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], whole=np.array(problem.whole),
@@ -62,11 +65,10 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     )  # fmt: skip
 
 
-def _losses(loss: Corners) -> dict[str, Any]:
-    """Return both losses side by side: that of the points, and 1{m < 1}."""
-    losses = (loss, Corners.count(1.0))
+def _losses(losses: tuple[Corners, ...]) -> dict[str, Any]:
+    """Return the losses side by side."""
     room = max(one.margins.size for one in losses)
-    table = {name: np.zeros((2, room)) for name in ("margins", "below", "at")}
+    table = {name: np.zeros((len(losses), room)) for name in ("margins", "below", "at")}
     for kind, one in enumerate(losses):
         for name, values in table.items():
             values[kind, : one.margins.size] = getattr(one, name)
@@ -76,17 +78,17 @@ def _losses(loss: Corners) -> dict[str, Any]:
         "tail": np.array([one.tail for one in losses]),
         "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in losses]),
         "jumps": np.array([bool((one.below > one.at).any()) for one in losses]),
-        "steep": np.array([one.steepest for one in losses]),
+        "steep": np.array([one.steepest for one in losses]), "even": np.array([one.even for one in losses]),
         "again": np.array([one.again if one.tail > 0.0 else -np.inf for one in losses]),
     }  # fmt: skip
 
 
-def _distances_needed(losses: tuple[Corners, Corners], shares: tuple[float, ...]) -> FloatArray:
+def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) -> FloatArray:
     """Return the distances of two margins from which they pay these shares of the lesser height; any number is valid.
 
     The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
     """
-    need = np.zeros((len(shares), 2, 2))
+    need = np.zeros((len(shares), len(losses), len(losses)))
     for a, one in enumerate(losses):
         for b, other in enumerate(losses):
             last_corners, height = one.margins[-1] + other.margins[-1], min(one.height, other.height)
@@ -158,9 +160,9 @@ def new_node(r: LoopProblem) -> LoopNode:
     rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
     names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
     by_coordinate = {name: np.zeros(p) for name in names}
-    by_term = {name: np.zeros(n) for name in ("low", "high", "at", "costs", "left", "base", "first")}
+    by_term = {name: np.zeros(n) for name in ("low", "high", "at", "turn", "costs", "left", "base", "first")}
     return LoopNode(
-        **by_coordinate, **by_term, masks=np.zeros((COUNTED + 1, side // 64), np.uint64),
+        **by_coordinate, **by_term, masks=np.zeros((r.sizes.size, side // 64), np.uint64),
         demanded=np.zeros(r.points, dtype=np.bool_), wanted_signs=np.zeros(r.points),
         undetermined=np.zeros(r.points), certain=np.zeros(r.rate_sizes.shape[1], np.int64),
         unsure=np.zeros(r.rate_sizes.shape[1], np.int64), least=np.zeros(r.rate_sizes.shape[1], np.int64),

@@ -5,6 +5,9 @@ constant and hinges, each from the right end of a segment of the hull. A tail of
 hinge. If l < r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on
 both sides of r, and greater than the sum of both hulls.
 
+An even loss ρ(|m|) has a hull that does not rise where u ≥ -l. Elsewhere it is that of -m on -u ≤ -m ≤ -l, and its hinges are
+those of the turned row -a.
+
 Losses at a margin, the least cost of a pair of points, and the objective of a point.
 """
 
@@ -17,7 +20,7 @@ from ...exact.loops.newton import margins
 from .compiled import EPS, inner
 from .norm import steepest
 from .propagation import rates_met
-from .records import COUNTED, LoopNode, LoopProblem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["bounded_part", "classify", "loss", "objective", "pair_bound", "store_hull"]
 
@@ -29,6 +32,7 @@ _SHORT = 1e-9
 def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
     """Return the bounded part of a loss, the lesser value at a jump."""
     last, corners = r.sizes[kind] - 1, r.corners
+    m = abs(m) if r.even[kind] else m
     if m < corners[kind, 0]:
         return float(r.below[kind, 0])
     if m >= corners[kind, last]:
@@ -45,6 +49,7 @@ def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
 def loss(r: LoopProblem, kind: Any, m: float) -> float:
     """Return ρ(m); a margin that is short of a jump by its rounding counts as at the jump."""
     tail = r.tail[kind] * (r.again[kind] - m) if m < r.again[kind] else 0.0
+    m = abs(m) if r.even[kind] else m
     if r.jumps[kind]:
         for k in range(r.sizes[kind]):
             t = r.corners[kind, k]
@@ -114,11 +119,13 @@ def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
         total += r.curvature[j] * w[j] * w[j]
         if w[j] != 0.0:
             total += r.price[j]
-    end, costs = r.corners[0, r.sizes[0] - 1], r.costs
-    end -= 16.0 * EPS * (1.0 + abs(end))  # the shortage of a margin by its own rounding
+    costs = r.costs
     for i in range(r.points):
+        kind = r.kind[i]
+        end = r.corners[kind, r.sizes[kind] - 1]
+        end -= 16.0 * EPS * (1.0 + abs(end))  # the shortage of a margin by its own rounding
         if u[i] < end and costs[i] > 0.0:
-            total += costs[i] * loss(r, 0, u[i])
+            total += costs[i] * loss(r, kind, u[i])
             if total > limit:
                 break
     return total
@@ -254,7 +261,7 @@ def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
 @inner
 def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
     """Store the envelope of a term whose bounded part is not constant on the box."""
-    lower, upper = k.low[i], k.high[i]
+    lower, upper = (k.low[i], k.high[i]) if k.turn[i] > 0.0 else (-k.high[i], -k.low[i])
     begins = max(lower, r.again[kind])
     plain = begins < upper and _piece(r, k, i, kind, begins, upper)
     if not plain and r.chords[kind] and begins < upper:
@@ -276,19 +283,21 @@ def classify(r: LoopProblem, k: LoopNode) -> bool:
     _ranges(r, k)
     if r.restricted and not _demand(r, k):
         return False
-    costs, unpaid, low, high, undecided, base, first, pieces = (
-        k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces
+    costs, unpaid, low, high, undecided, base, first, pieces, turn = (
+        k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces, k.turn
     )  # fmt: skip
-    kinds = COUNTED + 1
-    for kind in range(kinds):
-        start, end, height = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind]
+    for kind in range(r.sizes.size):
+        start, end, height, even = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.even[kind]
         for i in range(r.point.size):
             if r.kind[i] != kind:
                 continue
             unpaid[i], first[i], base[i], pieces[i] = costs[i], 0.0, 0.0, 0
-            undecided[i] = low[i] < end and high[i] >= start and costs[i] > 0.0 and height > 0.0
+            lower, upper, turn[i] = low[i], high[i], 1.0
+            if even and upper < -lower:
+                lower, upper, turn[i] = -upper, -lower, -1.0
+            undecided[i] = lower < end and (upper >= start or even) and costs[i] > 0.0 and height > 0.0
             if undecided[i]:
                 _envelope(r, k, i, kind)
-            elif high[i] < start:
+            elif upper < start:
                 base[i] = height
     return True

@@ -15,7 +15,7 @@ from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .compiled import EPS, SINGLE, inner
 from .envelopes import pair_bound
-from .records import COUNTED, LoopNode, LoopProblem
+from .records import LoopNode, LoopProblem
 
 __all__ = ["LEVELS", "pair_up"]
 
@@ -26,10 +26,10 @@ LEVELS, _GUESS = (0.999999, 0.5, 0.2), 1.0 - 1e-6
 
 @inner
 def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
-    """Return the number of undecided terms on each side; their indices are in ``k.sides``."""
+    """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.sides``."""
     rows = columns = 0
     for i in range(r.point.size):
-        if not k.undecided[i]:
+        if not k.undecided[i] or r.even[r.kind[i]]:
             continue
         if r.positive[i]:
             if rows < WIDEST:
@@ -86,7 +86,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
 @inner
 def _kinds(r: LoopProblem, k: LoopNode, columns: Any) -> None:
     """Set ``k.masks``: bits of the columns of each loss."""
-    for kind in range(COUNTED + 1):
+    for kind in range(r.sizes.size):
         for q in range((columns.size + 63) >> 6):
             bits = np.uint64(0)
             for t in range(q << 6, min((q << 6) + 64, columns.size)):
@@ -110,9 +110,9 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
         own_share, pays, kind = np.float32(share[rows[s]]), k.pair_slack[s], r.kind[rows[s]]
         for q in range(words):
             adjacent[s, q] = 0
-        for other in range(COUNTED + 1):
-            if r.points == r.point.size and other > 0:
-                break
+        for other in range(r.sizes.size):
+            if r.even[other] or r.height[other] <= 0.0:
+                continue
             height, whole_distance = min(r.height[kind], r.height[other]), r.full_pair_distance[kind, other]
             rate = np.float32(_GUESS * height / max(whole_distance, 1e-30 * height))
             need, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)

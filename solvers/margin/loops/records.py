@@ -5,7 +5,8 @@ empty.
 
 0, number, parent, side                              the current node
 1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges as `hinges` numbers them, with multipliers that are not 0;
-(hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; p is the point of the polar
+(hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; α < 0 where the envelope of an even
+                                                     loss rises; p is the point of the polar
 2, coordinate, at                                    the node's split
 3, cut                                               the round found a better point, which is the new cutoff
 4, coordinate                                        the node is split by whether this coefficient is 0
@@ -20,7 +21,6 @@ from ...interface.by_reference import by_reference
 from .compiled import inner
 
 __all__ = [
-    "COUNTED",
     "LoopNode",
     "LoopProblem",
     "Tree",
@@ -33,13 +33,10 @@ __all__ = [
     "note_support",
 ]
 
-#: The loss of a budget's terms, 1{m < 1}; that of points is 0.
-COUNTED = 1
-
 
 @by_reference
 class LoopProblem(NamedTuple):
-    """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ(a_i'w), and the restrictions of w.
+    """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), and the restrictions of w.
 
     Terms 0..n-1 are the points, then one for each point of each budget: the same row, a price θ_b, and the loss 1{m < 1}.
     """
@@ -48,19 +45,20 @@ class LoopProblem(NamedTuple):
     row_errors: Any  #: (N,) error bound of a_i'w, in rotated coordinates
     costs: Any  #: (N,) c_i; θ_b of a budget's terms
     point: Any  #: (N,) the point of a term
-    kind: Any  #: (N,) its loss: 0, or `COUNTED`
-    corners: Any  #: (2, K) of both losses: corners, from the left; values from below and at the corner
+    kind: Any  #: (N,) the number of its loss; budgets' terms have the last one
+    corners: Any  #: (L, K) of each loss: corners, from the left; values from below and at the corner
     below: Any
     at: Any
-    sizes: Any  #: (2,) number of corners
-    height: Any  #: (2,) least upper bound of a loss without its tail
-    tail: Any  #: (2,) slope of the tail, and its beginning
+    sizes: Any  #: (L,) number of corners
+    height: Any  #: (L,) least upper bound of a loss without its tail
+    tail: Any  #: (L,) slope of the tail, and its beginning
     again: Any
-    chords: Any  #: (2,) whether no corner of a loss is below a chord of its bounded part
-    jumps: Any  #: (2,) whether a loss jumps, and its greatest slope elsewhere
+    even: Any  #: (L,) whether a loss is one of |m|
+    chords: Any  #: (L,) whether no corner of a loss is below a chord of its bounded part
+    jumps: Any  #: (L,) whether a loss jumps, and its greatest slope elsewhere
     steep: Any
-    pair_distance: Any  #: (levels, 2, 2) distance of two margins below the last corners from which a pair pays a level's share
-    full_pair_distance: Any  #: (2, 2) and the whole height
+    pair_distance: Any  #: (levels, L, L) distance of two margins below the last corners from which a pair pays a level's share
+    full_pair_distance: Any  #: (L, L) and the whole height
     curvature: Any  #: (p,) d_j
     atoms: Any  #: (p, k) x_j, by column; empty without a norm
     atom_errors: Any  #: (k,) error bound of |x_j'p|/||p||_1
@@ -121,6 +119,7 @@ class LoopNode(NamedTuple):
     low: Any  #: (N,) least and greatest margin, and the one at ``mid``
     high: Any
     at: Any
+    turn: Any  #: (N,) -1 where the envelope of an even loss rises: it is one of -m, which falls; else 1
     demanded: Any  #: (n,) demanded points here
     wanted_signs: Any  #: (n,) 1 where equal rates demand a margin ≥ 0 here, -1 where they demand one ≤ 0, else 0
     certain: Any  #: (G,) of each group, points whose scores are certainly positive, and the undecided ones
@@ -229,7 +228,7 @@ def note_round(k: LoopNode, tree: Tree, perturbation: float, relaxed: bool, pric
     for t in range(hinges):
         if R.alpha[t] > 0.0:
             _put(tree, k.hinges[t])
-            _put(tree, R.alpha[t])
+            _put(tree, R.alpha[t] * (k.turn[k.hinges[t]] if k.hinges[t] < k.turn.size else 1.0))
     _put(tree, perturbation)
     for j in range(k.lo.size):
         _put(tree, k.lo[j])

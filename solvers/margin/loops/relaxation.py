@@ -43,18 +43,19 @@ def _fill(r: LoopProblem, k: LoopNode, start: Any, count: Any) -> None:
     Each beginning is lowered by its rounding.
     """
     R, A, n, p, listed, centre, errors = k.relaxation, r.rows, r.point.size, k.w.size, k.hinges, k.at, r.row_errors
-    b, size, terms, rows = R.b, R.u, R.position, R.rows
+    b, size, terms, rows, turns = R.b, R.u, R.position, R.rows, R.curved
     for t in range(start, count):
         terms[t] = listed[t] if listed[t] < n else listed[t] - n if listed[t] < 2 * n else listed[t] - 2 * n
         size[t] = abs(b[t])
+        turns[t] = k.turn[terms[t]] if listed[t] < n else 1.0
     for j in range(p):
         factor, mid = k.half[j] / k.scale[j], abs(k.mid[j])
         for t in range(start, count):
             a = A[j, terms[t]]
             size[t] += abs(a) * mid
-            rows[j, t] = a * factor
+            rows[j, t] = a * factor * turns[t]
     for t in range(start, count):
-        b[t] = b[t] - centre[terms[t]] - 4.0 * (p + 4) * EPS * size[t] - errors[terms[t]]
+        b[t] = b[t] - centre[terms[t]] * turns[t] - 4.0 * (p + 4) * EPS * size[t] - errors[terms[t]]
 
 
 @inner

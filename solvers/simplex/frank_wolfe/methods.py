@@ -425,7 +425,7 @@ class FrankWolfe(_FrankWolfeBase):
 
     Parameters
     ----------
-    initial : {"random20", "farthest", "vertex", "uniform"}
+    initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
         See `start.StartRule`. ``options.start`` goes before it.
     stop : {"gap", "ball"}
         ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds

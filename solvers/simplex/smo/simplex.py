@@ -257,7 +257,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     Parameters
     ----------
-    initial : {"vertex", "random20", "farthest", "uniform"}
+    initial : {"vertex", "random20" (or another number), "farthest", "uniform"}
         See `start.StartRule`; ``options.start`` goes before it.
     cache_bytes : int, optional
         Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.

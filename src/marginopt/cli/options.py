@@ -33,6 +33,7 @@ def solvers(command: Command) -> None:
 def formulations(command: Command) -> None:
     """The table of formulations, or one of them."""
     command.add_argument("name", nargs="?", help="a formulation: its parameters, its mathematics, who solves it")
+    command.add_argument("--packages", action="store_true", help="which package takes which formulation, and why not")
     command.set_defaults(run=tables.formulations)
 
 

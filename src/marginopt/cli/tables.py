@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..estimators import all_estimators
 from ..models import FormulationInfo
 from ..models.formulations import all_formulations, get_formulation
+from ..packages import PACKAGES, package_matrix
 from ..solvers import solvers as solver_table
 from ..solvers.registry import get_solver, readers, state_of
 from .commands import SOLVED, json_text
@@ -57,6 +58,8 @@ def _options(solver: Any) -> list[tuple[str, str]]:
 def formulations(a: argparse.Namespace) -> int:
     """The table of formulations; or one with its parameters, its mathematics and its solvers."""
     table = all_formulations()
+    if a.packages:
+        return _packages(a)
     if a.name is None:
         if a.json:
             print(json_text(list(table.rows)))
@@ -79,6 +82,24 @@ def formulations(a: argparse.Namespace) -> int:
         print_table(("parameter", "what it is"), parameters)
     print_text(f"\n{statement}\n")
     print_text(f"solved by {', '.join(able)}")
+    return SOLVED
+
+
+def _packages(a: argparse.Namespace) -> int:
+    """The matrix formulation × package of the examples; the reasons of empty cells below it."""
+    matrix = package_matrix()
+    chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name)}
+    if a.json:
+        print(json_text(chosen))
+        return SOLVED
+    print_table(
+        ("formulation", *PACKAGES), [(name, *("-" if cells[p] else "yes" for p in PACKAGES)) for name, cells in chosen.items()]
+    )
+    print("\nEmpty cells:")
+    for name, cells in chosen.items():
+        for package, reason in cells.items():
+            if reason:
+                print_text(f"{name}, {package}: {reason}")
     return SOLVED
 
 

@@ -367,7 +367,7 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
         bounded = replace(stated.loss, tail=0.0, again=-np.inf)
-        for m, found in zip(low, problem.rho.lower_bound(low), strict=True):
+        for m, found in zip(low, problem.pieces[0].lower_bound(low), strict=True):
             assert Fraction(float(found)) <= loss_at(bounded, Fraction(float(m)))
 
 
@@ -380,7 +380,7 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
     problem = in_coordinates(stated, np.eye(1), 9.0)
     bounded = replace(loss, tail=0.0, again=-np.inf)
     grid = np.arange(-64, 65) / 8.0
-    under = problem.rho.lower_bound(grid)
+    under = problem.pieces[0].lower_bound(grid)
     assert (under <= bounded.values(grid)).all()
     assert under == pytest.approx(bounded.values(grid), abs=1e-12)
     for _ in range(300):

@@ -135,7 +135,7 @@ def test_mfw_needs_fewer_steps_than_fw_and_drops_points():
     assert ball.details["steps"]["drop"] > 0
 
 
-@pytest.mark.parametrize("start", ["random20", "farthest", "vertex", "uniform"])
+@pytest.mark.parametrize("start", ["random20", "random1", "random7", "random999", "farthest", "vertex", "uniform"])
 def test_starts_agree(start):
     X, _ = data()
     model = MEBDual(X, Linear())

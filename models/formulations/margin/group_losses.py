@@ -1,0 +1,185 @@
+"""A loss of its own for each group of points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ....errors import InputError, near_names
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
+from ...statement import Line, latex_words, plus
+from .assembly import Affine, Assembly
+from .loss import CornerTable, Loss
+from .part import Classifier, Setting
+
+__all__ = ["GroupLosses"]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLosses(Loss):
+    """ℓ_i is the loss of the group of point i.
+
+    Form: blocks and constraints of each group's loss, labelled "group label".
+
+    Parameters
+    ----------
+    losses : mapping of str to Loss
+    groups : sequence of str, length n
+        The group of each point.
+
+    Raises
+    ------
+    InputError
+        A point in a group without a loss, a loss without points, or a loss that is not a sum of functions of the margins.
+    """
+
+    losses: Mapping[str, Loss]
+    groups: Sequence[str]
+
+    separable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        names = [str(group) for group in np.asarray(self.groups, dtype=object).ravel()]
+        for name in dict.fromkeys(names):
+            if name not in self.losses:
+                near = near_names(name, self.losses, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise InputError(f"groups name {name!r}, for which loss has no entry ({', '.join(self.losses)}){hint}")
+        for name, loss in self.losses.items():
+            if name not in names:
+                raise InputError(f"loss names the group {name!r}, in which there are no points")
+            if not loss.labels or not loss.separable:
+                raise InputError(
+                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is none"
+                )
+        object.__setattr__(self, "losses", dict(self.losses))
+        object.__setattr__(self, "groups", tuple(names))
+
+    @cached_property
+    def members(self) -> dict[str, IntArray]:
+        """The points of each group."""
+        names = np.array(self.groups)
+        return {name: np.flatnonzero(names == name) for name in self.losses}
+
+    def parts(self) -> list[tuple[str, Loss, IntArray]]:
+        """Name, loss and points of each group."""
+        return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
+
+    def weights(self, weights: object) -> object:
+        """The costs of all points from those of the groups; others as they are.
+
+        Raises
+        ------
+        InputError
+            Costs of other groups than the losses have.
+        """
+        if not isinstance(weights, Mapping):
+            return weights
+        if set(weights) != set(self.losses):
+            raise InputError(f"weights by group must name {', '.join(self.losses)}; they name {', '.join(map(str, weights))}")
+        costs = np.empty(len(self.groups))
+        for name, points in self.members.items():
+            costs[points] = as_positive(weights[name], f"weights of {name}", zero=True)
+        return costs
+
+    def __repr__(self) -> str:
+        return f"GroupLosses({dict(self.losses)!r})"
+
+    @property
+    def convex(self) -> bool:  # type: ignore[override]
+        """Return whether every loss is."""
+        return all(loss.convex for loss in self.losses.values())
+
+    def unlabelled(self, n: int) -> BoolArray:
+        """Points of even losses."""
+        return np.array([self.losses[name].even for name in self.groups])
+
+    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+        """Itself: losses of single margins leave nothing to the data.
+
+        Raises
+        ------
+        InputError
+            Groups of another number of points.
+        """
+        if len(self.groups) != X.shape[0]:
+            raise InputError(f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}")
+        return self
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss of each point's group."""
+        values = np.empty(argument.size)
+        for _, loss, points in self.parts():
+            values[points] = loss.values(argument[points])
+        return values
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """Σ costs · loss."""
+        return sum(loss.total(costs[points], argument[points]) for _, loss, points in self.parts())
+
+    def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The sum of the groups' bounds."""
+        return sum(loss.upper_bound(costs[points], argument[points]) for _, loss, points in self.parts())
+
+    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+        """The rows of each group's loss."""
+        for name, loss, points in self.parts():
+            of_group = replace(
+                context, X=context.X[points], y=context.y[points], weights=context.weights[points],
+                argument=context.argument.at(points), reach=context.reach[points],
+                M=None if context.M is None else context.M[points],
+            )  # fmt: skip
+            with builder.labelled(f"{name} ", points.tolist()):
+                loss.add(builder, of_group)
+        return None
+
+    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+        """The variables of each group's loss."""
+        blocks: dict[str, FloatArray] = {}
+        for name, loss, points in self.parts():
+            of_group = replace(
+                classifier, y=classifier.y[points], argument=classifier.argument[points], near=classifier.near[points]
+            )
+            blocks |= {f"{name} {label}": value for label, value in loss.blocks(of_group).items()}
+        return blocks
+
+    def cost_line(self) -> Line:
+        """The costs, group by group."""
+        return plus(*(_of_group(name, loss.cost_line()) for name, loss in self.losses.items()))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of each group."""
+        return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
+
+    def nonnegative(self) -> bool:
+        """Return whether every loss is."""
+        return all(loss.nonnegative() for loss in self.losses.values())
+
+    def saturation(self) -> float:
+        """The largest of the losses'."""
+        return max(loss.saturation() for loss in self.losses.values())
+
+    @property
+    def jumps(self) -> tuple[tuple[float, float], ...]:
+        """The jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
+        return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
+
+    def corner_table(self) -> CornerTable | None:
+        """The corners of the groups' losses."""
+        corners = [loss.corners() for loss in self.losses.values()]
+        if any(one is None for one in corners):
+            return None
+        kinds = np.empty(len(self.groups), dtype=np.int64)
+        for kind, points in enumerate(self.members.values()):
+            kinds[points] = kind
+        return CornerTable(tuple(one for one in corners if one is not None), kinds)
+
+
+def _of_group(name: str, line: Line) -> Line:
+    """The line for the points of a group."""
+    label = ", ".join(f"{name} {one}" for one in line.label.split(", ")) if line.label else ""
+    return Line(f"{line.text}  [{name}]", rf"{line.latex}\ [\text{{{latex_words(name)}}}]", label)

@@ -1,0 +1,79 @@
+"""The matrix formulation × package: filled cells are solved or read back equal, empty ones have their reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+from marginopt.models.formulations import all_formulations, get_formulation
+from marginopt.models.model import Model
+from marginopt.packages import PACKAGES, package_matrix
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+#: Formulations without a standard form, which no package takes as they are.
+FORMLESS = {"chebyshev", "max-min", "stiefel"}
+FORMS = sorted(set(all_formulations()) - FORMLESS)
+
+
+def example(name: str) -> Model:
+    return get_formulation(name).example(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def matrix() -> dict[str, dict[str, str]]:
+    for package in ("mosek", "gurobipy", "pyomo", "cvxpy", "pyscipopt", "highspy", "clarabel"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    return package_matrix()
+
+
+def test_every_cell_is_filled_or_has_its_reason(matrix: dict[str, dict[str, str]]) -> None:
+    assert set(matrix) == set(all_formulations()) and all(set(cells) == set(PACKAGES) for cells in matrix.values())
+    for name, cells in matrix.items():
+        if name in FORMLESS:
+            assert all(cells.values())
+            continue
+        form = example(name).form
+        whole, semidefinite = bool(form.integer.any()), name == "conic"
+        empty = {package for package, reason in cells.items() if reason}
+        allowed = {"Gurobi", "Pyomo", "SCIP", "HiGHS"} if semidefinite else set()
+        allowed |= ({"Clarabel"} if whole else set()) | ({"HiGHS"} if whole and form.quadratic is not None else set())
+        assert empty == allowed, name
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_mosek_tasks_are_read_back_equal(name: str) -> None:
+    pytest.importorskip("mosek", reason="MOSEK is not installed")
+    from marginopt.models.export.native.mosek_read import form_of_task
+
+    form = example(name).form
+    task = form_of_task(example(name).to_mosek())
+    assert task.blocks == form.blocks and np.array_equal(task.q, form.q) and np.array_equal(task.integer, form.integer)
+    assert {c.label for c in task.constraints} == {c.label for c in form.constraints}
+    for c in form.constraints:
+        other = task.constraint(c.label)
+        assert type(other.cone) is type(c.cone) and np.array_equal(other.F.toarray(), c.F.toarray())
+        assert np.array_equal(other.g, c.g)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_objects_of_cvxpy_and_gurobi_have_our_optimum(name: str) -> None:
+    cvxpy = pytest.importorskip("cvxpy", reason="CVXPY is not installed")
+    model = example(name)
+    best = mo.solve(model, time_limit=60)
+    problem = model.to_cvxpy()
+    problem.solve(solver=cvxpy.SCIP if model.form.integer.any() else cvxpy.CLARABEL)
+    assert problem.value == pytest.approx(best.objective, rel=1e-4, abs=1e-5)
+    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    if name != "conic":
+        handed = model.to_gurobi()
+        handed.optimize()
+        assert handed.ObjVal == pytest.approx(best.objective, rel=1e-4, abs=1e-5)
+
+
+def test_the_prompt_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["formulations", "hinge", "--packages"]) == 0
+    out = capsys.readouterr().out
+    assert "hinge" in out and all(package in out for package in PACKAGES)

@@ -1,0 +1,213 @@
+"""A loss for each group of points: semi-supervised SVMs against enumeration, published sets, and programs by other solvers."""
+
+from __future__ import annotations
+
+import bz2
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from qpsolvers import solve_qp
+
+import marginopt as mo
+from marginopt.margin import Hat, Hinge, LinearRows, NuHinge, PairwiseHinge, Ramp, StrongestConic
+from marginopt.models.views import Corners, MarginProblem
+from marginopt.solvers.margin import MarginBB
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+DATA = os.environ.get("MARGINOPT_DATA", "")
+PENALISED = {"l2": 1.0, "half-l2": 0.5}
+
+
+def drawn(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points with an intercept's column, labels, and the mask of labelled points, of both classes or of one."""
+    kind = rng.integers(3)
+    X = (
+        rng.normal(size=(n, 2))
+        if kind == 0
+        else rng.integers(-2, 3, size=(n, 2)) / 2.0
+        if kind == 1
+        else rng.standard_t(2, (n, 2))
+    )
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    labelled = np.zeros(n, dtype=np.bool_)
+    labelled[rng.permutation(n)[: rng.integers(3, 6)]] = True
+    return np.column_stack([np.ones(n), X]), y, labelled
+
+
+def stated(X: np.ndarray, y: np.ndarray, labelled: np.ndarray, **parts: Any) -> mo.Margin:
+    groups = np.where(labelled, "labelled", "unlabelled")
+    losses = {"labelled": "hinge", "unlabelled": Hat()}
+    return mo.Margin(X, np.where(labelled, y, 0.0), losses, groups=groups, intercept="free", **parts)
+
+
+def enumerated(model: mo.Margin, mu: float) -> float:
+    """The least SVM over all labels of the unlabelled points: (1 - |m|)_+ is the lesser of the two hinges."""
+    n, p = model.X.shape
+    unlabelled = np.flatnonzero(model.y == 0.0)
+    costs = np.broadcast_to(model.weights, n)
+    P = np.diag(np.concatenate([[1e-9], np.full(p - 1, 2.0 * mu), np.full(n, 1e-9)]))
+    best = np.inf
+    for labels in itertools.product((-1.0, 1.0), repeat=unlabelled.size):
+        y = model.y.copy()
+        y[unlabelled] = labels
+        G = -np.hstack([y[:, None] * model.X, np.eye(n)])
+        program = (P, np.concatenate([np.zeros(p), costs]), G, -np.ones(n))
+        bounds = {"lb": np.concatenate([np.full(p, -1e6), np.zeros(n)]), "ub": np.full(n + p, 1e6)}
+        x = solve_qp(*program, **bounds, solver="daqp")
+        x = solve_qp(*program, **bounds, solver="piqp") if x is None else x
+        assert x is not None
+        w = x[:p]
+        best = min(best, mu * float(w[1:] @ w[1:]) + float(costs @ np.maximum(1.0 - y * (model.X @ w), 0.0)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_semi_supervised_svms_have_the_optimum_of_enumeration(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    regulariser = ("l2", "half-l2")[seed % 2]
+    X, y, labelled = drawn(rng, int(rng.integers(6, 12)))
+    weights = {"labelled": float(rng.choice([0.5, 1.0, 4.0])), "unlabelled": float(rng.choice([0.1, 0.5, 1.0]))}
+    model = stated(X, y, labelled, weights=weights, regulariser=regulariser)
+    best = enumerated(model, PENALISED[regulariser])
+    log = str(tmp_path / "log")
+    result = mo.solve(model, MarginBB(proof=log), tol=1e-6)
+    assert result.objective == pytest.approx(best, rel=2e-6, abs=1e-6) and result.bound <= best + 1e-7
+    assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-9)
+    report = mo.check_proof(log, model)
+    assert report.valid and report.bound <= best + 1e-7 and report.bound >= result.bound - 1e-5 * (1.0 + best)
+
+
+def test_an_l1_program_agrees_with_highs_and_with_scip() -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y, labelled = drawn(rng, 14)
+        model = stated(X, y, labelled, regulariser=mo.margin.L1(0.7), weights=np.where(labelled, 2.0, 0.5))
+        exact = mo.solve(model, "margin-bb")
+        for name in ("highs", "scip"):
+            if name == "scip":
+                pytest.importorskip("pyscipopt", reason="SCIP is not installed: pip install pyscipopt")
+            other = mo.solve(model, name)
+            assert other.objective == pytest.approx(exact.objective, rel=1e-5, abs=1e-6), name
+
+
+def test_a_balance_row_and_points_of_one_class() -> None:
+    rng = np.random.default_rng(3)
+    X, y, labelled = drawn(rng, 20)
+    row = LinearRows(X[~labelled].mean(axis=0)[None], 0.1, 0.1, label="balance")
+    model = stated(X, y, labelled, subject_to=row)
+    exact, other = mo.solve(model, "margin-bb", tol=1e-6), mo.solve(model, "scip", tol=1e-6)
+    assert exact.objective == pytest.approx(other.objective, rel=1e-4)
+    one = mo.Margin(
+        X, np.where(y > 0, 1.0, 0.0), {"known": "hinge", "others": "hat"}, groups=np.where(y > 0, "known", "others"),
+        weights={"known": 1.0, "others": 0.5}, subject_to=LinearRows(X.mean(axis=0)[None], -0.2, 0.2),
+    )  # fmt: skip
+    assert (one.y >= 0.0).all()
+    solved = mo.solve(one, "margin-bb", tol=1e-6)
+    assert solved.bound <= solved.objective <= one.objective(np.zeros(3)) + 1e-9
+
+
+def test_groups_of_one_loss_are_the_problem_without_groups() -> None:
+    rng = np.random.default_rng(5)
+    X, y, _ = drawn(rng, 30)
+    groups = rng.choice(["a", "b"], 30)
+    for loss, solver in (("hinge", "clarabel"), ("ramp", "margin-bb"), ("zero-one", "margin-bb"), ("logistic", "clarabel")):
+        parts: dict[str, Any] = {"weights": np.where(groups == "a", 0.7, 0.3)}
+        plain = mo.Margin(X, y, loss, **parts)
+        grouped = mo.Margin(X, y, {"a": loss, "b": loss}, groups=groups, weights={"a": 0.7, "b": 0.3})
+        first, second = mo.solve(plain, solver), mo.solve(grouped, solver)
+        assert second.objective == pytest.approx(first.objective, rel=1e-5)
+        for w in rng.normal(size=(5, 3)):
+            assert grouped.objective(w) == pytest.approx(plain.objective(w), rel=1e-12)
+    assert {block.label for block in grouped.form.blocks} >= {"w"} and all(
+        c.label.startswith(("a ", "b ")) for c in grouped.form.constraints
+    )
+
+
+def test_two_losses_with_budgets_agree_with_scip() -> None:
+    pytest.importorskip("pyscipopt", reason="SCIP is not installed: pip install pyscipopt")
+    rng = np.random.default_rng(8)
+    X, y, _ = drawn(rng, 24)
+    groups = np.where(np.arange(24) % 3 == 0, "old", "new")
+    model = mo.Margin(
+        X, y, {"old": Ramp(1.0, 1.0), "new": "zero-one"}, groups=groups, weights=0.2, regulariser=mo.margin.L1(0.1),
+        subject_to=mo.error_budget(1.0, 0.3),
+    )  # fmt: skip
+    exact, other = mo.solve(model, "margin-bb", tol=1e-6), mo.solve(model, "scip", tol=1e-6)
+    assert exact.objective == pytest.approx(other.objective, rel=1e-4)
+
+
+def test_the_hat_is_even_and_its_blocks_cost_what_it_does() -> None:
+    m = np.linspace(-3.0, 3.0, 601)
+    assert np.array_equal(Hat().values(m), Hat().values(-m)) and np.allclose(Corners.hat().values(m), Hat().values(m))
+    rng = np.random.default_rng(0)
+    X, y, labelled = drawn(rng, 12)
+    model = stated(X, y, labelled)
+    for w in rng.normal(size=(10, 3)):
+        values = model.complete({"w": w})
+        x = np.concatenate([np.ravel(values[block.label]) for block in model.form.blocks])
+        assert model.form.objective(x) == pytest.approx(model.objective(w), rel=1e-12)
+        assert model.form.residual(x) <= 1e-9 if hasattr(model.form, "residual") else True
+    view = model.view(MarginProblem)
+    assert view is not None and len(view.losses) == 2 and set(view.loss_numbers.tolist()) == {0, 1}
+    for change in np.random.default_rng(1).normal(size=(6, 3)):
+        flipped = mo.Margin(
+            X, np.where(labelled, y, -1.0), {"labelled": "hinge", "unlabelled": Hat()}, groups=model.groups, intercept="free"
+        )
+        assert flipped.objective(change) == pytest.approx(model.objective(change), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"groups": None}, "groups"),
+        ({"groups": ["labelled"] * 5 + ["unlabeled"] * 5}, "unlabeled"),
+        ({"groups": ["labelled"] * 10}, "unlabelled"),
+        ({"groups": ["labelled", "unlabelled"]}, "10 points"),
+        ({"loss": "hinge"}, "groups"),
+        ({"loss": {"labelled": NuHinge(0.5), "unlabelled": Hat()}}, "NuHinge"),
+        ({"loss": {"labelled": StrongestConic(), "unlabelled": Hat()}}, "StrongestConic"),
+        ({"loss": {"labelled": PairwiseHinge(), "unlabelled": Hat()}}, "PairwiseHinge"),
+        ({"loss": {"labelled": Hinge(), "unlabelled": Hinge()}}, "0"),
+        ({"loss": {"labelled": 3, "unlabelled": Hat()}}, "3"),
+        ({"weights": {"labelled": 1.0}}, "weights"),
+        ({"weights": {"labelled": -1.0, "unlabelled": 1.0}}, "weights"),
+        ({"subject_to": mo.keep([0])}, "Keep"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(change: dict[str, Any], error: str) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(10), rng.normal(size=(10, 2))])
+    y = np.where(np.arange(10) < 5, np.where(np.arange(10) % 2 == 0, 1.0, -1.0), 0.0)
+    parts: dict[str, Any] = {"loss": {"labelled": "hinge", "unlabelled": Hat()}, "groups": ["labelled"] * 5 + ["unlabelled"] * 5}
+    mo.Margin(X, y, **parts)
+    with pytest.raises(mo.errors.InputError, match=error):
+        mo.Margin(X, y, **(parts | change))
+
+
+@pytest.mark.parametrize("name", ["art100", "art150", "2moons"])
+@pytest.mark.parametrize("balanced", [False, True])
+def test_published_semi_supervised_sets_are_proved(name: str, balanced: bool, tmp_path: Path) -> None:
+    """A tenth of the labels, by a permutation with seed 0; two features, a free intercept, C = C' = 1."""
+    file = Path(DATA or "/nowhere") / "s3vm" / f"{name}.txt.bz2"
+    if not file.exists():
+        pytest.skip(f"MARGINOPT_DATA has no s3vm/{file.name}: the semi-supervised sets of the package SDP-S3VM")
+    rows = np.array(
+        [[float(x) for x in line.split()] for line in bz2.decompress(file.read_bytes()).decode().splitlines() if line]
+    )
+    X, y = np.column_stack([np.ones(len(rows)), rows[:, :-1]]), rows[:, -1]
+    order, labelled = np.random.default_rng(0).permutation(len(y)), np.zeros(len(y), dtype=np.bool_)
+    labelled[order[: len(y) // 10]] = True
+    assert set(y[labelled]) == {-1.0, 1.0}
+    share = float(y[labelled].mean())
+    balance = LinearRows(X[~labelled].mean(axis=0)[None], share, share, label="balance")
+    model = stated(X, y, labelled, subject_to=balance if balanced else ())
+    log = str(tmp_path / "log")
+    result = mo.solve(model, MarginBB(proof=log), tol=1e-4)
+    assert result.objective - result.bound <= 1e-4 * result.objective
+    report = mo.check_proof(log, model)
+    assert report.valid and result.objective - report.bound <= 1e-4 * result.objective
