@@ -40,8 +40,8 @@ class SparseBB(Algorithm[SparseProblem, SparseState]):
     """Exact branch and bound over the supports of linear classifiers: at most k coefficients, or a price for each.
 
     A node decides for some features that they are in use or 0. It is bounded by one dual point of its perspective relaxation,
-    which an interior point method solves on the features that matter; features whose other choice the same point prices above the incumbent are
-    decided at once. The incumbent comes from rounding, exact refits and swaps.
+    which an interior point method solves on the features that matter. The same point decides features whose other choice costs
+    more than the incumbent. Incumbents come from rounding, exact refits and swaps.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SparseBB(Algorithm[SparseProblem, SparseState]):
     info: ClassVar[SolverInfo] = SolverInfo(
         name="sparse-bb",
         rank={Purpose.STRUCTURE: 1},
-        summary="exact branch and bound for classifiers with few coefficients: supports, dual points of the perspective relaxation",
+        summary="exact branch and bound for classifiers with few coefficients: supports, perspective relaxation",
         views=(SparseProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-6,

@@ -1,14 +1,14 @@
 """An independent checker of the proof logs of `sparse-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the losses' conjugates
-and v = Σ α_i a_i, each point of the node costs at least
+A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the losses'
+conjugates and v = Σ α_i a_i, each point of the node costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
-g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and each
-coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I costs at
-least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O", stays open,
-or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
+g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and
+each coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I costs
+at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O", stays
+open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
 γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
@@ -63,7 +63,8 @@ class LoggedSparseProblem:
         stated = model.view(SparseProblem)
         if stated is None:
             raise InputError(
-                f"a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; this {type(model).__name__} is none"
+                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
+                f"this {type(model).__name__} is none"
             )
         keep = stated.costs > 0.0
         fields = {name: getattr(stated, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
@@ -79,7 +80,11 @@ class LoggedSparseProblem:
         most = int(header["most"])
         q, price, lower, upper = vectors.values()
         shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
-        if not shapes or counted.dtype != np.bool_ or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all()):
+        if (
+            not shapes
+            or counted.dtype != np.bool_
+            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
+        ):
             raise InvalidProofError("the stated problem's arrays do not fit")
         bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
         signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
@@ -110,7 +115,8 @@ class LoggedSparseProblem:
 
     def __str__(self) -> str:
         p = self.problem
-        return f"n = {p.A.shape[0]}, p = {p.A.shape[1]}, {p.loss.name.lower()}, at most {p.most} coefficients, data {self.digest[:16]}"
+        n, width = p.A.shape
+        return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.most} coefficients, data {self.digest[:16]}"
 
     def value(self, w: list[float]) -> Fraction:
         """Return the objective of a point, exactly; for the logistic loss an upper bound of it.
@@ -198,9 +204,7 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
         """Return the claimed bound, and the exact objective of the incumbent."""
         return Claim(float(log.claim["bound"]), problem.value([float(x) for x in log.claim["w"]]))
 
-    def prove(
-        self, problem: LoggedSparseProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
-    ) -> tuple[float, int]:
+    def prove(self, problem: LoggedSparseProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
         """Verify every record, and then every node that is not split."""
         bound, p = float(claim.bound), problem.problem
         nodes = {0: (np.zeros(p.price.size, dtype=np.int8), 0.0)}  # no term of the objective is negative
@@ -215,7 +219,9 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
             state = _decided(bounds, state, record, bound, p.counted)
             if split == _CLOSED:
                 if floor < bound:
-                    raise InvalidProofError(f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}")
+                    raise InvalidProofError(
+                        f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}"
+                    )
                 continue
             if split == _AGAIN:
                 nodes[number] = state, max(floor, bounds.node(state))
@@ -299,7 +305,7 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
 
 def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return sup {v w - q w²/2 : l ≤ w ≤ u}, rounded up; ∞ where it is unbounded."""
-    best = np.where(q > 0.0, v / q, np.where(v > 0.0, np.inf, np.where(v < 0.0, -np.inf, 0.0)))
+    best = np.where(q > 0.0, v / np.where(q > 0.0, q, 1.0), np.where(v > 0.0, np.inf, np.where(v < 0.0, -np.inf, 0.0)))
     w = np.clip(best, lower, upper)
     first, second = v * w, q * w * w
     value = first - 0.5 * second + 8.0 * _UNIT * (np.abs(first) + second)

@@ -1,7 +1,7 @@
 """Dual points of a sparse problem, and the bounds that follow from one of them for every node of the tree.
 
-With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w whose non-zero coefficients include the set I, avoid
-the set O and number at most k costs at least
+With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w whose non-zero coefficients include the set I,
+avoid the set O and number at most k costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
@@ -53,8 +53,8 @@ class DualPoint:
 def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
     """Round multipliers to a point that is feasible for the dual.
 
-    Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered, the
-    largest ones first, since these lose least.
+    Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered,
+    those farthest from their bounds first, since the dual value is flat in these.
     """
     bounded = problem.loss.bounded
     alpha = np.clip(alpha, 0.0, problem.costs if bounded else math.inf)
@@ -65,16 +65,17 @@ def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
         numbers = np.minimum(numbers, np.floor(np.ldexp(problem.costs, -exponent)).astype(np.int64))
     numbers = np.minimum(numbers, _LARGEST)
     for j in np.flatnonzero(~problem.counted & ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))):
-        _balance(numbers, problem.A[:, j])
+        limits = np.ldexp(problem.costs, -exponent) if bounded else np.full(numbers.size, math.inf)
+        _balance(numbers, problem.A[:, j], np.minimum(numbers, limits - numbers))
     return DualPoint(numbers, exponent)
 
 
-def _balance(numbers: IntArray, y: FloatArray) -> None:
-    """Lower the heavier class's multipliers until the classes balance."""
+def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:
+    """Lower the heavier class's multipliers until the classes balance, those with the most room first."""
     excess = int(numbers[y > 0].sum() - numbers[y < 0].sum())
     rows = np.flatnonzero(y > 0 if excess > 0 else y < 0)
     rest = abs(excess)
-    for i in rows[np.argsort(-numbers[rows], kind="stable")].tolist():
+    for i in rows[np.argsort(-room[rows], kind="stable")].tolist():
         if rest == 0:
             return
         less = min(rest, int(numbers[i]))

@@ -18,7 +18,7 @@ import numpy as np
 from ..exact.loops.compiled import loops_of
 from ..interface.by_reference import by_reference
 
-__all__ = ["Room", "relax", "room_for"]
+__all__ = ["Workspace", "relax", "workspace_for"]
 
 _loops = loops_of(Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
@@ -30,7 +30,7 @@ _STEP, _CENTRE = 0.995, 1e-3
 
 
 @by_reference
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Arrays of a relaxation of at most d features: by point (n,), by feature (d,), by constraint and feature (4, d)."""
 
     alpha: Any  #: multipliers of the margins, and the best ones
@@ -62,14 +62,14 @@ class Room(NamedTuple):
     value: Any  #: (2,) the relaxation's value, and the dual value of the best multipliers
 
 
-def room_for(n: int, d: int) -> Room:
+def workspace_for(n: int, d: int) -> Workspace:
     """Return the arrays for n points and at most d features."""
     points = {name: np.zeros(n) for name in (
         "alpha", "best", "margin", "slack", "excess", "beta", "D", "shift", "step", "turn", "dx",
     )}  # fmt: skip
     features = {name: np.zeros(d) for name in ("w", "z", "v", "h", "inverse", "gz", "dw", "dz", "rhs", "gain")}
     sides = {name: np.zeros((4, d)) for name in ("sigma", "lam", "dlam")}
-    return Room(**points, **features, **sides, H=np.zeros((d, d)), theta=np.zeros(2), value=np.zeros(2))
+    return Workspace(**points, **features, **sides, H=np.zeros((d, d)), theta=np.zeros(2), value=np.zeros(2))
 
 
 @inner
@@ -188,8 +188,9 @@ def _sides(low: Any, high: Any, fixed: Any, r: Any) -> None:
 
 @inner
 def _dual(kind: Any, cost: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, count: Any, r: Any) -> Any:
-    """Return the dual value of α on these features; -∞ where a coefficient without curvature or bound has a product that is
-    not 0, so that the multipliers have to be repaired first.
+    """Return the dual value of α on these features.
+
+    Multipliers that do not balance for a free intercept b are repaired later, which costs about |b| for each unit.
     """
     total = 0.0
     for i in range(cost.size):
@@ -197,6 +198,7 @@ def _dual(kind: Any, cost: Any, q: Any, price: Any, low: Any, high: Any, fixed: 
     for j in range(fixed.size):
         if q[j] == 0.0 and high[j] - low[j] == math.inf:
             r.gain[j] = 0.0
+            total -= abs(r.v[j]) * (1.0 + 2.0 * abs(r.w[j]))
             continue
         g = _worth(r.v[j], q[j], low[j], high[j]) - price[j]
         if fixed[j]:

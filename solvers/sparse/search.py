@@ -1,4 +1,4 @@
-"""The search: nodes by their bounds, the least first; each with the relaxation of its features in use, and incumbents by swaps."""
+"""The search: nodes by their bounds, the least first; relaxations of the features that matter, and incumbents by swaps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,21 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
-from .dual import FREE, IN, OUT, ChildBounds, DualPoint, Gains, State, child_bounds, column_sizes, dual_point, features_of, gains_of
-from .relaxation import Room, relax, room_for
+from .dual import (
+    FREE,
+    IN,
+    OUT,
+    ChildBounds,
+    DualPoint,
+    Gains,
+    State,
+    child_bounds,
+    column_sizes,
+    dual_point,
+    features_of,
+    gains_of,
+)
+from .relaxation import Workspace, relax, workspace_for
 
 __all__ = ["AGAIN", "CLOSED", "NodeRecord", "Search"]
 
@@ -90,11 +103,11 @@ class Search:
     _heap: list[tuple[float, int, _Node]] = field(default_factory=list)
     _numbers: int = 1
     _known: dict[bytes, float] = field(default_factory=dict)
-    _rooms: dict[int, Room] = field(default_factory=dict)
+    _workspaces: dict[int, Workspace] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problem = self.problem
-        n, p = problem.A.shape
+        p = problem.price.size
         self.w = np.zeros(p)
         self._columns = column_sizes(problem)
         self._rows = np.ascontiguousarray(problem.A.T)
@@ -146,20 +159,20 @@ class Search:
     def _push(self, node: _Node) -> None:
         heapq.heappush(self._heap, (node.bound, node.number, node))
 
-    def _room(self, d: int) -> Room:
+    def _workspace(self, d: int) -> Workspace:
         size = 1 << max(d - 1, 7).bit_length()
-        if size not in self._rooms:
-            self._rooms[size] = room_for(self.problem.costs.size, size)
-        return self._rooms[size]
+        if size not in self._workspaces:
+            self._workspaces[size] = workspace_for(self.problem.costs.size, size)
+        return self._workspaces[size]
 
-    def _solve(self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float) -> Room:
+    def _solve(self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float) -> Workspace:
         """Solve the relaxation on the active features."""
-        p, room = self.problem, self._room(active.size)
+        p, workspace, rows = self.problem, self._workspace(active.size), self._rows[active]
         relax(
-            self._rows[active], p.costs, self._kind, p.curvature[active], p.price[active], p.lower[active], p.upper[active], fixed,
-            count, cut, tol, share, _STEPS, room,
+            rows, p.costs, self._kind, p.curvature[active], p.price[active], p.lower[active], p.upper[active], fixed,
+            count, cut, tol, share, _STEPS, workspace,
         )  # fmt: skip
-        return room
+        return workspace
 
     def _relax(self, node: _Node) -> _Relaxed:
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
@@ -172,24 +185,27 @@ class Search:
         ordered = node.order[free[node.order]] if count else node.order[:0]
         chosen = ordered[: 2 * count + _BESIDE]
         best: _Relaxed | None = None
-        tol = _SHARE * self.tol
+        tol, cut = _SHARE * self.tol, self.cut + _SHARE * self.tol * abs(self.cut)
         for _ in range(_ROUNDS):
             active = np.concatenate([own, chosen])
             fixed = np.arange(active.size) < own.size
             binding = count if count < chosen.size else chosen.size + 1
-            room = self._solve(active, fixed, max(binding, 1), self.cut + tol * abs(self.cut), tol, _NEAR if chosen.size else 0.0)
-            point = dual_point(problem, room.best)
+            workspace = self._solve(active, fixed, max(binding, 1), cut, tol, _NEAR if chosen.size else 0.0)
+            point = dual_point(problem, workspace.best)
             gains = gains_of(problem, self._columns, point)
             bounds = child_bounds(problem, gains, state)
             d = active.size
             if best is None or bounds.node > best.bounds.node:
-                best = _Relaxed(point, gains, bounds, active, room.w[:d].copy(), room.z[:d].copy())
+                best = _Relaxed(point, gains, bounds, active, workspace.w[:d].copy(), workspace.z[:d].copy())
             g = np.where(free, gains.values, -math.inf)
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
             larger = np.flatnonzero(g > max(last, 0.0))
-            if best.bounds.node >= self.cut or not larger.size:
+            if best.bounds.node >= self.cut or (not larger.size and (chosen.size or cut == math.inf)):
                 break
+            if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
+                tol, cut = _EXACT, math.inf
+                continue
             chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][:_ADDED]])
         assert best is not None
         return best
@@ -238,9 +254,9 @@ class Search:
         active = np.concatenate([np.flatnonzero(~problem.counted), np.flatnonzero(support)])
         w = np.zeros(problem.price.size)
         if active.size:
-            room = self._solve(active, np.ones(active.size, dtype=np.bool_), 1, math.inf, _EXACT, 0.0)
-            w[active] = np.clip(room.w[: active.size], problem.lower[active], problem.upper[active])
-            alpha = room.best
+            workspace = self._solve(active, np.ones(active.size, dtype=np.bool_), 1, math.inf, _EXACT, 0.0)
+            w[active] = np.clip(workspace.w[: active.size], problem.lower[active], problem.upper[active])
+            alpha = workspace.best
         else:
             alpha = problem.costs if problem.loss.bounded else 2.0 * problem.costs
         value = self.objective(w)
