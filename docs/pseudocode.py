@@ -208,7 +208,8 @@ repeat until the heap is empty, or its least bound >= UB - tol UB
     repeat
         interior point method on the perspective relaxation of the features of largest gains: multipliers α
         α <- whole multiples of a power of two, within the losses' bounds, balanced for a free intercept
-        v <- A'α; gain_j <- max over w of v_j w - q w^2/2, less the price; bound <- dual terms - gains in use - largest others up to k
+        v <- A'α; gain_j <- max over w of v_j w - q w^2/2, less the price
+        bound <- dual terms - gains in use - largest others up to k
         until bound >= cutoff, or no feature outside gains more than one inside; else add those
     the support of largest z, refitted, may lower UB; then swaps of its features
     features whose other choice the same α prices at the cutoff or above are decided

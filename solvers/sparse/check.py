@@ -6,9 +6,9 @@ conjugates and v = Σ α_i a_i, each point of the node costs at least
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
 g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and
-each coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I costs
-at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O", stays
-open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
+each coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I
+costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O",
+stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
 γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.

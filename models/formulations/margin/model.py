@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from .loss import Conjugate, Loss
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
 from .regularisers import Regulariser
-from .restrictions import Restriction
+from .restrictions import Nonzero, Restriction
 
 __all__ = ["Margin"]
 
@@ -309,6 +309,31 @@ class Margin(Composition):
         object.__setattr__(self, "subject_to", located)
         for restriction in located:
             restriction.check(self.width, self.y)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The fields, and ``k`` where one restriction is ``at_most(k).nonzero``."""
+        return (*super().parameters, *(["k"] if self._count_place is not None else []))
+
+    def replace(self, parameter: str, value: Any) -> Self:
+        """The same problem with one field changed, or with another k in ``at_most(k).nonzero``.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses.
+        """
+        place = self._count_place
+        if parameter != "k" or place is None:
+            return super().replace(parameter, value)
+        rules = (*self.subject_to[:place], Nonzero(value), *self.subject_to[place + 1 :])
+        return super().replace("subject_to", rules)
+
+    @property
+    def _count_place(self) -> int | None:
+        """The place of the one restriction that counts coefficients; None where there is none, or more than one."""
+        places = [i for i, rule in enumerate(self.subject_to) if rule.most is not None]
+        return places[0] if len(places) == 1 else None
 
     @property
     def composed(self) -> Margin:

@@ -208,3 +208,20 @@ def test_other_models_are_not_read():
         mo.Margin(X, y, subject_to=[few, mo.keep([0])]), mo.Margin(X, y, subject_to=[mo.at_most(4).nonzero]),
     ):  # fmt: skip
         assert model.view(SparseProblem) is None
+
+
+def test_a_path_over_the_number_of_coefficients(tmp_path):
+    """`mo.path(model, "k", ...)`: each value is that of its own model, and none rises with k."""
+    X, y, _, _, _ = _data(4, 7)
+    model = mo.Margin(X, y, "hinge", "half-l2", weights=0.5, subject_to=[mo.at_most(1).nonzero])
+    sizes = list(range(1, X.shape[1]))
+    curve = mo.path(model, "k", sizes, solver="sparse-bb")
+    objectives = [result.objective for result in curve]
+    assert all(later <= earlier * (1 + 2e-6) for earlier, later in itertools.pairwise(objectives))
+    for k, value in zip(sizes, objectives, strict=True):
+        alone = mo.solve(mo.Margin(X, y, "hinge", "half-l2", weights=0.5, subject_to=[mo.at_most(k).nonzero]), "sparse-bb")
+        assert value == pytest.approx(alone.objective, rel=3e-6)
+    with pytest.raises(mo.errors.InputError):
+        mo.path(mo.Margin(X, y), "k", [1])
+    with pytest.raises(mo.errors.InputError):
+        mo.path(model, "k", [-1])
