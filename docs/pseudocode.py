@@ -200,6 +200,21 @@ repeat until the heap is empty, or its least bound >= cut
     else split the coordinate along which margins range most, a fifth of the way from the middle to w, between two integers
     both parts go on the heap
 no UB and an empty heap: there is no point""",
+    "sparse-bb": """
+a node decides for some features: in use (they count, used or not), or 0
+UB <- the best intercept alone; heap <- the node of all supports
+repeat until the heap is empty, or its least bound >= UB - tol UB
+    take the node of least bound
+    repeat
+        interior point method on the perspective relaxation of the features of largest gains: multipliers α
+        α <- whole multiples of a power of two, within the losses' bounds, balanced for a free intercept
+        v <- A'α; gain_j <- max over w of v_j w - q w^2/2, less the price
+        bound <- dual terms - gains in use - largest others up to k
+        until bound >= cutoff, or no feature outside gains more than one inside; else add those
+    the support of largest z, refitted, may lower UB; then swaps of its features
+    features whose other choice the same α prices at the cutoff or above are decided
+    split by the feature of the most fractional z
+every α goes to the proof log where one is asked for""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems

@@ -17,12 +17,13 @@ from .exact.check.sealed import lines
 from .margin.check.checker import MarginChecker
 from .parallel import Cluster, choose_executor
 from .scoring.check import ScoringChecker
+from .sparse.check import SparseChecker
 from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["Question", "check_proof", "stated_bound"]
 
 #: The checker of every format.
-CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker())
+CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker(), SparseChecker())
 
 
 class Question(ABC):
@@ -36,7 +37,7 @@ class Question(ABC):
 def check_proof(
     path: str | Path, model: Model | Question | None = None, *, jobs: int | None = None, cluster: Cluster = None
 ) -> ProofReport:
-    """Verify a proof log of ``zero-one-bb``, ``supports-bb`` or ``margin-bb``.
+    """Verify a proof log of ``zero-one-bb``, ``supports-bb``, ``sparse-bb`` or ``margin-bb``.
 
     Parameters
     ----------

@@ -70,6 +70,10 @@ def _scores(n: int) -> mo.Model:
     return mo.ScoringSystem(np.column_stack([np.ones(n), X]), y, C0=0.001)
 
 
+def _few(n: int) -> mo.Model:
+    return mo.Margin(*_points(n, 60), "squared-hinge", subject_to=[mo.at_most(8).nonzero])
+
+
 #: Solver, its model on n points, n.
 NATIVE: dict[str, tuple[State, int]] = {
     **dict.fromkeys(("auto-simplex", "smo", "fw", "mfw", "pairwise-fw", "blended-pairwise-fw"), (_balls, 1500)),
@@ -84,6 +88,7 @@ NATIVE: dict[str, tuple[State, int]] = {
     "npsvc-mm": (lambda n: NonparallelSVM(*_classes(n), 1, loss="capped", epsilon=0.3), 1500),
     "margin-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
     "supports-bb": (_scores, 200),
+    "sparse-bb": (_few, 600),
     "stiefel-bb": (_stiefel, 500),
     "gpi": (_stiefel, 500),
     "gpi-momentum": (_stiefel, 500),

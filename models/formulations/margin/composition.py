@@ -27,7 +27,14 @@ from .features import Features, Images, Plain
 from .loss import Loss, signs
 from .margin_losses import Hinge
 from .part import Classifier, Setting
-from .problems import MarginProblemView, ScoringProblem, composed_problem, margin_problem_of
+from .problems import (
+    MarginProblemView,
+    ScoringProblem,
+    SparseProblem,
+    composed_problem,
+    margin_problem_of,
+    sparse_problem_of,
+)
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Restriction
 
@@ -96,7 +103,8 @@ class Composition(Model):
         return self.loss.costs(np.broadcast_to(self.weights, n) if few else as_vector(self.weights, n, "weights"), self.y)
 
     def view(self, kind: type[V]) -> V | None:
-        """`ScoringProblem` of counts and whole coefficients, `MarginProblem` of what is `searched`, `LinearProblem` of hinges.
+        """`ScoringProblem` of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
+        `MarginProblem` of what is `searched`, `LinearProblem` of hinges.
 
         Else the loss's own (`Loss.view`). That and the last one are of a loss of margins and μ||w||², and nothing else.
         """
@@ -105,6 +113,8 @@ class Composition(Model):
             return self.margin_problem.problem(lambda: dense_signed_rows(self.points, signs(self.y)), self.costs)  # type: ignore[return-value]
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
+        if kind is SparseProblem:
+            return None if on_disk else self._sparse()  # type: ignore[return-value]
         if not self.domain.free or self.subject_to or not self.loss.labels:
             return None
         if kind is LinearProblem:
@@ -140,6 +150,10 @@ class Composition(Model):
         data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
         return composed_problem(data, self.penalised, *parts)
+
+    def _sparse(self) -> SparseProblem | None:
+        made = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+        return None if made is None else made(dense_signed_rows(self.points, self.y), self.costs)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows, where the composition is a `LinearProblem`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from .loss import Conjugate, Loss
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Part, Setting
 from .regularisers import Regulariser, SquaredNorm
-from .restrictions import Restriction
+from .restrictions import Nonzero, Restriction
 
 __all__ = ["Margin"]
 
@@ -439,6 +439,31 @@ class Margin(Composition):
         object.__setattr__(self, "subject_to", located)
         for restriction in located:
             restriction.check(self.width, self.y)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The fields, and ``k`` where one restriction is ``at_most(k).nonzero``."""
+        return (*super().parameters, *(["k"] if self._count_place is not None else []))
+
+    def replace(self, parameter: str, value: Any) -> Self:
+        """The same problem with one field changed, or with another k in ``at_most(k).nonzero``.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses.
+        """
+        place = self._count_place
+        if parameter != "k" or place is None:
+            return super().replace(parameter, value)
+        rules = (*self.subject_to[:place], Nonzero(value), *self.subject_to[place + 1 :])
+        return super().replace("subject_to", rules)
+
+    @property
+    def _count_place(self) -> int | None:
+        """The place of the one restriction that counts coefficients; None where there is none, or more than one."""
+        places = [i for i, rule in enumerate(self.subject_to) if rule.most is not None]
+        return places[0] if len(places) == 1 else None
 
     @property
     def composed(self) -> Margin:

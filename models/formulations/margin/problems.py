@@ -1,4 +1,4 @@
-"""The structural views of compositions that exact searches read: margins, and scoring systems.
+"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers.
 
 The structural view of nonconvex compositions: what a search over boxes of w reads of the parts, or which part it does not.
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...views import Budget, EqualRates, MarginProblem
+from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
 from .domains import Domain
 from .loss import CornerTable, Loss
@@ -27,6 +27,7 @@ from .restrictions import Restriction
 __all__ = [
     "MarginProblemView",
     "ScoringProblem",
+    "SparseProblem",
     "UnreadError",
     "alone",
     "as_bounds",
@@ -34,6 +35,7 @@ __all__ = [
     "composed_problem",
     "linear_rows",
     "margin_problem_of",
+    "sparse_problem_of",
 ]
 
 
@@ -347,3 +349,67 @@ def composed_problem(
         most=min([int(penalised.sum()), *(k for k in (sparsity.most, *limits) if k is not None)]),
         threshold=Fraction(threshold),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SparseProblem:
+    """min Σ_j (q_j/2) w_j² + π_j 1{w_j ≠ 0} + Σ_i c_i ℓ(a_i'w) over l ≤ w ≤ u with at most k counted w_j other than 0.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows a_i = y_i x_i.
+    costs : ndarray (n,)
+        c_i ≥ 0.
+    loss : LinearLoss
+        ℓ.
+    curvature, price : ndarray (p,)
+        q_j ≥ 0; π_j ≥ 0, 0 where w_j is not counted.
+    lower, upper : ndarray (p,)
+        l_j ≤ 0 ≤ u_j where w_j is counted; both finite where q_j = 0 and w_j is counted.
+    counted : ndarray of bool (p,)
+        All but a free intercept.
+    most : int
+        k ≥ 0.
+    """
+
+    A: FloatArray
+    costs: FloatArray
+    loss: LinearLoss
+    curvature: FloatArray
+    price: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    counted: BoolArray
+    most: int
+
+
+def sparse_problem_of(
+    loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
+) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
+    """Return the maker of the problem from signed rows and costs, where these parts state one; else None.
+
+    The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
+    restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.
+    """
+    if loss.linear is None or domain.integer or all(part.convex for part in (loss, regulariser, domain, *restrictions)):
+        return None
+    context = setting()
+    penalised = context.penalised
+    p = penalised.size
+    try:
+        norm, sparsity = _norm(regulariser, int(penalised.sum()))
+        limits = _limits(loss, domain, restrictions, context)
+        rows, _, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
+    except UnreadError:
+        return None
+    curvature = np.where(penalised, 2.0 * norm.mu, 0.0)
+    most = min([int(penalised.sum()), *limits.most, *([] if sparsity.most is None else [sparsity.most])])
+    bounded = (curvature > 0.0) | (np.isfinite(lower) & np.isfinite(upper))
+    more = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept.any() or limits.budgets or limits.rates
+    counts = sparsity.mu0 > 0.0 or most < penalised.sum()
+    zero = ((lower <= 0.0) & (upper >= 0.0))[penalised].all() and (lower <= upper).all()
+    if more or not counts or not zero or not bounded[penalised].all():
+        return None
+    price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear
+    return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, most)

@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "certify": "certify a solution file or a stored result anew, from the program's file",
     "warm-up": "compile the loops of solvers ahead of time, once for a machine",
     "prove": "prove the optimum of a mixed-integer linear program's file in the VIPR format, which other checkers read",
-    "check-proof": "verify a proof log of zero-one-bb, supports-bb or margin-bb, by code that shares nothing with the solver",
+    "check-proof": "verify a proof log of an exact solver (zero-one-bb, supports-bb, ...), by code that shares nothing with it",
     "book": "the open book of margins: instances with their best points and proved bounds; verify, run, submit",
     "proof-page": "write a page on which a reader's browser verifies a proof log of zero-one-bb",
 }

@@ -69,7 +69,7 @@ def solve(command: Command) -> None:
     command.add_argument(
         "--proof",
         metavar="FILE",
-        help="write the proof log of zero-one-bb, supports-bb or margin-bb to FILE (check-proof verifies it)",
+        help="write the proof log of zero-one-bb, supports-bb, sparse-bb or margin-bb to FILE (check-proof verifies it)",
     )
     command.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
     command.set_defaults(run=commands.solve)

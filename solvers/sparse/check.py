@@ -1,0 +1,312 @@
+"""An independent checker of the proof logs of `sparse-bb`: it shares no code with the search and trusts the data alone.
+
+A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the losses'
+conjugates and v = Σ α_i a_i, each point of the node costs at least
+
+    -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
+
+g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and
+each coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I
+costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O",
+stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
+
+α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
+γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.formulations.margin.problems import SparseProblem
+from ...models.model import Model
+from ...models.rounding import gamma
+from ...models.views import LinearLoss
+from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, sum_down
+from ..exact.check.checker import Claim, ProofChecker
+from ..exact.check.sealed import SealedLog
+from ..exact.check.trees import VerifierPool
+
+__all__ = ["FORMAT", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
+
+FORMAT = "marginopt-sparse-proof"
+#: States of a feature, and what a record does with its node besides a split.
+_FREE, _IN, _OUT = 0, 1, 2
+_CLOSED, _AGAIN = -1, -2
+#: Records whose products with the data are computed at once.
+_BATCH = 64
+#: Largest exponent of α in size, so that no product of it overflows or vanishes.
+_LARGEST_EXPONENT = 900
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedSparseProblem:
+    """A sparse problem that a log or a model states, without points of cost 0."""
+
+    problem: SparseProblem
+
+    @classmethod
+    def of_model(cls, model: Model) -> LoggedSparseProblem:
+        """Return the problem of a composition."""
+        stated = model.view(SparseProblem)
+        if stated is None:
+            raise InputError(
+                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
+                f"this {type(model).__name__} is none"
+            )
+        keep = stated.costs > 0.0
+        fields = {name: getattr(stated, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
+        return cls(SparseProblem(A=stated.A[keep], costs=stated.costs[keep], **fields))
+
+    @classmethod
+    def of_log(cls, header: dict[str, Any]) -> LoggedSparseProblem:
+        """Return the stated problem, if it is one."""
+        p = len(header["curvature"])
+        A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
+        vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
+        costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
+        most = int(header["most"])
+        q, price, lower, upper = vectors.values()
+        shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
+        if (
+            not shapes
+            or counted.dtype != np.bool_
+            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
+        ):
+            raise InvalidProofError("the stated problem's arrays do not fit")
+        bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
+        signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
+        allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
+        if not (signs and allowed and bounded.all()) or most < 0 or price[~counted].any() or q[~counted].any():
+            raise InvalidProofError("the stated problem's prices, bounds or count are none")
+        return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, most))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data."""
+        p = self.problem
+        digest = hashlib.sha256(f"{p.A.shape} {p.loss.name} {p.most}".encode())
+        for part in (p.A, p.costs, p.curvature, p.price, p.lower, p.upper, p.counted):
+            digest.update(np.ascontiguousarray(part.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
+        return digest.hexdigest()
+
+    def difference(self, other: LoggedSparseProblem) -> str | None:
+        """Return the first field that differs; None if the problems are the same."""
+        own, stated = self.problem, other.problem
+        for name in ("A", "costs", "curvature", "price", "lower", "upper", "counted"):
+            if not np.array_equal(getattr(own, name), getattr(stated, name)):
+                return f"{name} differs"
+        for name in ("loss", "most"):
+            if getattr(own, name) != getattr(stated, name):
+                return f"{name} differs: {getattr(own, name)!s} against {getattr(stated, name)!s}"
+        return None
+
+    def __str__(self) -> str:
+        p = self.problem
+        n, width = p.A.shape
+        return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.most} coefficients, data {self.digest[:16]}"
+
+    def value(self, w: list[float]) -> Fraction:
+        """Return the objective of a point, exactly; for the logistic loss an upper bound of it.
+
+        Raises
+        ------
+        InvalidProofError
+            The point has the wrong length, or is none of the problem.
+        """
+        p = self.problem
+        point = RationalPoint.of(w, p.price.size)
+        x = np.array(w, dtype=np.float64)
+        used = np.flatnonzero(x)
+        if not ((x >= p.lower) & (x <= p.upper)).all() or int((p.counted & (x != 0.0)).sum()) > p.most:
+            raise InvalidProofError("the incumbent is no point of the problem")
+        part = RationalPoint(tuple(point.coordinates[j] for j in used))
+        total = point.square(p.curvature.tolist()) / 2 + sum((Fraction(c) for c in p.price[used].tolist()), Fraction(0))
+        margins = [part.product(row) for row in p.A[:, used].tolist()]
+        if p.loss is LinearLoss.LOGISTIC:
+            floats = np.array([float(m) for m in margins])
+            losses = p.loss.total(floats, p.costs, np.abs(floats) * 2.0 * _UNIT)
+            return total + Fraction(losses.value) + Fraction(losses.error)
+        power = 1 if p.loss is LinearLoss.HINGE else 2
+        short = (max(1 - m, Fraction(0)) ** power for m in margins)
+        return total + sum((Fraction(c) * s for c, s in zip(p.costs.tolist(), short, strict=True)), Fraction(0))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBounds:
+    """The numbers that an α gives: a lower bound of the first terms less g_0, and upper bounds of g."""
+
+    base: float
+    gains: FloatArray
+    counted: BoolArray
+    most: int
+
+    def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
+        held = self.gains[(state == _IN) & self.counted]
+        free = np.flatnonzero((state == _FREE) & self.counted)
+        count = min(self.most - held.size, free.size)
+        order = free[np.argsort(-np.maximum(self.gains[free], 0.0), kind="stable")]
+        return held, free, order, count
+
+    def node(self, state: Any) -> float:
+        """Return the bound of a node; ∞ where it has more features than are allowed."""
+        held, _, order, count = self._parts(state)
+        if count < 0:
+            return math.inf
+        top = np.maximum(self.gains[order[:count]], 0.0)
+        terms = np.concatenate([[self.base], -held, -top])
+        return sum_down(terms) if np.isfinite(terms).all() else -math.inf
+
+    def with_one_more(self, state: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of the node's parts where one free feature is in I, and where it is in O."""
+        _, free, order, count = self._parts(state)
+        node = self.node(state)
+        inside, outside = np.full(self.gains.size, node), np.full(self.gains.size, node)
+        if count <= 0:
+            inside[free] = math.inf
+            return inside, outside
+        positive = np.maximum(self.gains, 0.0)
+        following = float(positive[order[count]]) if count < order.size else 0.0
+        top, below, last = order[:count], order[count:], float(positive[order[count - 1]])
+        inside[below] = round_down(node + round_down(last - self.gains[below]))
+        inside[top] = round_down(node + round_down(positive[top] - self.gains[top]))
+        outside[top] = round_down(node + round_down(positive[top] - following))
+        return inside, outside
+
+
+class SparseChecker(ProofChecker[LoggedSparseProblem]):
+    """Checker of the logs of ``sparse-bb``."""
+
+    format, versions = FORMAT, (1,)
+    streams = True
+
+    def of_model(self, model: Model) -> LoggedSparseProblem:
+        """Return the problem of a composition with a count or prices of coefficients."""
+        return LoggedSparseProblem.of_model(model)
+
+    def of_log(self, header: dict[str, Any]) -> LoggedSparseProblem:
+        """Return the problem that a log's header states."""
+        return LoggedSparseProblem.of_log(header)
+
+    def claim(self, problem: LoggedSparseProblem, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the exact objective of the incumbent."""
+        return Claim(float(log.claim["bound"]), problem.value([float(x) for x in log.claim["w"]]))
+
+    def prove(self, problem: LoggedSparseProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+        """Verify every record, and then every node that is not split."""
+        bound, p = float(claim.bound), problem.problem
+        nodes = {0: (np.zeros(p.price.size, dtype=np.int8), 0.0)}  # no term of the objective is negative
+        count, following = 0, 1
+        for record, bounds in _bounded(p, log.records()):
+            count += 1
+            number, split = int(record["node"]), int(record["split"])
+            if number not in nodes:
+                raise InvalidProofError(f"node {number} is not open")
+            state, floor = nodes.pop(number)
+            floor = max(floor, bounds.node(state))
+            state = _decided(bounds, state, record, bound, p.counted)
+            if split == _CLOSED:
+                if floor < bound:
+                    raise InvalidProofError(
+                        f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}"
+                    )
+                continue
+            if split == _AGAIN:
+                nodes[number] = state, max(floor, bounds.node(state))
+                continue
+            if not 0 <= split < state.size or state[split] != _FREE or not p.counted[split]:
+                raise InvalidProofError(f"node {number} is split by feature {split}, which is not free there")
+            for side in (_IN, _OUT):
+                child = state.copy()
+                child[split] = side
+                nodes[following] = child, max(floor, bounds.node(child))
+                following += 1
+        for number, (_, floor) in nodes.items():
+            if floor < bound:
+                raise InvalidProofError(f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}")
+        return bound, count
+
+
+def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
+    """Return the state with the features that the record decides.
+
+    Raises
+    ------
+    InvalidProofError
+        A feature is not free, or the other choice may cost less than the claim.
+    """
+    sides = np.array(record["inside"], dtype=np.int64), np.array(record["outside"], dtype=np.int64)
+    state = state.copy()
+    if not any(side.size for side in sides):
+        return state
+    with_feature, without_feature = bounds.with_one_more(state)
+    for features, value, other in ((sides[0], _IN, without_feature), (sides[1], _OUT, with_feature)):
+        if ((features < 0) | (features >= state.size)).any() or (state[features] != _FREE).any() or not counted[features].all():
+            raise InvalidProofError("a feature is decided that is not free")
+        if (other[features] < bound).any():
+            raise InvalidProofError("a feature is decided, and the other choice may cost less than the claim")
+        state[features] = value
+    return state
+
+
+def _bounded(p: SparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], NodeBounds]]:
+    """Yield each record with the bounds that its α gives."""
+    columns = np.abs(p.A).max(axis=0, initial=0.0)
+    while batch := list(islice(records, _BATCH)):
+        points = np.array([_alpha(p, record) for record in batch])
+        products = points @ p.A
+        for record, alpha, v in zip(batch, points, products, strict=True):
+            yield record, _bounds(p, columns, alpha, v)
+
+
+def _alpha(p: SparseProblem, record: dict[str, Any]) -> FloatArray:
+    """Return the record's α.
+
+    Raises
+    ------
+    InvalidProofError
+        It has not one multiplier for each point, one is negative, or above c where the loss has slopes up to c.
+    """
+    numbers = np.frombuffer(base64.b64decode(record["alpha"], validate=True), dtype="<i4")
+    exponent = int(record["exponent"])
+    if numbers.shape != p.costs.shape or abs(exponent) > _LARGEST_EXPONENT or (numbers < 0).any():
+        raise InvalidProofError("a dual point is none")
+    alpha = np.ldexp(numbers.astype(np.float64), exponent)
+    if p.loss.bounded and (alpha > p.costs).any():
+        raise InvalidProofError("a multiplier is above the cost of its point")
+    return alpha
+
+
+def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatArray) -> NodeBounds:
+    terms = p.loss.dual_terms(alpha, p.costs)
+    error = round_up(gamma(alpha.size) * columns * (float(alpha.sum()) * (1.0 + 2.0 * gamma(alpha.size)))) + 1e-290
+    low, high = round_down(v - error), round_up(v + error)
+    for j in np.flatnonzero(~p.counted).tolist():
+        if (np.abs(p.A[:, j]) == 1.0).all():  # the products are exact, and so is the sign of their sum
+            exact = math.fsum((p.A[:, j] * alpha).tolist())
+            low[j], high[j] = (exact, exact) if exact == 0.0 else (round_down(exact), round_up(exact))
+    gains = np.maximum(*(_largest(side, p.curvature, p.lower, p.upper) for side in (low, high)))  # convex in v
+    gains = round_up(gains - p.price)
+    base = round_down(round_down(terms.value - terms.error) - sum(gains[~p.counted].tolist()) * (1.0 + 4.0 * _UNIT))
+    return NodeBounds(float(base), gains, p.counted, p.most)
+
+
+def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return sup {v w - q w²/2 : l ≤ w ≤ u}, rounded up; ∞ where it is unbounded."""
+    best = np.where(q > 0.0, v / np.where(q > 0.0, q, 1.0), np.where(v > 0.0, np.inf, np.where(v < 0.0, -np.inf, 0.0)))
+    w = np.clip(best, lower, upper)
+    first, second = v * w, q * w * w
+    value = first - 0.5 * second + 8.0 * _UNIT * (np.abs(first) + second)
+    return np.where(np.isfinite(w), value, np.inf)

@@ -1,0 +1,165 @@
+"""Dual points of a sparse problem, and the bounds that follow from one of them for every node of the tree.
+
+With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w whose non-zero coefficients include the set I,
+avoid the set O and number at most k costs at least
+
+    -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
+
+g_0 that of a free intercept: Fenchel's inequality for each loss, and for each coefficient; the best support takes the largest
+gains. It is the dual of the perspective relaxation, in closed form. One sort therefore bounds all children of a node.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.formulations.margin.problems import SparseProblem
+from ...models.rounding import gamma
+
+__all__ = ["FREE", "IN", "OUT", "ChildBounds", "DualPoint", "Gains", "State", "child_bounds", "dual_point", "gains_of"]
+
+#: A feature's state in a node, and all of them.
+FREE, IN, OUT = 0, 1, 2
+State = npt.NDArray[np.int8]
+#: Multipliers are whole multiples of a power of two, below this number.
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """α = numbers · 2^exponent: exact in float64, and so is a sum of them that balances the classes."""
+
+    numbers: IntArray
+    exponent: int
+
+    @cached_property
+    def alpha(self) -> FloatArray:
+        """α."""
+        return np.ldexp(self.numbers.astype(np.float64), self.exponent)
+
+    @property
+    def text(self) -> str:
+        """The numbers, four bytes each, in base 64."""
+        return base64.b64encode(self.numbers.astype("<i4").tobytes()).decode()
+
+
+def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
+    """Round multipliers to a point that is feasible for the dual.
+
+    Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered,
+    those farthest from their bounds first, since the dual value is flat in these.
+    """
+    bounded = problem.loss.bounded
+    alpha = np.clip(alpha, 0.0, problem.costs if bounded else math.inf)
+    largest = float(alpha.max(initial=0.0))
+    exponent = max(math.frexp(largest)[1] - 31, -900) if largest > 0.0 else 0
+    numbers = np.rint(np.ldexp(alpha, -exponent)).astype(np.int64)
+    if bounded:
+        numbers = np.minimum(numbers, np.floor(np.ldexp(problem.costs, -exponent)).astype(np.int64))
+    numbers = np.minimum(numbers, _LARGEST)
+    for j in np.flatnonzero(~problem.counted & ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))):
+        limits = np.ldexp(problem.costs, -exponent) if bounded else np.full(numbers.size, math.inf)
+        _balance(numbers, problem.A[:, j], np.minimum(numbers, limits - numbers))
+    return DualPoint(numbers, exponent)
+
+
+def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:
+    """Lower the heavier class's multipliers until the classes balance, those with the most room first."""
+    excess = int(numbers[y > 0].sum() - numbers[y < 0].sum())
+    rows = np.flatnonzero(y > 0 if excess > 0 else y < 0)
+    rest = abs(excess)
+    for i in rows[np.argsort(-room[rows], kind="stable")].tolist():
+        if rest == 0:
+            return
+        less = min(rest, int(numbers[i]))
+        numbers[i] -= less
+        rest -= less
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """The two parts of the bound that a dual point gives: the first terms, and g; each on the safe side of rounding."""
+
+    base: float
+    values: FloatArray
+    size: float  #: sum of the absolute values of what is added
+
+
+def worth(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return sup {v w - q w²/2 : l ≤ w ≤ u}; ∞ where that is unbounded."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        best = np.where(q > 0.0, v / q, np.where(v > 0.0, math.inf, np.where(v < 0.0, -math.inf, 0.0)))
+        w = np.clip(best, lower, upper)
+        value = v * w - 0.5 * q * w * w
+    return np.where(np.isinf(w), math.inf, value)
+
+
+def gains_of(problem: SparseProblem, columns: FloatArray, point: DualPoint) -> Gains:
+    """Return the gains of all features; ``columns`` holds the largest absolute value of each column of A.
+
+    The reserve for rounding is twice that of the checker, so that it accepts each bound.
+    """
+    alpha, n = point.alpha, point.numbers.size
+    terms = problem.loss.dual_terms(alpha, problem.costs)
+    v = problem.A.T @ alpha
+    error = 2.0 * gamma(n) * columns * float(alpha.sum()) + 2e-290
+    free = ~problem.counted
+    v[free] = np.ldexp((problem.A[:, free].T @ point.numbers.astype(np.float64)), point.exponent)  # whole numbers: exact
+    error[free] = 0.0
+    sides = [worth(v + side * error, problem.curvature, problem.lower, problem.upper) for side in (-1.0, 1.0)]
+    gains = np.maximum(*sides) - problem.price
+    gains += 64.0 * 2.0**-53 * (np.abs(gains) + problem.price)
+    fixed = float(gains[free].sum())
+    base = terms.value - 2.0 * terms.error - fixed
+    return Gains(base, gains, abs(terms.value) + abs(fixed))
+
+
+@dataclass(frozen=True, eq=False)
+class ChildBounds:
+    """The bound of a node, and those of its children: each feature in, and out; they are the node's own where nothing changes."""
+
+    node: float
+    inside: FloatArray
+    outside: FloatArray
+
+
+def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBounds:
+    """Return the bounds of a node and of its children from one dual point."""
+    g, free = gains.values, np.flatnonzero((state == FREE) & problem.counted)
+    held = (state == IN) & problem.counted
+    count = min(problem.most - int(held.sum()), free.size)
+    if count < 0:
+        return ChildBounds(math.inf, np.full(g.size, math.inf), np.full(g.size, math.inf))
+    positive = np.maximum(g[free], 0.0)
+    order = np.argsort(-positive, kind="stable")
+    top = order[:count]
+    reserve = 4.0 * gamma(g.size + 8) * (gains.size + float(np.abs(g[held]).sum()) + float(positive[top].sum()))
+    node = gains.base - float(g[held].sum()) - float(positive[top].sum()) - reserve
+    inside, outside = np.full(g.size, node), np.full(g.size, node)
+    last = float(positive[top[-1]]) if count else -math.inf
+    following = float(positive[order[count]]) if count < free.size else 0.0
+    chosen = np.zeros(free.size, dtype=np.bool_)
+    chosen[top] = True
+    inside[free] = node + np.where(chosen & (g[free] >= 0.0), 0.0, last - g[free]) if count else math.inf
+    outside[free] = node + np.where(chosen, positive - following, 0.0)
+    if count == 0:
+        inside[free] = math.inf
+    return ChildBounds(node, inside, outside)
+
+
+def column_sizes(problem: SparseProblem) -> FloatArray:
+    """Return the largest absolute value of each column of A."""
+    sizes: FloatArray = np.abs(problem.A).max(axis=0, initial=0.0)
+    return sizes
+
+
+def features_of(state: State, counted: BoolArray, value: int) -> IntArray:
+    """Return the counted features in a state."""
+    return np.flatnonzero((state == value) & counted)

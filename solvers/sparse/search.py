@@ -1,0 +1,316 @@
+"""The search: nodes by their bounds, the least first; relaxations of the features that matter, and incumbents by swaps."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.formulations.margin.problems import SparseProblem
+from .dual import (
+    FREE,
+    IN,
+    OUT,
+    ChildBounds,
+    DualPoint,
+    Gains,
+    State,
+    child_bounds,
+    column_sizes,
+    dual_point,
+    features_of,
+    gains_of,
+)
+from .relaxation import Workspace, relax, workspace_for
+
+__all__ = ["AGAIN", "CLOSED", "NodeRecord", "Search"]
+
+#: Features beside the count that a relaxation begins with, and that a round may add; rounds of a node.
+_BESIDE, _ADDED, _ROUNDS = 12, 12, 12
+#: Relative accuracy of relaxations as a share of the tolerance; of refits; steps of the interior point method, at most.
+_SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
+#: Share of the distance to the cutoff within which an open node's bound is known well enough.
+_NEAR = 0.1
+#: Relative distance of bounds from the incumbent's value, which is rounded.
+_ROUNDING = 1e-12
+#: Features that a swap tries to bring in for each that it takes out.
+_CANDIDATES = 8
+
+
+#: A node that is not split: closed, or open with more features decided.
+CLOSED, AGAIN = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRecord:
+    """A node with its dual point, the features that the point decides, and the feature that splits it.
+
+    In place of a feature ``split`` is `CLOSED`, or `AGAIN` where the node stays open with the decided features.
+    """
+
+    number: int
+    point: DualPoint
+    inside: IntArray
+    outside: IntArray
+    split: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    number: int
+    state: State
+    bound: float
+    order: IntArray  #: features by their gains at the parent's dual point, the largest first
+
+
+@dataclass(frozen=True, eq=False)
+class _Relaxed:
+    """The best dual point of a node with its bounds, and the relaxation's w and z on ``active``."""
+
+    point: DualPoint
+    gains: Gains
+    bounds: ChildBounds
+    active: IntArray
+    w: FloatArray
+    z: FloatArray
+
+
+@dataclass(eq=False)
+class Search:
+    """Branch and bound over supports.
+
+    Parameters
+    ----------
+    problem : SparseProblem
+        All costs positive.
+    tol : float
+        Relative gap at which a node is closed.
+    listener : callable, optional
+        Takes the record of each node that is done.
+    """
+
+    problem: SparseProblem
+    tol: float
+    listener: Callable[[NodeRecord], None] | None = None
+    nodes: int = 0
+    value: float = math.inf
+    w: FloatArray = field(init=False)
+    closed: float = math.inf  #: least bound of what is closed
+    _heap: list[tuple[float, int, _Node]] = field(default_factory=list)
+    _numbers: int = 1
+    _known: dict[bytes, float] = field(default_factory=dict)
+    _workspaces: dict[int, Workspace] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        p = problem.price.size
+        self.w = np.zeros(p)
+        self._columns = column_sizes(problem)
+        self._rows = np.ascontiguousarray(problem.A.T)
+        self._kind = int(problem.loss)
+        never = problem.counted & (problem.lower == 0.0) & (problem.upper == 0.0)
+        state = np.zeros(p, dtype=np.int8)
+        gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
+        self._never = never
+        self._refit(np.zeros(p, dtype=np.bool_))
+        self._push(_Node(0, state, 0.0, np.argsort(-gains.values, kind="stable")))
+
+    @property
+    def bound(self) -> float:
+        """The proved lower bound."""
+        return min(self.closed, self._heap[0][0] if self._heap else math.inf, self.value * (1.0 - _ROUNDING))
+
+    @property
+    def cut(self) -> float:
+        """Bound at which a node is closed."""
+        return self.value - self.tol * abs(self.value)
+
+    @property
+    def open_nodes(self) -> int:
+        """Number of open nodes."""
+        return len(self._heap)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the open nodes, about."""
+        return len(self._heap) * (9.0 * self.problem.price.size + 400.0)
+
+    def step(self) -> None:
+        """Process the open node of the least bound."""
+        _, _, node = heapq.heappop(self._heap)
+        if node.bound >= self.cut:
+            self.closed = min(self.closed, node.bound)
+            return
+        self.nodes += 1
+        relaxed = self._relax(node)
+        self._round(node.state, relaxed)
+        self._branch(node, relaxed)
+
+    def offer(self, w: FloatArray) -> None:
+        """Take the support of a point, with the best coefficients on it."""
+        support = (w != 0.0) & self.problem.counted
+        if int(support.sum()) <= self.problem.most and not (support & self._never).any():
+            self._refit(support)
+
+    def _push(self, node: _Node) -> None:
+        heapq.heappush(self._heap, (node.bound, node.number, node))
+
+    def _workspace(self, d: int) -> Workspace:
+        size = 1 << max(d - 1, 7).bit_length()
+        if size not in self._workspaces:
+            self._workspaces[size] = workspace_for(self.problem.costs.size, size)
+        return self._workspaces[size]
+
+    def _solve(self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float) -> Workspace:
+        """Solve the relaxation on the active features."""
+        p, workspace, rows = self.problem, self._workspace(active.size), self._rows[active]
+        relax(
+            rows, p.costs, self._kind, p.curvature[active], p.price[active], p.lower[active], p.upper[active], fixed,
+            count, cut, tol, share, _STEPS, workspace,
+        )  # fmt: skip
+        return workspace
+
+    def _relax(self, node: _Node) -> _Relaxed:
+        """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
+        problem, state = self.problem, node.state
+        held = features_of(state, problem.counted, IN)
+        count = problem.most - held.size
+        free = state == FREE
+        free &= problem.counted & ~self._never
+        own = np.concatenate([np.flatnonzero(~problem.counted), held])
+        ordered = node.order[free[node.order]] if count else node.order[:0]
+        chosen = ordered[: 2 * count + _BESIDE]
+        best: _Relaxed | None = None
+        tol, cut = _SHARE * self.tol, self.cut + _SHARE * self.tol * abs(self.cut)
+        for _ in range(_ROUNDS):
+            active = np.concatenate([own, chosen])
+            fixed = np.arange(active.size) < own.size
+            binding = count if count < chosen.size else chosen.size + 1
+            workspace = self._solve(active, fixed, max(binding, 1), cut, tol, _NEAR if chosen.size else 0.0)
+            point = dual_point(problem, workspace.best)
+            gains = gains_of(problem, self._columns, point)
+            bounds = child_bounds(problem, gains, state)
+            d = active.size
+            if best is None or bounds.node > best.bounds.node:
+                best = _Relaxed(point, gains, bounds, active, workspace.w[:d].copy(), workspace.z[:d].copy())
+            g = np.where(free, gains.values, -math.inf)
+            last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
+            g[chosen] = -math.inf
+            larger = np.flatnonzero(g > max(last, 0.0))
+            if best.bounds.node >= self.cut or (not larger.size and (chosen.size or cut == math.inf)):
+                break
+            if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
+                tol, cut = _EXACT, math.inf
+                continue
+            chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][:_ADDED]])
+        assert best is not None
+        return best
+
+    def _round(self, state: State, relaxed: _Relaxed) -> None:
+        """Try the support of the largest z, and swaps from it where it is the best one so far."""
+        problem = self.problem
+        support = (state == IN) & problem.counted
+        z = np.where(problem.counted[relaxed.active], relaxed.z, 0.0)
+        for j in relaxed.active[np.argsort(-z, kind="stable")].tolist():
+            if int(support.sum()) == problem.most:
+                break
+            if problem.counted[j] and state[j] == FREE:
+                support[j] = True
+        if self._refit(support):
+            self._swap(support)
+
+    def _swap(self, support: BoolArray) -> None:
+        """Swap features as long as that brings a better point."""
+        problem, better = self.problem, True
+        while better:
+            better = False
+            support = (self.w != 0.0) & problem.counted
+            order = np.argsort(-self._slopes, kind="stable")
+            entering = [j for j in order.tolist() if problem.counted[j] and not support[j] and not self._never[j]][:_CANDIDATES]
+            leaving = sorted(np.flatnonzero(support).tolist(), key=lambda j: abs(self.w[j]) * self._columns[j])
+            trials: list[tuple[int, int]] = [(-1, j) for j in entering] if support.sum() < problem.most else []
+            trials += [(i, -1) for i in leaving] if problem.price.any() else []
+            trials += [(i, j) for i in leaving for j in entering]
+            for i, j in trials:
+                changed = support.copy()
+                if i >= 0:
+                    changed[i] = False
+                if j >= 0:
+                    changed[j] = True
+                if self._refit(changed):
+                    better = True
+                    break
+
+    def _refit(self, support: BoolArray) -> bool:
+        """Find the best coefficients on a support; True where they are the best point so far."""
+        key = np.packbits(support).tobytes()
+        if key in self._known:
+            return False
+        problem = self.problem
+        active = np.concatenate([np.flatnonzero(~problem.counted), np.flatnonzero(support)])
+        w = np.zeros(problem.price.size)
+        if active.size:
+            workspace = self._solve(active, np.ones(active.size, dtype=np.bool_), 1, math.inf, _EXACT, 0.0)
+            w[active] = np.clip(workspace.w[: active.size], problem.lower[active], problem.upper[active])
+            alpha = workspace.best
+        else:
+            alpha = problem.costs if problem.loss.bounded else 2.0 * problem.costs
+        value = self.objective(w)
+        self._known[key] = value
+        if value >= self.value:
+            return False
+        self.value, self.w, self._slopes = value, w, np.abs(problem.A.T @ alpha)
+        return True
+
+    def objective(self, w: FloatArray) -> float:
+        """Return the objective of a point."""
+        p = self.problem
+        losses = float(p.costs @ p.loss.values(p.A @ w))
+        return losses + float(0.5 * p.curvature @ (w * w) + p.price @ (w != 0.0))
+
+    def _branch(self, node: _Node, relaxed: _Relaxed) -> None:
+        """Close the node, or decide what its dual point decides and split it."""
+        problem, cut = self.problem, self.cut
+        bounds = relaxed.bounds
+        bound = max(node.bound, bounds.node)
+        free = (node.state == FREE) & problem.counted
+        inside = outside = np.zeros(0, dtype=np.int64)
+        split = CLOSED
+        state = node.state.copy()
+        if bound < cut:
+            outside = np.flatnonzero(free & (bounds.inside >= cut))
+            inside = np.flatnonzero(free & (bounds.outside >= cut) & ~(bounds.inside >= cut))
+            for fixed, side in ((outside, bounds.inside), (inside, bounds.outside)):
+                self.closed = min(self.closed, float(side[fixed].min(initial=math.inf)))
+            state[outside], state[inside] = OUT, IN
+            split = self._split(state, relaxed)
+            if split == CLOSED and (inside.size or outside.size):
+                split = AGAIN
+        if self.listener is not None:
+            self.listener(NodeRecord(node.number, relaxed.point, inside, outside, split))
+        if split == CLOSED:
+            self.closed = min(self.closed, bound)
+            return
+        order = np.argsort(-relaxed.gains.values, kind="stable")
+        for side in (FREE,) if split == AGAIN else (IN, OUT):
+            child, number = state.copy(), node.number
+            if split != AGAIN:
+                child[split], number = side, self._numbers
+                self._numbers += 1
+            self._push(_Node(number, child, max(bound, child_bounds(problem, relaxed.gains, child).node), order))
+
+    def _split(self, state: State, relaxed: _Relaxed) -> int:
+        """Return the free feature with the most fractional z; `CLOSED` where no choice is left."""
+        problem = self.problem
+        free = (state == FREE) & problem.counted & ~self._never
+        count = problem.most - int(((state == IN) & problem.counted).sum())
+        if not free.any() or (count <= 0):
+            return CLOSED
+        z = np.zeros(state.size)
+        z[relaxed.active] = relaxed.z
+        score = np.where(free, np.minimum(z, 1.0 - z) + 1e-9 * relaxed.gains.values / (1.0 + np.abs(relaxed.gains.values)), -1.0)
+        return int(np.argmax(score))

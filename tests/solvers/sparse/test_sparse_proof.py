@@ -1,0 +1,179 @@
+"""Proof logs of sparse problems: every one is verified, and forged ones are refused."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.solvers.proofs import check_proof
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+LOSSES = ("hinge", "squared-hinge", "logistic")
+Record = dict[str, Any]
+#: Logs that are forged; MARGINOPT_FORGED=1000 forges more.
+FORGED = int(os.environ.get("MARGINOPT_FORGED", "150"))
+
+
+def model(seed: int) -> mo.Margin:
+    """Draw a problem; every third has a free intercept, some columns are binary or doubled."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(15, 40)), int(rng.integers(4, 9))
+    X = rng.standard_normal((n, p))
+    if seed % 4 == 1:
+        X = (X > 0.0).astype(float)
+    if seed % 4 == 2:
+        X[:, 1] = X[:, 0]
+    y = np.where(X[:, :2].sum(axis=1) + rng.standard_normal(n) > 0.3, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    free = seed % 3 == 0
+    X = np.column_stack([np.ones(n), X + 2.0]) if free else X
+    k, C = int(rng.integers(1, 4)), 10.0 ** rng.uniform(-1.0, 1.0)
+    intercept: Any = "free" if free else "penalised"
+    return mo.Margin(
+        X, y, LOSSES[seed % 5 % 3], "half-l2", intercept=intercept, weights=C, subject_to=[mo.at_most(k).nonzero]
+    )  # fmt: skip
+
+
+def sealed(path: Path, records: list[Record]) -> Path:
+    """Write a log with a seal that fits."""
+    lines = [json.dumps(record) + "\n" for record in records]
+    seal = hashlib.sha256("".join(lines).encode()).hexdigest()
+    path.write_text("".join(lines) + json.dumps({"sha256": seal}) + "\n")
+    return path
+
+
+def records_of(path: Path) -> list[Record]:
+    """Return all records but the seal."""
+    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
+    """Packed or plain, with the model and without; another model's log is refused."""
+    path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
+    stated = model(seed)
+    result = mo.solve(stated, "sparse-bb", proof=str(path), tol=1e-5)
+    report = check_proof(path, stated)
+    assert report.valid, report
+    assert report.own_data
+    assert report.bound == result.bound
+    assert report.gap <= 1.1e-5
+    assert report.value == pytest.approx(result.objective, rel=1e-9)
+    assert check_proof(path).valid
+    assert not check_proof(path, model(seed + 1)).valid
+
+
+def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> None:
+    """The open nodes' bounds follow from their parents' dual points."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 25))
+    y = np.where(X[:, :4].sum(axis=1) + rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    stated = mo.Margin(X, y, "hinge", "half-l2", weights=1.0, subject_to=[mo.at_most(4).nonzero])
+    for limit in (1, 5, 12):
+        result = mo.solve(stated, "sparse-bb", proof=str(tmp_path / "a.log"), node_limit=limit)
+        report = check_proof(tmp_path / "a.log", stated)
+        assert report.valid, report
+        assert report.bound == result.bound
+        assert report.nodes == limit
+
+
+def _forge(rng: np.random.Generator, records: list[Record]) -> None:
+    """Change one thing: a bound, a point, a record, a number of α, a decided feature, a split, a number of the problem."""
+    nodes, kind = records[1:-1], int(rng.integers(8))
+    record = nodes[int(rng.integers(len(nodes)))] if nodes else records[-1]
+    if kind == 0 or "alpha" not in record:
+        records[-1]["bound"] *= 1.0 + 10.0 ** rng.uniform(-3, 0)
+    elif kind == 1:
+        del records[1 + int(rng.integers(len(nodes)))]
+    elif kind == 2:
+        numbers = np.frombuffer(base64.b64decode(record["alpha"]), dtype="<i4").copy()
+        numbers[int(rng.integers(numbers.size))] = int(rng.integers(-5, 2**31 - 1))
+        record["alpha"] = base64.b64encode(numbers.tobytes()).decode()
+    elif kind == 3:
+        record["exponent"] += int(rng.integers(1, 4)) * int(rng.choice([-1, 1]))
+    elif kind == 4:
+        record[str(rng.choice(["inside", "outside"]))].append(int(rng.integers(0, 9)))
+    elif kind == 5:
+        record["split"] = int(rng.integers(-3, 9))
+    elif kind == 6:
+        record["node"] = int(rng.integers(0, 12))
+    else:
+        name = str(rng.choice(["costs", "price", "curvature", "lower"]))
+        records[0][name][-1] = float(rng.uniform(0.0, 2.0))
+
+
+def test_forged_logs_are_refused(tmp_path: Path) -> None:
+    """A claim above the optimum is refused whatever is changed; one below it may hold, and no report is above the optimum."""
+    rng = np.random.default_rng(7)
+    stated = [model(seed) for seed in range(12)]
+    logs = []
+    for i, problem in enumerate(stated):
+        result = mo.solve(problem, "sparse-bb", proof=str(tmp_path / f"{i}.log"), tol=1e-6)
+        logs.append((problem, result, records_of(tmp_path / f"{i}.log")))
+    refused = 0
+    for trial in range(FORGED):
+        problem, result, records = logs[trial % len(logs)]
+        forged = json.loads(json.dumps(records))
+        _forge(rng, forged)
+        if trial % 2:
+            forged[-1]["bound"] = max(forged[-1]["bound"], result.objective * (1.0 + 10.0 ** rng.uniform(-6, -1)))
+            forged[-1]["w"] = [0.0] * len(forged[-1]["w"])  # a worse point, so that the bound is not above its value
+        report = check_proof(sealed(tmp_path / "forged.log", forged), problem)
+        if trial % 2:
+            assert not report.valid, (trial, report)
+        refused += not report.valid
+        assert not report.valid or report.bound <= result.objective * (1.0 + 1e-9), (trial, report)
+    assert refused > 0.6 * FORGED
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]\n[2]\n[3]\n", '{"format": "marginopt-sparse-proof", "version": 1}\n'])
+def test_a_damaged_log_is_a_verdict(text: str, tmp_path: Path) -> None:
+    """No error is raised for a file that is no log."""
+    (tmp_path / "a.log").write_text(text)
+    assert not check_proof(tmp_path / "a.log").valid
+
+
+def test_bounds_of_dual_points_hold_in_fractions() -> None:
+    """A random dual point's bound, from the checker's own rule, is below the value of every point of the node."""
+    from marginopt.solvers.sparse.check import LoggedSparseProblem, NodeBounds, _bounds
+
+    rng = np.random.default_rng(3)
+    for seed in range(60):
+        stated = LoggedSparseProblem.of_model(model(seed))
+        p = stated.problem
+        alpha = np.ldexp(np.floor(np.ldexp(rng.uniform(0.0, 1.0, p.costs.size) * p.costs, 20)), -20)
+        if not p.counted.all():
+            pair = [int(np.flatnonzero(side)[0]) for side in (p.A[:, 0] > 0.0, p.A[:, 0] < 0.0)]
+            alpha = np.where(np.isin(np.arange(alpha.size), pair), alpha[pair].min(), 0.0)
+        bounds = _bounds(p, np.abs(p.A).max(axis=0), alpha, alpha @ p.A)
+        assert isinstance(bounds, NodeBounds)
+        state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
+        if ((state == 1) & p.counted).sum() > p.most:
+            assert bounds.node(state) == math.inf
+            continue
+        with_feature, without_feature = bounds.with_one_more(state)
+        for j in np.flatnonzero((state == 0) & p.counted):
+            for value, child_bound in ((1, with_feature[j]), (2, without_feature[j])):
+                child = state.copy()
+                child[j] = value
+                below = bounds.node(child)
+                assert child_bound <= below + 1e-12 * (1.0 + abs(below)) or below == math.inf
+        for _ in range(5):
+            allowed = np.flatnonzero((state != 2) & p.counted)
+            support = np.union1d(np.flatnonzero((state == 1) & p.counted), allowed)[: p.most]
+            if not set(np.flatnonzero((state == 1) & p.counted)) <= set(support):
+                support = np.flatnonzero((state == 1) & p.counted)
+            w = np.zeros(p.price.size)
+            w[support] = rng.standard_normal(support.size)
+            w[~p.counted] = rng.standard_normal()
+            assert bounds.node(state) <= float(stated.value(w.tolist()))
