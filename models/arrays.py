@@ -212,7 +212,7 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
     return weights
 
 
-def as_costs(value: object, n: int, name: str) -> float | FloatArray:
+def as_costs(value: Any, n: int, name: str) -> float | FloatArray:
     """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
     costs = as_vector(value, n, name)
     if not (costs >= 0).all():

@@ -6,7 +6,7 @@ Both solve a continuous program beside the solver's by an interior point. A poin
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -209,7 +209,7 @@ def refuted(
     best, points = None, 0
     work = 1.0 + _size(form)
     with np.errstate(all="ignore"):
-        for x in _points(model, form, answer, seconds):
+        for x in _points(model, form, answer, seconds, level):
             points += 1
             if points * work > _WORK or time.perf_counter() > deadline:
                 break
@@ -289,8 +289,8 @@ def _remark(answer: Answer, certificate: Certificate | None, found: Certificate)
     return f"{claim}, and a feasible point, which is returned, costs {found.objective:.10g} (both minimised)"
 
 
-def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None) -> Iterator[FloatArray]:
-    """Points of the form, whole or completed by the model; few of them need be feasible."""
+def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None, level: float) -> Iterator[FloatArray]:
+    """Points of the form, whole or completed by the model, that may cost less than ``level``; few of them need be feasible."""
     zero = np.zeros(form.n)
     claimed_point = None if answer.values is None else _joined(model, form, answer.values)
     relaxed = _relaxation(form, seconds)
@@ -305,10 +305,33 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
     yield from whole
     block = form.blocks[0]
     unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
+    least_cost = _least_cost(form)
     for leading in _leading(form, [zero, *whole]):
+        if least_cost(leading) >= level:
+            continue
         point = _joined(model, form, {label: unpack(leading)})
         if point is not None:
             yield point
+
+
+def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
+    """Return the least objective of the points with these values of the leading block, within bounds; -inf where P tells none."""
+    here = form.slices[form.blocks[0].label]
+    rest = np.ones(form.n, dtype=bool)
+    rest[here] = False
+    q, linear = form.q[rest], form.q[here]
+    costs = np.where(q > 0.0, q * form.lower[rest], np.where(q < 0.0, q * form.upper[rest], 0.0))
+    constant = float(costs.sum()) + form.r
+    P = None if form.quadratic is None else form.quadratic.csc
+    if not np.isfinite(constant) or (P is not None and P[:, np.flatnonzero(rest)].nnz):
+        return lambda leading: -np.inf
+    block = None if P is None else P[here, here]
+
+    def least(leading: FloatArray) -> float:
+        curvature = 0.0 if block is None else 0.5 * float(leading @ (block @ leading))
+        return curvature + float(linear @ leading) + constant
+
+    return least
 
 
 def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray]:

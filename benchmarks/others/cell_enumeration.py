@@ -1,7 +1,7 @@
 """Fewest misclassified points, exactly: cell enumeration of He and Little (package e01loss) beside ours.
 
     pip install e01loss
-    python benchmarks/others/cell_enumeration.py [--memory 8] [--limit 120]
+    python benchmarks/others/cell_enumeration.py [--memory-limit 8] [--limit 120]
 
 Their E01-CE looks at all C(n, d) vertices of the dual arrangement and keeps n numbers for each; `halfspace_depth` of the origin
 among the rows y_i (x_i, 1) is the same number, from as many directions, one at a time. `zero-one-bb` solves ½||w||² + C Σ z_i,
@@ -103,7 +103,7 @@ def search(X: FloatArray, y: FloatArray, limit: float) -> str:
 def main() -> None:
     """A row for each set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--memory", type=float, default=8.0, help="GB that E01-CE may take")
+    parser.add_argument("--memory-limit", type=float, default=8.0, help="GB that E01-CE may take")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for each of ours")
     given = parser.parse_args()
     warm = synthetic(12, 2, 0)
@@ -112,7 +112,7 @@ def main() -> None:
     print("| set | n × d | E01-CE | s | halfspace depth | s | zero-one-bb | s | nodes |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, X, y in sets():
-        cells = theirs(X, y, given.memory), depth(X, y, given.limit), search(X, y, given.limit)
+        cells = theirs(X, y, given.memory_limit), depth(X, y, given.limit), search(X, y, given.limit)
         print(f"| {name} | {X.shape[0]} × {X.shape[1]} | {' | '.join(cells)} |", flush=True)
 
 

@@ -21,7 +21,7 @@ SIZES = {"tiny": (2_500, 3_000), "quick": (10_000, 20_000), "normal": (50_000, 1
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--sizes", type=int, nargs="+")
-    command.add_argument("--memory", type=float, default=4e9, help="cache_bytes: of kernel values and of the low-rank model")
+    command.add_argument("--cache-bytes", type=float, default=4e9, help="cache_bytes: of kernel values and of the low-rank model")
     command.add_argument("--threads", type=int, default=1)
     command.add_argument("--tol", type=float, default=1e-2)
 
@@ -30,7 +30,7 @@ def table(a: argparse.Namespace) -> None:
     print("| n | solver | seconds | processor s | MB | certified gap | |\n|---|---|---|---|---|---|---|")
     found = []
     for n in a.sizes or SIZES[a.effort]:
-        case = {"n": n, "memory": a.memory, "tol": a.tol, "limit": a.limit, "threads": a.threads}
+        case = {"n": n, "memory": a.cache_bytes, "tol": a.tol, "limit": a.limit, "threads": a.threads}
         row = in_process("million", case)
         print(row_of([f"{n:,}", "smo"], row), flush=True)
         found += [

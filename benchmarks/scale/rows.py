@@ -48,7 +48,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--keep", action="store_true", help="leave the generated sets there")
     command.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
     command.add_argument("--losses", nargs="+", default=["hinge", "squared"], choices=("hinge", "squared"))
-    command.add_argument("--memory", type=float, help="memory_limit of ours, bytes")
+    command.add_argument("--memory-limit", type=float, help="memory_limit of ours, bytes")
 
 
 def table(a: argparse.Namespace) -> None:
@@ -62,7 +62,7 @@ def table(a: argparse.Namespace) -> None:
         for n in a.sizes if a.sizes and sizes[0] else sizes:
             path = made(name, n, a.folder) if n else Path(os.environ["MARGINOPT_DATA"]) / f"{name}.libsvm.bz2"
             for C, power in ((C, power) for C in a.C for power in powers):
-                case = {"path": str(path), "C": C, "power": power, "limit": a.limit, "memory": a.memory}
+                case = {"path": str(path), "C": C, "power": power, "limit": a.limit, "memory": a.memory_limit}
                 bound: dict[str, float] = {}
                 for peer in ("marginopt", *peers):
                     row = in_process("linear", case | {"peer": peer} | bound)

@@ -113,7 +113,7 @@ class Constraint:
     @property
     def rows(self) -> int:
         """Scalar rows."""
-        return self.cone.rows
+        return self.g.size
 
     def names(self) -> list[str]:
         """One name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""

@@ -318,7 +318,7 @@ def _build(form: StandardForm, options: Options, begin: float) -> Any:
     """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
         with suppress_output():
-            return to_scip(form, polling(options, begin))
+            return to_scip(form) if options.time_limit is None else to_scip(form, polling(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise

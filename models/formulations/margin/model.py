@@ -257,11 +257,6 @@ def dual_value(
     return float(c @ beta) + conjugate.value(beta, costs) - norm
 
 
-def dual_weights(A: FloatArray, penalised: BoolArray, mu: float, beta: FloatArray) -> FloatArray:
-    """w with w_P = -A_P'β/(2μ), zero on the free coefficients, which the dual does not tell."""
-    return np.where(penalised, -(A.T @ beta) / (2.0 * mu), 0.0)
-
-
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
     """State the dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
