@@ -101,6 +101,7 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
     """Return the state at α = 0, and at their optimum the blocks of points that are zero."""
     n, K, p = view.n, view.classes, view.rows.shape[1]
     dense = isinstance(view.rows, np.ndarray)
+    rows: Any = view.rows
     now = named_scalars(_SCALARS)
     now.dense, now.shared = int(dense), int(view.shared)
     none = np.zeros(1, dtype=np.int64)
@@ -108,9 +109,9 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
     squares = view.squares
     work = AscentWork(
         data=view.rows if dense else np.zeros((1, 1)),
-        indptr=none if dense else view.rows.indptr.astype(np.int64),
-        indices=none if dense else view.rows.indices.astype(np.int64),
-        values=np.zeros(1) if dense else view.rows.data,
+        indptr=none if dense else rows.indptr.astype(np.int64),
+        indices=none if dense else rows.indices.astype(np.int64),
+        values=np.zeros(1) if dense else rows.data,
         codes=view.codes, costs=view.costs, squares=squares, alpha=np.zeros((n, K)), W=np.zeros(shape), V=np.zeros(shape),
         scores=np.zeros(K), change=np.zeros(K), order=np.arange(n), free=np.zeros((n, K), dtype=np.bool_),
         tight=np.zeros(n, dtype=np.bool_), slope=np.zeros((n, K)), residual=np.zeros((n, K)), direction=np.zeros((n, K)),

@@ -284,8 +284,8 @@ class Search:
         if bound < cut:
             outside = np.flatnonzero(free & (bounds.inside >= cut))
             inside = np.flatnonzero(free & (bounds.outside >= cut) & ~(bounds.inside >= cut))
-            for fixed, side in ((outside, bounds.inside), (inside, bounds.outside)):
-                self.closed = min(self.closed, float(side[fixed].min(initial=math.inf)))
+            for fixed, values in ((outside, bounds.inside), (inside, bounds.outside)):
+                self.closed = min(self.closed, float(values[fixed].min(initial=math.inf)))
             state[outside], state[inside] = OUT, IN
             split = self._split(state, relaxed)
             if split == CLOSED and (inside.size or outside.size):

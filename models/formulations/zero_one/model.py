@@ -283,7 +283,7 @@ class ZeroOneSVM(BinaryMargins):
         """The encoding of z_i = 0 ⇒ u_i ≥ 1: indicators also where rows need an M and none is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
-        unknown = self.M is None and not np.isfinite(self.incumbent_value)
+        unknown = isinstance(self.big_m, str) and not np.isfinite(self.incumbent_value)
         return Indicators() if self.encoding == "indicator" or unknown else BigMRows()
 
     @property

@@ -10,7 +10,6 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.margin.margin_losses import Hinge, SquaredHinge
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.named import without_checks
 from ..models.formulations.margin.regularisers import SquaredNorm
 from ..models.rounding import UNIT, Rounded, transposed_product
 from ..solvers import solve
@@ -66,10 +65,8 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Fl
 
 def _bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, intercept: bool) -> Rounded:
     """The proved bound of our own solve; 0, below which no cost is, where it has none."""
-    with without_checks():
-        model = Margin(
-            X, signs, SquaredHinge() if squared else Hinge(), SquaredNorm(0.5), "free" if intercept else "penalised", costs
-        )
+    loss = SquaredHinge() if squared else Hinge()
+    model = Margin.of_checked(X, signs, loss, SquaredNorm(0.5), "free" if intercept else "penalised", costs)
     result = solve(model, tol=_TOL)
     proved = result.bound is not None and result.bound_kind == "proved"
     return Rounded(max(float(result.bound), 0.0) if proved and result.bound is not None else 0.0, UNIT)

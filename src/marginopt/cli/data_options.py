@@ -14,6 +14,7 @@ from ..files import without_compression
 from ..instances import Instance, load, read
 from ..instances.formats.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model
+from ..models.bare_form import as_model
 from ..models.formulations import all_formulations, get_formulation
 from ..reading import is_program, read_form
 from ..relaxations import default_report_instances
@@ -142,7 +143,7 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
     for name in sets:
         instances: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
         if name != "built-in" and is_program(Path(name)):
-            yield "program", Path(without_compression(Path(name).name)).stem, read_form(name)
+            yield "program", Path(without_compression(Path(name).name)).stem, as_model(read_form(name))
             continue
         for data in instances:
             called = data.name if isinstance(data, Instance) else Path(name).stem

@@ -47,6 +47,7 @@ def reproduce(a: argparse.Namespace) -> int:
     """List the tables, or run them and write their pages."""
     from ..reproduction.command import count_cells, list_tables, measure  # a clone has it; elsewhere the import says so
 
+    data: object
     if a.ledger:
         data, text = count_cells(a)
     else:
