@@ -413,7 +413,7 @@ class Margin(Composition):
         activity = self._activity
         if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
             return float("inf") if (given >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
-        return largest_valid(lambda v: (given >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all())
+        return largest_valid(lambda v: bool((given >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The bound of `Composition.bound`, up to the level of a given M: what costs more may not be in the form."""
