@@ -52,6 +52,7 @@ def _first_parameters(kind: type[Any]) -> tuple[str, ...]:
 class FormulationType(ABCMeta):
     """The type of formulations: one that is called with an `Instance` or a data frame for X takes its labels and names too."""
 
+    #: New names of parameters by their old ones.
     renamed: Mapping[str, str]
 
     @property

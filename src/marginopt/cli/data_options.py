@@ -13,8 +13,7 @@ from ..errors import InputError
 from ..files import without_compression
 from ..instances import Instance, load, read
 from ..instances.formats.tables import Categories, Missing
-from ..models import DataKind, FormulationInfo, Model
-from ..models.bare_form import as_model
+from ..models import DataKind, FormulationInfo, Model, StandardForm
 from ..models.formulations import all_formulations, get_formulation
 from ..reading import is_program, read_form
 from ..relaxations import default_report_instances
@@ -128,7 +127,7 @@ def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
     return info.state({"X": instance.X, "y": instance.y}, parameters)
 
 
-def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
+def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
     """Formulation, data set and model of every problem of a set.
 
     Raises
@@ -143,7 +142,7 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
     for name in sets:
         instances: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
         if name != "built-in" and is_program(Path(name)):
-            yield "program", Path(without_compression(Path(name).name)).stem, as_model(read_form(name))
+            yield "program", Path(without_compression(Path(name).name)).stem, read_form(name)
             continue
         for data in instances:
             called = data.name if isinstance(data, Instance) else Path(name).stem

@@ -11,7 +11,7 @@ from typing import Any
 from .. import __version__
 from ..errors import InputError, MarginoptError
 from ..files import write_text
-from ..models import Model
+from ..models import Model, StandardForm
 from ..models.export.files.formats import file_formats, write_form
 from ..models.fingerprint import fingerprint
 from ..models.program.bridges import EpigraphBridge
@@ -82,7 +82,7 @@ def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]
     return refusals
 
 
-def _write(model: Model, path: Path, suffix: str) -> bool:
+def _write(model: Model | StandardForm, path: Path, suffix: str) -> bool:
     """Write the model's form; whether its quadratic objective became a cone, since the format has cones alone."""
     form, carries = model.form, file_formats()[suffix].carries
     rewritten = form.features - carries == {Feature.QUADRATIC} and Feature.ROTATED in carries
@@ -91,7 +91,7 @@ def _write(model: Model, path: Path, suffix: str) -> bool:
 
 
 def _exported(
-    a: argparse.Namespace, formulation: str, data: str, model: Model, folder: Path, suffixes: list[str]
+    a: argparse.Namespace, formulation: str, data: str, model: Model | StandardForm, folder: Path, suffixes: list[str]
 ) -> dict[str, Any]:
     """Files and record of one problem."""
     name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
