@@ -296,10 +296,10 @@ class Search:
             self.closed = min(self.closed, bound)
             return
         order = np.argsort(-relaxed.gains.values, kind="stable")
-        for side in (FREE,) if split == AGAIN else (IN, OUT):
+        for choice in (FREE,) if split == AGAIN else (IN, OUT):
             child, number = state.copy(), node.number
             if split != AGAIN:
-                child[split], number = side, self._numbers
+                child[split], number = choice, self._numbers
                 self._numbers += 1
             self._push(_Node(number, child, max(bound, child_bounds(problem, relaxed.gains, child).node), order))
 
