@@ -160,7 +160,7 @@ class Composition(Model):
         view = self.view(LinearProblem)
         return None if view is None else view.appraise(values, multipliers)
 
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+    def _bound_without_level(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's; where the composition is a `LinearProblem`, the dual value in closed form.
 
         That is the best Lagrangian with these multipliers of the margins, whatever those of the other rows.

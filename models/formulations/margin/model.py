@@ -517,8 +517,8 @@ class Margin(Composition):
         return largest_valid(lambda v: bool((given >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The bound of `Composition.bound`, up to the level of a given M: what costs more may not be in the form."""
-        bound = super().bound(x, multipliers)
+        """The Lagrangian's, or the dual in closed form; up to the level of a given M, since what costs more may not be in the form."""
+        bound = self._bound_without_level(x, multipliers)
         return capped(bound, self.cutoff) if self.stated_constants else bound
 
     @property
