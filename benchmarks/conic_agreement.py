@@ -26,8 +26,7 @@ from conic_peers import PEERS, PeerAnswer
 
 from marginopt import instances
 from marginopt.models import ConicSVM
-from marginopt.models.conic_bound import certified_bound
-from marginopt.models.conic_point import coordinates, primal_point
+from marginopt.models.conic_bound import certified_bound, coordinates, primal_point
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import ConicProblem
 from marginopt.solvers import Status, solve

@@ -40,7 +40,7 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     import numpy as np
 
     from marginopt.models import RBF, ConvexHullsDual
-    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
     from marginopt.solvers.simplex import ProjectedGradient
 

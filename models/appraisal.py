@@ -23,8 +23,7 @@ import scipy.sparse as sp
 
 from .arrays import FloatArray
 from .program.cones import Nonnegative, Zero
-from .program.form import StandardForm
-from .program.parts import Constraint
+from .program.form import Constraint, StandardForm
 from .rounding import dot, gamma
 
 __all__ = ["Appraisal", "Bound", "CountedCost", "Tilt", "restricted_bound"]

@@ -1,42 +1,54 @@
 """The abstract formulation: a frozen object, stated and compiled once, that can be changed, shown and handed over.
-
-What a formulation answers for itself is in `stated`.
+Beside it: the fingerprint of a model, and a model made from a bare standard form, which has nothing but the form.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import enum
+import functools
+import hashlib
+import inspect
+import json
+from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
-from ..display import Display
-from .appraisal import Appraisal, Bound, CountedCost
-from .arrays import FloatArray
+import numpy as np
+import scipy.sparse as sp
+
+from ..display import Display, Displayed
+from ..errors import DataError, InputError, UnsupportedModelError
+from ..labelled import DataNames, labelled_arrays
+from ..renamed import current_names
+from ..rows import Rows
+from .appraisal import Appraisal, Bound, CountedCost, Tilt
+from .arrays import FloatArray, check_bytes
 from .export_methods import ExportMethods
-from .inspection.explanation import Explanation, Solution, explain
+from .inspection.explanation import Explanation, PointExplanation, Solution, explain
+from .program.cones import Feature
+from .program.form import StandardForm
+from .program.lagrangian import lagrangian
+from .statement import Line, Statement
 
 if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.source import Import
-import inspect
-from abc import ABC, ABCMeta, abstractmethod
-from functools import cache, cached_property
-from typing import ClassVar, TypeVar, cast
 
-import numpy as np
-
-from ..display import Displayed
-from ..errors import InputError, UnsupportedModelError
-from ..labelled import DataNames, labelled_arrays
-from ..renamed import current_names
-from .appraisal import Tilt
-from .arrays import check_bytes
-from .inspection.point_explanation import PointExplanation
-from .program.form import StandardForm
-from .program.lagrangian import lagrangian
-from .statement import Statement
-
-__all__ = ["Appraisal", "Bound", "CountedCost", "Model"]
+__all__ = [
+    "Appraisal",
+    "BareForm",
+    "Bound",
+    "CountedCost",
+    "Model",
+    "as_model",
+    "describe",
+    "earlier_identity",
+    "fingerprint",
+    "identity",
+]
 
 # The program, views and bound of a formulation, and the meaning of a point and multipliers of it.
 
@@ -259,7 +271,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
-        Two classes separated by f(x) are told by `models.inspection.point_explanation.two_classes`.
+        Two classes separated by f(x) are told by `models.inspection.explanation.two_classes`.
         """
         return PointExplanation()
 
@@ -477,3 +489,165 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     def _repr_latex_(self) -> str:
         return self.latex()
+
+
+@dataclass(frozen=True, eq=False)
+class BareForm(Model):
+    """A model that is its form: it has no structural view, no dual of its own and no meaning beyond the program.
+
+    Parameters
+    ----------
+    given : StandardForm
+        Its name is the model's.
+    """
+
+    given: StandardForm
+
+    name = "a standard form"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.given.name)
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes to build: 0, for the form is there."""
+        return 0
+
+    def compile(self) -> StandardForm:
+        """The form itself."""
+        return self.given
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The form's."""
+        return self.given.imports
+
+    @property
+    def statement(self) -> Statement:
+        """min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
+        form, quadratic = self.given, self.given.quadratic is not None
+        cones = [(c.cone.symbol, c.label) for c in form.constraints]
+        rows = [Line(f"F x + g in {kind}", rf"F x + g \in \mathrm{{{kind}}}", label) for kind, label in cones]
+        bounds = [Line("l <= x <= u", r"l \le x \le u", "bounds")] if form.has_bounds else []
+        linear = Line("q'x + r", r"q^\top x + r")
+        kind = "mixed-integer program" if Feature.INTEGER in form.features else "convex program"
+        return Statement(
+            title=self.name,
+            problem_class=kind,
+            sense="maximise" if form.maximise else "minimise",
+            over=Line("x", "x"),
+            objective=Line("1/2 x'Px + q'x + r", r"\tfrac12 x^\top P x + q^\top x + r") if quadratic else linear,
+            constraints=(*rows, *bounds),
+            sizes=f"{form.n} variables, {form.rows} rows",
+            source="the form itself",
+        )
+
+
+def as_model(given: object) -> Model:
+    """A model as it is, a form as a model.
+
+    Raises
+    ------
+    InputError
+        Neither.
+    """
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, StandardForm):
+        return BareForm(given)
+    raise InputError(f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(given).__name__}")
+
+
+def fingerprint(model: object) -> str:
+    """SHA-256 of the data and parameters of a model or a form; empty where a part of it has no identity (a function)."""
+    try:
+        return hashlib.sha256(json.dumps(identity(model), sort_keys=True).encode("utf-8")).hexdigest()
+    except DataError:
+        return ""
+
+
+def describe(model: object) -> dict[str, str]:
+    """The fields of a model in words: shapes of arrays, values of parameters."""
+    if not dataclasses.is_dataclass(model) or isinstance(model, type):
+        return {}
+    description = {}
+    for name in (item.name for item in dataclasses.fields(model)):
+        value = getattr(model, name)
+        if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
+            description[name] = " × ".join(map(str, value.shape)) or str(value)
+        elif value is not None and isinstance(value, bool | int | float | str):
+            description[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return description
+
+
+def identity(value: Any) -> Any:
+    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields.
+
+    Raises
+    ------
+    DataError
+        A value of a type without an identity.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, np.ndarray):
+        return [
+            "array",
+            list(value.shape),
+            value.dtype.str,
+            hashlib.sha256(np.ascontiguousarray(value).ravel().view(np.uint8).data).hexdigest(),
+        ]
+    if isinstance(value, Rows):
+        return ["rows", list(value.shape), value.columns.digest]
+    if sp.issparse(value):
+        rows = sp.csr_array(value)
+        return [
+            "csr",
+            list(rows.shape),
+            identity(rows.data),
+            identity(rows.indices.astype(np.int64)),
+            identity(rows.indptr.astype(np.int64)),
+        ]
+    if isinstance(value, np.generic):
+        return identity(value.item())
+    if isinstance(value, enum.Enum):
+        return [type(value).__qualname__, value.name]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        stated: dict[str, Any] = {}
+        for name, as_before in _stated(type(value)):
+            item = getattr(value, name)
+            stated |= {name: item} if as_before is None else as_before(item)
+        return [type(value).__qualname__, {name: identity(item) for name, item in stated.items()}]
+    if isinstance(value, Mapping):
+        return {str(key): identity(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [identity(item) for item in value]
+    raise DataError(f"a value of type {type(value).__name__} has no identity to store a cell under")
+
+
+@functools.cache
+def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
+    """The fields that a data class is made from, each with its `earlier_identity` where it has one."""
+    parts = []
+    for item in dataclasses.fields(kind):
+        rule = item.metadata.get("identity", True)
+        if item.init and rule:
+            parts.append((item.name, rule if callable(rule) else None))
+    return tuple(parts)
+
+
+def earlier_identity(name: str, default: str, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
+    """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
+
+    Parameters
+    ----------
+    name : str
+        Under which the field's values count.
+    default : str
+        The value that stands for a model as it was stated before the field had its name.
+    before : mapping
+        The entries that count in place of the default.
+    """
+    return lambda value: before if isinstance(value, str) and value == default else {name: value}

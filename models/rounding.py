@@ -1,12 +1,4 @@
-"""Numbers with a bound of their rounding error: what certificates are computed in.
-
-Every operation of float64 is exact up to a relative error u = 2⁻⁵³, so a sum of n terms in any order is off by at most
-γ_n = nu/(1 - nu) times the sum of their absolute values (Higham, *Accuracy and Stability of Numerical Algorithms*, ch. 3). That
-a-priori bound is what products with a matrix get. Where digits cancel, sums and inner products are split without error
-(TwoSum of Knuth, TwoProduct of Dekker), which leaves u times the *result* and γ_n² times the absolute sum: Ogita, Rump and
-Oishi, *Accurate sum and dot product* (2005). Nothing here depends on fused operations, on extended precision or on the order in
-which a library sums. Numbers so small that products underflow (below 1e-146) are not covered.
-"""
+"""Floating-point results with bounds of their rounding errors: sums and products, and exponentials and logarithms."""
 
 from __future__ import annotations
 
@@ -23,7 +15,12 @@ __all__ = [
     "Rounded",
     "below",
     "dot",
+    "entropy",
+    "exponential",
     "gamma",
+    "logarithm",
+    "logarithm_of_one_plus",
+    "softplus",
     "total",
     "total_of_positive",
     "transposed_product",
@@ -185,3 +182,79 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _with_corrections(leading: float, lost: FloatArray) -> Rounded:
     value = leading + float(lost.sum())
     return Rounded(value, (UNIT * abs(value) + gamma(lost.size) * float(np.abs(lost).sum())) * (1.0 + 8.0 * UNIT))
+
+
+_HI, _LO = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_LEAST, _MOST = -700.0, 709.0
+#: Relative error of e^x and of log(1 + t).
+_EXPONENTIAL, _ONE_PLUS = 64.0 * UNIT, 48.0 * UNIT
+_TAYLOR = tuple(1.0 / math.factorial(i) for i in range(13, -1, -1))
+_ODD = tuple(1.0 / (2 * i + 1) for i in range(17, -1, -1))
+
+
+def exponential(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return e^x and the bound of its error; below -700 the value is 0, above 709 both are infinite."""
+    x = np.asarray(x, dtype=np.float64)
+    held = np.clip(x, _LEAST, _MOST)
+    k = np.rint(held * (1.0 / math.log(2.0)))
+    r = (held - k * _HI) - k * _LO
+    value = np.ldexp(_horner(_TAYLOR, r), k.astype(np.int64))
+    low, high = x < _LEAST, x > _MOST
+    error = np.where(low, 1e-304, np.where(high, np.inf, _EXPONENTIAL * value))
+    return np.where(low, 0.0, np.where(high, np.inf, value)), error
+
+
+def logarithm(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log x of x > 0 and the bound of its error; of zero -∞, exactly."""
+    x = np.asarray(x, dtype=np.float64)
+    positive = (x > 0.0) & (x < np.inf)
+    m, e = np.frexp(np.where(positive, x, 1.0))
+    small = m < math.sqrt(0.5)
+    m, e = np.where(small, 2.0 * m, m), np.where(small, e - 1, e).astype(np.float64)
+    f = (m - 1.0) / (m + 1.0)
+    fraction = 2.0 * f * _horner(_ODD[6:], f * f)
+    value = e * _HI + (fraction + e * _LO)
+    error = UNIT * (34.0 * np.abs(fraction) + 2.0 * np.abs(value)) + 2.0**-80 * np.abs(e)
+    return np.where(positive, value, np.where(x == np.inf, np.inf, -np.inf)), np.where(positive, error, 0.0)
+
+
+def logarithm_of_one_plus(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log(1 + t) of 0 ≤ t ≤ 1 and the bound of its error."""
+    t = np.asarray(t, dtype=np.float64)
+    f = t / (2.0 + t)
+    value = 2.0 * f * _horner(_ODD, f * f)
+    return value, _ONE_PLUS * value
+
+
+def softplus(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log(1 + e^v) = max(v, 0) + log(1 + e^-|v|) and the bound of its error."""
+    v = np.asarray(v, dtype=np.float64)
+    power, _ = exponential(-np.abs(v))
+    tail, _ = logarithm_of_one_plus(power)
+    value = np.maximum(v, 0.0) + tail
+    return value, UNIT * np.abs(value) + 2.0 * (_EXPONENTIAL + _ONE_PLUS) * tail + 1e-300
+
+
+def entropy(a: FloatArray, c: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    """Return a log(c/a) + (c - a) log(c/(c - a)) of 0 ≤ a ≤ c and the bound of its error: c times the entropy of a/c, ≥ 0.
+
+    With b = min(a, c - a) it is b log(c/b) + (c - b) log(1 + b/(c - b)), whose terms are positive and relatively exact to 1e-14.
+    """
+    a, c = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(c, dtype=np.float64))
+    b = np.minimum(a, c - a)
+    inner = b > 0.0
+    b, size = np.where(inner, b, 1.0), np.where(inner, c, 2.0)
+    first, first_error = logarithm(size / b)
+    second, _ = logarithm_of_one_plus(np.minimum(b / (size - b), 1.0))
+    value = b * first + (size - b) * second
+    # c - a, c/b, c - b and b/(c - b) are rounded once each: log(c/b) moves by 2u of its own, and b by u of itself
+    error = b * (first_error + 8.0 * UNIT * (1.0 + np.abs(first))) + (size - b) * (2.0 * _ONE_PLUS * second)
+    return np.where(inner, value, 0.0), np.where(inner, error * (1.0 + 1e-9) + 4.0 * UNIT * value, 0.0)
+
+
+def _horner(coefficients: tuple[float, ...], x: FloatArray) -> FloatArray:
+    """Return the polynomial with these coefficients, the highest power first."""
+    value = np.full(np.shape(x), coefficients[0])
+    for c in coefficients[1:]:
+        value = value * x + c
+    return value

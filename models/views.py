@@ -23,9 +23,8 @@ import numpy as np
 from ..rows import Rows
 from .appraisal import Appraisal
 from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entries, row_norms_squared
-from .exponentials import entropy, exponential, softplus
 from .kernels.gram import GramOperator
-from .rounding import UNIT, Rounded, dot, gamma, total_of_positive
+from .rounding import UNIT, Rounded, dot, entropy, exponential, gamma, softplus, total_of_positive
 
 __all__ = [
     "BoxPoint",

@@ -9,13 +9,11 @@ from typing import Any
 
 from ..errors import UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.bare_form import as_model
-from ..models.model import Model
+from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 from ..solvers.certification.result import Kind, Result
-from ..solvers.records.answer import Status
-from ..solvers.records.options import Options
+from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction

@@ -3,11 +3,10 @@
 import sys
 import types
 
-from ..models.inspection.conflict import Conflict
+from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
 from .certification.rays import Separability, separability
-from .certification.result import Claim, Result
-from .certification.verification import Verification
+from .certification.result import Claim, Result, Verification
 from .checks.conflict import conflict
 from .checks.feasibility import certify
 from .compare import Comparison, compare
@@ -15,11 +14,9 @@ from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
 from .interface.solver import Gives, Licence, LicenceState, Solver, SolverInfo
 from .path import SolutionPath, path
-from .read_solution import read_solution
-from .records.answer import Answer, Status, Trace, TraceRow, relative_gap
-from .records.options import Options
+from .records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from .registry import SolverLike, SolverTable, all_solvers, get_solver, solvers
-from .result_file import load_result, save_result
+from .result_file import load_result, read_solution, save_result
 from .solve import solve, solve_raw
 
 __all__ = [

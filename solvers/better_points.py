@@ -14,17 +14,15 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..models.bare_form import BareForm
 from ..models.kernels.threads import blas_threads
-from ..models.model import Model
+from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Feature, Nonnegative, Zero
 from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
-from .records.answer import Answer, Status
-from .records.options import Options
+from .records import Answer, Options, Status
 
 __all__ = ["Polished", "Refutation", "fix_integers", "polish", "polished", "refuted", "unresolved"]
 

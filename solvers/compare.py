@@ -12,13 +12,12 @@ import numpy as np
 from ..display import Display, Displayed, Tabular
 from ..drawing import colour_of, dash_of, new_axes
 from ..errors import InputError, MarginoptError
-from ..models.bare_form import as_model
-from ..models.model import Model
+from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.solver import near_misses
 from .parallel import Cluster, choose_executor
-from .records.options import COMMON, Options
+from .records import COMMON, Options
 from .registry import SolverLike, SolverSpec, resolve_all
 from .result_file import load_results, save_results
 from .solve import solve_problem

@@ -49,7 +49,7 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.views import ZeroOneProblem
 from .conic.ipm import ConicIPM
-from .records.options import Options
+from .records import Options
 from .zero_one.incumbent import penalised_rows
 from .zero_one.reduced import ReducedZeroOneProblem, reduce_problem
 

@@ -18,18 +18,18 @@ import numpy as np
 
 from ..errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.fingerprint import describe, fingerprint
-from ..models.model import Model
+from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
 from .better_points import polished, refuted, unresolved
 from .certification.certificate import Certificate, Certifier
-from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
 from .certification.rays import Ray
 from .certification.result import Result
 from .certification.supplied_evidence import (
+    NEWTON_NOTE as REFINED,
     NOTE as MOVED_TO_ZERO,
     certify_zero_objective,
     complete_claim,
+    refine_by_newton,
     unbounded_integer_ray,
     with_multipliers,
 )
@@ -44,8 +44,7 @@ from .certification.verdict import (
 )
 from .interface.recorder import time_limit_remark
 from .interface.solver import Licence, Solver, version_of
-from .records.answer import Answer, Status
-from .records.options import Options
+from .records import Answer, Options, Status
 
 __all__ = ["STAGES", "Judgement", "form_that_fits", "judge", "validate_answer"]
 

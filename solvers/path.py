@@ -14,15 +14,13 @@ import numpy as np
 from ..display import Display, Displayed, Tabular
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.bare_form import as_model
 from ..models.changes.change import FixedVariables
-from ..models.model import Model
+from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.solver import BUILT, Gives, Kept, Solver
 from .parallel import Cluster, Executor, choose_executor
-from .records.answer import Status, Update, UpdateKind
-from .records.options import Options
+from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose, get_solver, resolve
 from .result_file import load_results, save_results
 from .solve import solve_problem

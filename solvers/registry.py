@@ -29,10 +29,9 @@ from ..errors import (
     UnsupportedModelError,
     near_names,
 )
-from ..models.fingerprint import identity
-from ..models.model import Model
+from ..models.model import Model, identity
 from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, loaded
-from .records.options import Options
+from .records import Options
 
 __all__ = [
     "EXTENSIONS",

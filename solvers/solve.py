@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, LicenceError, MissingPackageError, SolverError, TooLargeError, UnsupportedModelError, WriteError
-from ..models.bare_form import as_model
-from ..models.model import Model
+from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
@@ -18,8 +17,7 @@ from .certification.result import Result
 from .interface.backend import unused_start
 from .interface.solver import Gives, Kept, Licence, Solver
 from .judgement import form_that_fits, judge
-from .records.answer import Answer, Status
-from .records.options import Options
+from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
 
 __all__ = ["solve", "solve_problem", "solve_raw"]

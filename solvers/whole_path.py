@@ -34,7 +34,7 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .proofs import check_proof
-from .records.options import Options
+from .records import Options
 from .solve import solve_problem
 
 __all__ = ["Breakpoint", "Corner", "PathPoint", "PathReport", "WholePath", "whole_path"]

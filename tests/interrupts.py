@@ -11,7 +11,7 @@ INTERRUPTED = """
 import sys, numpy as np
 from pathlib import Path
 from marginopt.models import ZeroOneSVM
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 rng = np.random.default_rng(0)
 X = np.column_stack([np.ones(90), rng.normal(size=(90, 8))])

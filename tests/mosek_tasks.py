@@ -25,10 +25,9 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.mosek import to_mosek
-from marginopt.models.export.native.mosek_read import form_of_task
+from marginopt.models.export.native.mosek import form_of_task, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, Quadratic, StandardForm, Zero, ZeroOneSVM
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 QP = ("clarabel", "scs", "highs", "osqp", "piqp", "proxqp", "daqp")

@@ -8,7 +8,7 @@ import numpy as np
 from data import clouds
 
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 
 

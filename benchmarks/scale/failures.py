@@ -27,7 +27,7 @@ import numpy as np
 import marginopt as mo
 from marginopt.instances import gaussian_clusters
 from marginopt.relaxations import BigM, Conic, gap_report
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 from marginopt.reproduction.reproduce import reproduce
 from marginopt.selection import select
 from marginopt.solvers.parallel.executor import AsynchronousExecutor

@@ -56,7 +56,7 @@ def conic_peer(peer: str, n: int) -> Gap:
     from conic_agreement import TOLERANCE, judged
     from conic_peers import PEERS
 
-    from marginopt.models.conic_point import coordinates
+    from marginopt.models.conic_bound import coordinates
     from marginopt.models.views import ConicProblem
 
     problem = conic_model(n).view(ConicProblem)

@@ -13,7 +13,7 @@ import numpy as np
 import marginopt as mo
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.dispatcher import BatchSize
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.distributed import boxes as rule
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ..appraisal import CountedCost, Tilt, restricted_bound
 from ..arrays import FloatArray
-from ..inspection.point_explanation import PointExplanation
+from ..inspection.explanation import PointExplanation
 from ..model import Bound, Model
 from ..program.cones import Feature
 from ..program.form import StandardForm

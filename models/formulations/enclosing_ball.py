@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
-from ..inspection.point_explanation import ON, PointExplanation, PointRow, positive
+from ..inspection.explanation import ON, PointExplanation, PointRow, positive
 from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel

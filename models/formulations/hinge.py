@@ -24,7 +24,7 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
-from ..inspection.point_explanation import PointExplanation, priced, two_classes
+from ..inspection.explanation import PointExplanation, priced, two_classes
 from ..model import Bound, CountedCost, Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..appraisal import Bound
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
-from ..inspection.point_explanation import PointExplanation, two_classes, weighed
+from ..inspection.explanation import PointExplanation, two_classes, weighed
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..model import Model
 from ..program.cones import Zero

@@ -12,8 +12,7 @@ import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray, IntArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, to_dense
-from ..kernels.distances import squared_distances
-from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel
+from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
 from ..model import Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..appraisal import Appraisal, Bound
 from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
-from ..inspection.point_explanation import PointExplanation, PointRow
+from ..inspection.explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
@@ -26,8 +26,8 @@ from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
 from .linear import warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.features import Features, Images, Plain
 from .margin.naming import named
+from .margin.part import Features, Images, Plain
 
 __all__ = ["MulticlassSVM"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, as_array, as_positive, as_vector, frozen
-from ..inspection.point_explanation import ZERO, PointExplanation, PointRow, positive
+from ..inspection.explanation import ZERO, PointExplanation, PointRow, positive
 from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement

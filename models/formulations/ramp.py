@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
-from ..fingerprint import earlier_identity
+from ..model import earlier_identity
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always

@@ -11,8 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, to_dense
 from ..rounding import gamma as gamma_n
-from .distances import squared_distances
-from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel
+from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squared_distances
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 

@@ -10,7 +10,7 @@ image of the cone, K* = {v : D v in K}:
     Power(α)*     {(u, v, w) : (u/α)^α (v/(1-α))^{1-α} ≥ |w|},  D (u, v, w) = (u/α, v/(1-α), w)
 
 Membership is decided in logarithms, log z - log y ≥ x/y, which neither overflow nor underflow, with the error bounds of
-`models.exponentials`. Projections solve one equation of one unknown for each cone: Friberg, *Projection onto the exponential
+`models.rounding`. Projections solve one equation of one unknown for each cone: Friberg, *Projection onto the exponential
 cone: a univariate root-finding problem* (2023); Hien, *Differential properties of Euclidean projection onto power cone* (2015).
 """
 
@@ -25,8 +25,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray
-from ..exponentials import exponential, logarithm
-from ..rounding import UNIT
+from ..rounding import UNIT, exponential, logarithm
 from .cones import Cone, Feature
 
 __all__ = ["Exponential", "Power", "TranscendentalCone"]

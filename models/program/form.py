@@ -8,28 +8,557 @@ Conventions, once and for all. Minimisation; a model that maximises sets ``maxim
 of the form's. Lagrangian f(x) - Σ_k <z_k, F_k x + g_k> - <ζ, x> with z_k in the dual cone of K_k and
 ζ = ζ_l - ζ_u the reduced costs of the bounds, so stationarity reads ``P x + q = Σ_k F_k'z_k + ζ`` and every
 multiplier has one sign. Symmetric blocks are stored as svec (`models.program.cones`).
+
+The data of a standard form: its arrays, checked once, and properties that follow from them.
+
+The parts of a form: blocks of variables, labelled constraints in cones, and the quadratic part of the objective.
+
+A linear or quadratic program as five arrays, l ≤ Ax ≤ u with bounds among the rows, and its answers back by label.
+
+The difference of two forms: the one delta that in-place solver updates, paths and inspection read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...drawing import Picture
-from ..arrays import FloatArray
+from ...errors import InputError, UnsupportedModelError
+from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..inspection.inspection import FormReport, inspect_form, spy
-from .cones import Indicator, Nonnegative
-from .difference import FormDelta
-from .form_data import FormData
-from .linear_arrays import LinearArrays
-from .parts import Block, Constraint, Quadratic
+from ..kernels.gram import GramOperator
+from ..rounding import Rounded, dot, gamma, transposed_product
+from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
+from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
+from .entries import Entries, by_column, triangle
 
-__all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
+__all__ = ["Block", "Constraint", "FormDelta", "LinearArrays", "Quadratic", "StandardForm", "by_label", "changed_entries"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
+
+    ``own`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
+    """
+
+    label: str
+    shape: tuple[int, ...]
+    symmetric: bool = False
+    own: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(self.label, self.own, self.size)
+
+    @property
+    def size(self) -> int:
+        """Number of scalar variables."""
+        return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
+
+    def names(self) -> list[str]:
+        """One name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
+        if self.own is not None:
+            return list(self.own)
+        if self.symmetric:
+            return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
+        if not self.shape:
+            return [self.label]
+        return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
+
+    def unpack(self, x: FloatArray) -> FloatArray:
+        """The block's value in its own shape from its piece of x."""
+        return smat(x) if self.symmetric else x.reshape(self.shape)
+
+    def pack(self, value: FloatArray) -> FloatArray:
+        """The block's piece of x from its value: the inverse of `unpack`."""
+        value = np.asarray(value, dtype=np.float64)
+        if value.shape != self.shape:
+            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}")
+        return svec(value) if self.symmetric else value.ravel()
+
+
+class NamedValues(dict[str, FloatArray]):
+    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
+
+    Parameters
+    ----------
+    values : mapping of label to array
+    blocks : callable
+        The blocks of the form, asked for at the first name that is no label.
+    """
+
+    def __init__(self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]]) -> None:
+        super().__init__(values)
+        self._blocks = blocks
+
+    def __missing__(self, name: str) -> FloatArray:
+        for block in self._blocks():
+            if block.label in self and name in (names := block.names()):
+                return np.asarray(block.pack(self[block.label]).reshape(-1)[names.index(name)])
+        raise KeyError(f"there is no block or variable {name!r}; the blocks are {', '.join(self)}")
+
+    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
+        """Pickle as a plain dictionary: the form is not part of the values."""
+        return dict, (dict(self),)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """``F x + g`` in ``cone``, under a label; ``own`` are the rows' names from elsewhere, ``points`` those that they keep."""
+
+    label: str
+    F: sp.csr_array
+    g: FloatArray
+    cone: Cone
+    own: tuple[str, ...] | None = None
+    points: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
+            object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
+        object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
+        if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
+            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+        if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
+            raise InputError(f"{self.label}: F and g must be finite")
+        _check_names(self.label, self.own, self.rows)
+        _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
+
+    @property
+    def rows(self) -> int:
+        """Scalar rows."""
+        return self.g.size
+
+    def names(self) -> list[str]:
+        """One name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
+        if self.own is not None:
+            return list(self.own)
+        if self.cone.count == 1 or self.cone.dim == 1:
+            return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
+        return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """max_j |F_ij| of every row; zero where nothing is stored."""
+        filled = self.F.indptr[1:] > self.F.indptr[:-1]
+        largest = np.zeros(self.F.shape[0])
+        if self.F.data.size:
+            largest[filled] = np.maximum.reduceat(np.abs(self.F.data), self.F.indptr[:-1][filled])
+        return frozen(largest)
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """``F x + g``."""
+        return np.asarray(self.F @ x + self.g)
+
+    def pulled(self, z: FloatArray) -> FloatArray:
+        """``F'z``."""
+        return Entries.of(self.F).weighted_sum(z)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+
+    Raises
+    ------
+    InputError
+        Not exactly one of the three, or a matrix that is not square, symmetric and finite.
+    """
+
+    matrix: FloatArray | sp.csc_array | None = None
+    factor: FloatArray | sp.csr_array | None = None
+    operator: GramOperator | None = None
+
+    def __post_init__(self) -> None:
+        if sum(data is not None for data in (self.matrix, self.factor, self.operator)) != 1:
+            raise InputError("give one of the matrix P, its factor R and an operator")
+        if self.matrix is not None:
+            _check_symmetric(self.matrix)
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        if self.operator is not None:
+            return self.operator.n
+        data = self.matrix if self.matrix is not None else self.factor
+        assert data is not None
+        return int(data.shape[1])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that P takes when it is materialised."""
+        if self.matrix is not None and not isinstance(self.matrix, np.ndarray):
+            return int(self.matrix.data.nbytes + self.matrix.indices.nbytes)
+        return 8 * self.n**2
+
+    @cached_property
+    def materialised(self) -> FloatArray | sp.csc_array:
+        """P itself, dense or CSC.
+
+        Raises
+        ------
+        TooLargeError
+            It would need more than `models.arrays.materialise_limit` bytes.
+        """
+        if self.matrix is not None:
+            return self.matrix
+        check_bytes(self.bytes, "the matrix P of the quadratic objective")
+        if self.operator is not None:
+            return self.operator.dense
+        assert self.factor is not None
+        product = self.factor.T @ self.factor
+        return sp.csc_array(product) if sp.issparse(product) else np.asarray(product)
+
+    @cached_property
+    def csc(self) -> sp.csc_array:
+        """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
+        given = self.materialised
+        if isinstance(given, np.ndarray) and given.all():
+            return by_column(given)
+        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
+            return given
+        matrix = sp.csc_array(given, copy=True)  # it may be shared with other forms
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        return matrix
+
+    def among(self, chosen: IntArray) -> FloatArray:
+        """The rows and columns of P that are chosen, in ascending order, dense."""
+        P = self.materialised
+        if isinstance(P, np.ndarray):
+            return np.asarray(P[np.ix_(chosen, chosen)])
+        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).among(chosen).dense()  # symmetric: columns are rows
+
+    @cached_property
+    def upper(self) -> sp.csc_matrix:
+        """The upper triangle of P, as native interfaces take it."""
+        return triangle(self._full_or_csc, upper=True)
+
+    @cached_property
+    def lower(self) -> sp.csc_matrix:
+        """The lower triangle of P, by columns."""
+        return triangle(self._full_or_csc, upper=False)
+
+    @property
+    def _full_or_csc(self) -> FloatArray | sp.csc_array:
+        return P if isinstance(P := self.materialised, np.ndarray) and P.all() else self.csc
+
+    @property
+    def most_in_columns(self) -> FloatArray:
+        """At least as many non-zeros as each column of P has, without materialising it."""
+        P, R = self.matrix, self.factor
+        if P is not None and not isinstance(P, np.ndarray):
+            return np.diff(P.indptr) * 1.0
+        return np.minimum(Entries.of(R).met, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
+
+    @cached_property
+    def convexity(self) -> Convexity:
+        """Evidence that P ⪰ 0: its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
+        if self.factor is not None:
+            return Convexity(Evidence.CONSTRUCTION, "P = R'R")
+        if self.operator is not None:
+            if self.operator.semidefinite:
+                return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite)
+            if self.n > VERIFY_UP_TO:
+                return Convexity(Evidence.UNKNOWN, f"no theorem says so, and order {self.n} is too large to factor")
+        return matrix_convexity(self.materialised)
+
+    @cached_property
+    def _row_norms(self) -> FloatArray:
+        data = self.matrix if self.matrix is not None else self.factor
+        assert data is not None
+        if isinstance(data, np.ndarray):
+            return np.asarray(np.sqrt((data * data).sum(axis=0)))
+        if not data.has_canonical_format:
+            (data := data.copy()).sum_duplicates()
+        squares = np.bincount(data.indices, weights=data.data * data.data, minlength=self.n)
+        return np.asarray(np.sqrt(squares))  # of columns; P is symmetric: its rows are its columns
+
+    def evaluate(self, x: FloatArray) -> Rounded:
+        """x'Px with a bound of its rounding error; ||R x||² where P is factored."""
+        if not isinstance(self.factor, np.ndarray):
+            return dot(x, self.product(x), self.product_error(x))
+        y, off = transposed_product(self.factor.T, x)
+        square = dot(y, y)
+        return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ off) + float(off @ off)) * (1.0 + 1e-9))
+
+    def product_error(self, x: FloatArray) -> FloatArray:
+        """Bound of |computed - exact| for every entry of `product`."""
+        if self.operator is not None:
+            return self.operator.product_error(x)
+        norm = float(np.linalg.norm(x))
+        if self.matrix is not None:
+            return np.asarray(gamma(self.n + 8) * self._row_norms * norm)
+        assert self.factor is not None
+        frobenius = float(np.linalg.norm(self._row_norms))
+        return np.asarray(2.0 * gamma(self.n + self.factor.shape[0] + 16) * self._row_norms * frobenius * norm)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """P_jj."""
+        if self.operator is not None:
+            return self.operator.diagonal
+        return np.asarray(self._row_norms**2 if self.matrix is None else self.matrix.diagonal(), dtype=np.float64)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """``P x`` without forming P where it is factored."""
+        if self.factor is not None:
+            return np.asarray(self.factor.T @ (self.factor @ x))
+        if self.operator is not None:
+            return self.operator.product(x)
+        assert self.matrix is not None
+        return np.asarray(self.matrix @ x)
+
+
+def _check_names(label: str, own: Sized | None, size: int, what: str = "names", of: str = "scalars") -> None:
+    if own is not None and len(own) != size:
+        raise InputError(f"{label}: {len(own)} {what} for {size} {of}")
+
+
+def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
+    """To the bit, entries in order: a difference of sparse matrices takes ten times as long to say so."""
+    if isinstance(P, np.ndarray):
+        return bool(np.array_equal(P, P.T))
+    rows = P.tocsr()
+    return all(bool((getattr(P, name) == getattr(rows, name)).all()) for name in ("indptr", "indices", "data"))
+
+
+def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
+    data = P if isinstance(P, np.ndarray) else P.data
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
+        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+    if _exactly_symmetric(P):
+        return
+    asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
+    if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
+        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")
+
+
+@dataclass(frozen=True)
+class FormDelta:
+    """The difference between two forms.
+
+    Parameters
+    ----------
+    structure : tuple of str
+        Why the second form has another structure (blocks, labels, cones, sense); empty when only numbers differ.
+        When it is not empty the other fields compare nothing.
+    quadratic : bool
+        P differs.
+    q, lower, upper, integer : ndarray of int
+        Indices of the variables whose entry differs.
+    r : bool
+        The constant differs.
+    F, g : tuple of str
+        Labels of the constraints whose matrix or constant differs.
+    """
+
+    structure: tuple[str, ...]
+    quadratic: bool
+    q: IntArray
+    r: bool
+    F: tuple[str, ...]
+    g: tuple[str, ...]
+    lower: IntArray
+    upper: IntArray
+    integer: IntArray
+
+    @property
+    def empty(self) -> bool:
+        """Return whether the forms are equal when materialised."""
+        vectors = (self.q, self.lower, self.upper, self.integer)
+        return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
+
+    @classmethod
+    def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
+        """Compare two forms; arrays that they share are not looked at."""
+        nothing = np.zeros(0, dtype=np.int64)
+        structure = tuple(_structure(old, new))
+        if structure:
+            return cls(structure, False, nothing, False, (), (), nothing, nothing, nothing)
+        pairs = list(zip(old.constraints, new.constraints, strict=True))
+        return cls(
+            structure=(),
+            quadratic=not _same_quadratic(old.quadratic, new.quadratic),
+            q=_changed(old.q, new.q),
+            r=old.r != new.r,
+            F=tuple(a.label for a, b in pairs if not _same_matrix(a.F, b.F)),
+            g=tuple(a.label for a, b in pairs if _changed(a.g, b.g).size),
+            lower=_changed(old.lower, new.lower),
+            upper=_changed(old.upper, new.upper),
+            integer=_changed(old.integer, new.integer),
+        )
+
+    def __str__(self) -> str:
+        if self.empty:
+            return "no difference"
+        parts = list(self.structure)
+        parts += ["quadratic term"] if self.quadratic else []
+        parts += ["constant of the objective"] if self.r else []
+        names = ("q", "lower", "upper", "integer")
+        vectors = (self.q, self.lower, self.upper, self.integer)
+        parts += [f"{name}: {v.size} entries" for name, v in zip(names, vectors, strict=True) if v.size]
+        parts += [f"F of {label}" for label in self.F] + [f"g of {label}" for label in self.g]
+        return "; ".join(parts)
+
+
+def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
+    """Row, column and new value of the entries that differ between two sparse matrices with non-zeros in the same places."""
+    before, after = sp.coo_array(old), sp.coo_array(new)
+    moved = np.flatnonzero(before.data != after.data)
+    return after.row[moved].tolist(), after.col[moved].tolist(), after.data[moved].tolist()
+
+
+def _structure(old: StandardForm, new: StandardForm) -> list[str]:
+    reasons = []
+    if old.blocks != new.blocks:
+        reasons.append(f"blocks {_labels(old.blocks)} → {_labels(new.blocks)}")
+    if [(c.label, c.cone) for c in old.constraints] != [(c.label, c.cone) for c in new.constraints]:
+        reasons.append(f"constraints {_labels(old.constraints)} → {_labels(new.constraints)}")
+    if old.maximise != new.maximise:
+        reasons.append("sense of the objective")
+    return reasons
+
+
+def _labels(items: tuple[Any, ...]) -> str:
+    return "(" + ", ".join(item.label for item in items) + ")"
+
+
+def _changed(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> IntArray:
+    return np.zeros(0, dtype=np.int64) if a is b else np.flatnonzero(a != b)
+
+
+def _same_matrix(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if _same_places(a, b):
+        return bool(np.array_equal(a.data, b.data))
+    if sp.issparse(a) or sp.issparse(b):
+        difference = sp.csr_array(a) - sp.csr_array(b)
+        return difference.nnz == 0 or not difference.data.any()
+    return bool(np.array_equal(a, b))
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    """Two CSR or two CSC matrices with the same pattern (the common case, forms of one model): numbers compare as they lie."""
+    if not (sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc") and a.shape == b.shape):
+        return False
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
+def _same_quadratic(a: Quadratic | None, b: Quadratic | None) -> bool:
+    if a is b:
+        return True
+    if a is None or b is None:
+        present = a if a is not None else b
+        assert present is not None
+        return not present.csc.nnz
+    return _same_matrix(a.materialised, b.materialised)
+
+
+def by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
+    """Return multipliers of all rows, in the order of the form, cut by constraint."""
+    stops = accumulate(c.rows for c in form.constraints)
+    return {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class LinearArrays:
+    """min ½x'Px + q'x + r subject to l ≤ Ax ≤ u: what most solvers of quadratic programs take.
+
+    The rows of A are those of the form's constraints, in their order, then one for each variable that has a bound.
+
+    Parameters
+    ----------
+    form : StandardForm
+        Continuous, with linear rows alone.
+
+    Raises
+    ------
+    UnsupportedModelError
+        A cone that is not linear, indicators or integers.
+
+    Examples
+    --------
+    >>> P, q, A, l, u = form.linear()  # doctest: +SKIP
+    """
+
+    form: StandardForm
+
+    def __post_init__(self) -> None:
+        other = [c.label for c in self.form.constraints if not isinstance(c.cone, Nonnegative | Zero)]
+        if other:
+            raise UnsupportedModelError(f"{self.form.name} is no quadratic program: {other[0]} is no linear row")
+        if self.form.integer.any():
+            raise UnsupportedModelError(f"{self.form.name} has integer variables; form.relax_integrality() has none")
+
+    def __iter__(self) -> Iterator[sp.csc_matrix | FloatArray]:
+        return iter((self.P, self.q, self.A, self.lower, self.upper))
+
+    @cached_property
+    def P(self) -> sp.csc_matrix:
+        """P (n, n), symmetric; of zeros for a linear program."""
+        upper = self.upper_P
+        return sp.csc_matrix(upper + sp.triu(upper, 1).T)
+
+    @property
+    def upper_P(self) -> sp.csc_matrix:
+        """The upper triangle of P."""
+        form = self.form
+        return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
+
+    @property
+    def q(self) -> FloatArray:
+        """q (n,), a copy."""
+        return np.array(self.form.q)
+
+    @property
+    def r(self) -> float:
+        """The constant of the objective."""
+        return self.form.r
+
+    @cached_property
+    def bounded(self) -> IntArray:
+        """Variables that have a bound, and a row for it."""
+        return np.flatnonzero(np.isfinite(self.form.lower) | np.isfinite(self.form.upper))
+
+    @cached_property
+    def A(self) -> sp.csc_matrix:
+        """A (rows, n)."""
+        bounded = self.bounded
+        single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, self.form.n))
+        return sp.csc_matrix(sp.vstack([self.form.rows_matrix()[0], single]))
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """l (rows,), -∞ where there is none."""
+        return np.concatenate([np.zeros(0), *(-c.g for c in self.form.constraints), self.form.lower[self.bounded]])
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """u (rows,), ∞ where there is none."""
+        sides = (-c.g if isinstance(c.cone, Zero) else np.full(c.rows, np.inf) for c in self.form.constraints)
+        return np.concatenate([np.zeros(0), *sides, self.form.upper[self.bounded]])
+
+    def multipliers(self, y: FloatArray) -> dict[str, FloatArray]:
+        """Return z by constraint, in the form's sign, from multipliers y of the rows with Px + q + A'y = 0."""
+        return by_label(self.form, -y)
+
+    def reduced(self, y: FloatArray) -> FloatArray:
+        """Return the multipliers ζ of the bounds (n,), in the form's sign, from the same y."""
+        zeta = np.zeros(self.form.n)
+        zeta[self.bounded] = -y[y.size - self.bounded.size :]
+        return zeta
 
 
 #: Where a form keeps its import.
@@ -37,7 +566,7 @@ _IMPORT = "_import"
 
 
 @dataclass(frozen=True, eq=False)
-class StandardForm(Displayed, FormData, ExportMethods):
+class StandardForm(Displayed, ExportMethods):
     """One mathematical program with labelled variables and constraints. Replaced, never changed.
 
     Parameters
@@ -60,6 +589,18 @@ class StandardForm(Displayed, FormData, ExportMethods):
     InputError
         Shapes that do not fit, labels that are not unique, or numbers that are not finite.
     """
+
+    name: str
+    blocks: tuple[Block, ...]
+    q: FloatArray
+    constraints: tuple[Constraint, ...]
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    quadratic: Quadratic | None = None
+    r: float = 0.0
+    maximise: bool = False
+    slices: Mapping[str, slice] = field(init=False, repr=False)
 
     @property
     def form(self) -> StandardForm:
@@ -145,6 +686,202 @@ class StandardForm(Displayed, FormData, ExportMethods):
     def equals(self, other: StandardForm) -> bool:
         """Return whether both say the same when materialised: labels, cones and numbers."""
         return self.diff(other).empty
+
+    def __post_init__(self) -> None:
+        labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
+        if len(set(labels)) != len(labels):
+            raise InputError(f"labels of a form must differ: {labels}")
+        for name in ("q", "lower", "upper", "integer"):
+            array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
+            if array.shape != (self.n,):
+                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}")
+            object.__setattr__(self, name, frozen(array))
+        if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
+            raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
+        for c in self.constraints:
+            if c.F.shape[1] != self.n:
+                raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
+        if self.quadratic is not None and self.quadratic.n != self.n:
+            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}")
+        stops = np.cumsum([b.size for b in self.blocks]).tolist()
+        slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
+        object.__setattr__(self, "slices", slices)
+
+    # -- sizes and looks ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def n(self) -> int:
+        """Number of scalar variables."""
+        return sum(b.size for b in self.blocks)
+
+    @property
+    def rows(self) -> int:
+        """Number of scalar rows in the cones."""
+        return sum(c.rows for c in self.constraints)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Return whether any bound is finite."""
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    @cached_property
+    def features(self) -> frozenset[Feature]:
+        """The features that a reader must understand beyond linear rows and bounds."""
+        features = {c.cone.feature for c in self.constraints if c.rows} - {None}
+        if self.quadratic is not None:
+            features.add(Feature.QUADRATIC)
+        if self.integer.any():
+            features.add(Feature.INTEGER)
+        return frozenset(f for f in features if f is not None)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the data take when they are materialised."""
+        arrays = [self.q, self.lower, self.upper, self.integer]
+        total = sum(a.nbytes for a in arrays)
+        total += sum(c.F.data.nbytes + c.F.indices.nbytes + c.F.indptr.nbytes + c.g.nbytes for c in self.constraints)
+        if self.quadratic is not None:
+            total += self.quadratic.bytes
+        return int(total)
+
+    def names(self) -> list[str]:
+        """One name for each scalar variable, in the order of x."""
+        return [name for block in self.blocks for name in block.names()]
+
+    def constraint(self, label: str) -> Constraint:
+        """The constraint of this label."""
+        for c in self.constraints:
+            if c.label == label:
+                return c
+        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}")
+
+    def block(self, label: str) -> Block:
+        """The block of this label."""
+        for b in self.blocks:
+            if b.label == label:
+                return b
+        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}")
+
+    def __str__(self) -> str:
+        kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
+        lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
+        for b in self.blocks:
+            s = self.slices[b.label]
+            lower, upper = self.lower[s], self.upper[s]
+            sort = "integer" if self.integer[s].any() else "symmetric" if b.symmetric else "real"
+            bounds = (
+                "free"
+                if not (np.isfinite(lower).any() or np.isfinite(upper).any())
+                else (f"in [{lower.min(initial=np.inf):g}, {upper.max(initial=-np.inf):g}]")
+            )
+            lines.append(f"  {b.label:<12} {b.shape!s:<12} {sort}, {bounds}")
+        lines += [f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros" for c in self.constraints]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def objective(self, x: FloatArray) -> float:
+        """½x'Px + q'x + r (always to be minimised)."""
+        value = float(self.q @ x) + self.r
+        if self.quadratic is not None:
+            value += 0.5 * float(x @ self.quadratic.product(x))
+        return value
+
+    def evaluate(self, x: FloatArray) -> Rounded:
+        """The objective with a bound of its rounding error."""
+        value = dot(self.q, x) + Rounded(self.r)
+        if self.quadratic is None:
+            return value
+        return value + self.quadratic.evaluate(x).times(0.5)
+
+    @cached_property
+    def convexity(self) -> Convexity:
+        """Evidence that the objective is convex where the equalities hold."""
+        if self.quadratic is None:
+            return Convexity(Evidence.CONSTRUCTION, "the objective is linear")
+        of_quadratic = self.quadratic.convexity
+        rows = [c.F for c in self.constraints if isinstance(c.cone, Zero) and c.rows]
+        if of_quadratic.known or not rows or self.n > VERIFY_UP_TO:
+            return of_quadratic
+        return on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or of_quadratic
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """P x + q."""
+        return self.q.copy() if self.quadratic is None else self.quadratic.product(x) + self.q
+
+    def split(self, x: FloatArray) -> dict[str, FloatArray]:
+        """Values by label, in the blocks' own shapes."""
+        return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
+
+    def values_given(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+        """Values of some blocks as a user gives them, by block or by the names of single variables, as arrays.
+
+        Raises
+        ------
+        InputError
+            A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
+        that is not the block's, numbers that are not finite; ``what`` names the argument.
+        """
+        if not isinstance(given, Mapping):
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
+        blocks = {block.label: block for block in self.blocks}
+        values = self._by_names({name: value for name, value in given.items() if name not in blocks}, what)
+        for label, value in given.items():
+            if label not in blocks:
+                continue
+            values[label] = array = as_array(value, f"{what}[{label!r}]")
+            shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
+            if odd or array.shape != shape:
+                need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                raise InputError(f"{need}; it has shape {array.shape}{odd}")
+        return values
+
+    def _by_names(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+        """Values of the blocks whose variables are named one by one."""
+        values, rest = {}, dict(given)
+        for block in self.blocks if rest else ():
+            names = block.names()
+            if not any(name in rest for name in names):
+                continue
+            missing = [name for name in names if name not in rest]
+            if missing:
+                raise InputError(
+                    f"{what}: {missing[0]!r} has no value, and {block.size - len(missing)} others of its block have one"
+                )
+            entries = np.array([float(as_array(rest.pop(name), f"{what}[{name!r}]")) for name in names])
+            if not np.isfinite(entries).all():
+                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not")
+            values[block.label] = block.unpack(entries)
+        if rest:
+            known = ", ".join(block.label for block in self.blocks)
+            raise InputError(f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name")
+        return values
+
+    def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """x from values by label: the inverse of `split`."""
+        missing = [b.label for b in self.blocks if b.label not in values]
+        if missing:
+            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}")
+        return np.concatenate([np.zeros(0), *(b.pack(values[b.label]) for b in self.blocks)])
+
+    # -- new forms ----------------------------------------------------------------------------------------------
+
+    def rows_matrix(self, labels: Iterable[str] | None = None) -> tuple[sp.csr_array, FloatArray]:
+        """All (or the named) constraints stacked: F and g."""
+        chosen = self.constraints if labels is None else tuple(self.constraint(label) for label in labels)
+        F, g = self._stacked(chosen)
+        return F.csr, g
+
+    def stacked(self) -> tuple[Entries, FloatArray]:
+        """Return the rows as `rows_matrix` does, for readers that turn them before SciPy sees them."""
+        return self._stacked(self.constraints)
+
+    def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:
+        if not chosen:
+            return Entries.of(np.zeros((0, self.n))), np.zeros(0)
+        return Entries.below(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:

@@ -32,7 +32,7 @@ from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
-from ...solvers.records.options import Options
+from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated

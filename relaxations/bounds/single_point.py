@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_positive
-from ...models.formulations.loss_cones import Columns, loss_constraints
+from ...models.formulations.conic import Columns, loss_constraints
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import Block, Constraint, StandardForm

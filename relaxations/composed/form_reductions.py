@@ -14,14 +14,13 @@ import scipy.sparse as sp
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
-from ...models.bare_form import as_model
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
-from ...models.model import Model
+from ...models.model import Model, as_model
 from ...models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, Zero, svec_indices
 from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
-from ...solvers.records.options import Options
+from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
 from .reductions import ComposedReduction, bounded_by_reach, multiplied, parts_of, rounded

@@ -16,14 +16,13 @@ import numpy as np
 
 from ...errors import UnsupportedModelError
 from ...models.arrays import BoolArray, FloatArray
-from ...models.bare_form import as_model
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Model
+from ...models.model import Model, as_model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ...solvers.records.options import Options
+from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..reduction import LiftedDual, Reduction, without_warnings
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...solvers.records.answer import Status
+from ...solvers.records import Status
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
-from ..losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from ..reduction import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key, where
@@ -31,7 +31,7 @@ _GAMMAS = (0.1, 0.3, 1.0)
 
 
 def loss_functions() -> str:
-    """The functions of `relaxations.losses` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
+    """The functions of `relaxations.reduction` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
     u = np.linspace(-2.0, 2.0, 801)
     figure = figure_of(10.0, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)

@@ -23,13 +23,12 @@ import numpy as np
 
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array, as_positive
-from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding
-from ...models.model import Model
+from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from ...solvers.interface.solver import OPEN, Solver, near_misses, version_of
 from ...solvers.parallel import Cluster, choose_executor
-from ...solvers.records.options import COMMON, Options
+from ...solvers.records import COMMON, Options
 from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, get_solver, installed, resolve, resolve_all
 from ..bounds.big_m import BigM, MSource
 from ..reduction import Reduction, without_warnings
@@ -40,8 +39,7 @@ from .cells.kappa import KappaCell, KappaTask
 from .cells.record import InstanceAt, InstanceData, ModelSubject, Task
 from .cells.relaxation import RelaxationCell, RelaxationTask
 from .report import GapReport
-from .runner import Progress, Runner, blas, machine
-from .store import CellStore, digest
+from .runner import CellStore, Progress, Runner, blas, digest, machine
 
 __all__ = [
     "Problem",

@@ -29,14 +29,13 @@ import scipy.linalg as sl
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, as_positive, as_vector
-from ...models.conic_bound import repair_gamma
-from ...models.conic_point import coordinates
+from ...models.conic_bound import coordinates, repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
 from ...solvers.better_points import polish
-from ...solvers.records.options import Options
+from ...solvers.records import Options
 from ...solvers.registry import SolverLike
 from ..bounds.combined import Combined
 from ..bounds.convexified import PointLosses, combined_bound, combined_value

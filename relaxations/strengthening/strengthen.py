@@ -23,7 +23,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ...solvers.interface.solver import Gives
-from ...solvers.records.options import Options
+from ...solvers.records import Options
 from ...solvers.registry import SolverLike, SolverSpec, all_solvers, installed
 from ...solvers.solve import solve_problem
 from ...solvers.zero_one.classifiers import good_classifier

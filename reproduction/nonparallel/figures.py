@@ -12,7 +12,7 @@ import numpy as np
 from marginopt.drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from marginopt.estimators import KernelNPSVC
 from marginopt.models import RBF, gamma_by_rule
-from marginopt.pictures.nonparallel import draw_training
+from marginopt.pictures import draw_training
 
 from ..catalogue import NPSVC
 from ..protocol_size import ProtocolSize

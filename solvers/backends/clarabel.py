@@ -14,13 +14,11 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
-from ...models.program.form import Constraint, StandardForm
-from ...models.program.linear_arrays import by_label
+from ...models.program.form import Constraint, StandardForm, by_label
 from ..interface.backend import Backend, not_taken, set_natives
 from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
 from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Clarabel"]
 

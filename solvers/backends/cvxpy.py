@@ -24,8 +24,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, not_taken
 from ..interface.solver import Gives, SolverInfo, check_native, installed_version, near_misses, version_of
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 

@@ -23,13 +23,12 @@ from ...models.export.programs import native_size, quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..certification.newton_refinement import newton_polish
+from ..certification.supplied_evidence import newton_polish
 from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Gurobi", "GurobiCuts"]
 

@@ -14,14 +14,12 @@ from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
-from ...models.program.form import StandardForm
-from ...models.program.linear_arrays import by_label
+from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend, not_taken, unused_start
 from ..interface.recorder import LEFT, CallTimeout, Recorder, beyond_fork, ended, forked_with, interrupt_flag, timeout_at
 from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Highs"]
 

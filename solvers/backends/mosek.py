@@ -18,8 +18,7 @@ from ...models.program.form import StandardForm
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
 

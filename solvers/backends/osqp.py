@@ -9,13 +9,11 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
-from ...models.program.form import StandardForm
-from ...models.program.linear_arrays import LinearArrays
+from ...models.program.form import LinearArrays, StandardForm
 from ..interface.backend import Backend, not_taken, start_point
 from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Osqp"]
 

@@ -15,8 +15,7 @@ from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
 from ..interface.backend import Backend, LinearRows, not_taken, set_natives
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Piqp"]
 

@@ -20,8 +20,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, not_taken
 from ..interface.solver import Gives, SolverInfo, check_native, installed_version, version_of
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
 

@@ -29,8 +29,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
 from ..interface.backend import Backend, LinearRows, not_taken, start_point
 from ..interface.solver import Gives, SolverInfo, check_native, near_misses
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["ABSENT", "DISCOVER", "QPSolver", "discover"]
 

@@ -27,8 +27,7 @@ from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder, polling
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Scip", "include_cuts"]
 

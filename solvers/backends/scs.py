@@ -13,13 +13,11 @@ from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero, svec_size
 from ...models.program.exponential_cones import Exponential, Power
-from ...models.program.form import StandardForm
-from ...models.program.linear_arrays import by_label
+from ...models.program.form import StandardForm, by_label
 from ..interface.backend import Backend, not_taken, start_point
 from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Scs", "psd_order"]
 

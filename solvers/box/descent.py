@@ -13,11 +13,9 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from . import records
-from .active_set import active_set_steps
-from .newton import FinishRun, newton_steps
+from .newton import FinishRun, active_set_steps, newton_steps
 from .state import BoxState, load_descent, make_state
 
 __all__ = ["BoxDescent", "BoxState", "box_minimum"]

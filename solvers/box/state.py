@@ -13,8 +13,8 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.rounding import UNIT
 from ...models.views import BoxQP
 from ..interface.algorithm import integers_and_floats, named_scalars
-from ..interface.by_reference import by_reference
-from ..records.answer import relative_gap
+from ..interface.numba_flags import by_reference
+from ..records import relative_gap
 from .loops import descend
 
 __all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]

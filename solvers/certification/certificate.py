@@ -21,7 +21,7 @@ from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma
-from ..records.answer import Answer, relative_gap
+from ..records import Answer, relative_gap
 
 __all__ = ["Certificate", "Certifier", "certify", "certify_by_model", "nonnegative"]
 

@@ -26,8 +26,8 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
-from ..rational.rays import farkas_exists, ray_exists
-from ..records.answer import Status
+from ..rational.form import farkas_exists, ray_exists
+from ..records import Status
 
 __all__ = ["Ray", "Separability", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual", "separability"]
 

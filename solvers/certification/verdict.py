@@ -30,7 +30,7 @@ from ...models.importing.source import Import, near_points
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..records.answer import Answer, Status
+from ..records import Answer, Status
 from .certificate import Certificate, certify
 
 __all__ = [

@@ -17,15 +17,13 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ...models.arrays import BoolArray
-from ...models.bare_form import as_model
-from ...models.export_methods import CONFLICT, ExportMethods
-from ...models.inspection.conflict import Conflict
+from ...models.export_methods import CONFLICT, Conflict, ExportMethods
+from ...models.model import as_model
 from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..certification.result import Result
 from ..rational.form import null_vector
-from ..records.answer import Status
-from ..records.options import Options
+from ..records import Options, Status
 from ..registry import SolverLike, SolverSpec, resolve
 from ..solve import solve_problem
 

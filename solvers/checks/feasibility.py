@@ -16,11 +16,9 @@ import numpy as np
 from ...display import Display, Displayed
 from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
-from ...models.bare_form import as_model
-from ...models.model import Model
+from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import StandardForm
-from ...models.program.parts import Constraint
+from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
 from ..certification.certificate import Certificate, certify as certify_form, certify_by_model
 

@@ -8,17 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
-from ...models.bare_form import as_model
-from ...models.fingerprint import describe, fingerprint
-from ...models.model import Model
+from ...models.model import Model, as_model, describe, fingerprint
 from ...models.program.form import StandardForm
-from ..certification.result import CHECK_DUALS, VERIFY, Result
-from ..certification.verification import Check, DualCheck, DualRow, Verification
+from ..certification.result import CHECK_DUALS, VERIFY, Check, DualCheck, DualRow, Result, Verification
 from ..interface.solver import OPEN, Kept, Solver, SolverInfo
 from ..judgement import judge
 from ..rational.form import RationalForm
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from ..registry import SolverLike, get_solver
 from ..solve import solve_problem
 

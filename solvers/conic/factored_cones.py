@@ -21,14 +21,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.conic_bound import ConicBound, conic_multipliers, conic_reduced
-from ...models.conic_point import ConicPoint
+from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, conic_reduced
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from .iterate import ConicData, Prepared
 
 __all__ = ["ConicFactored", "FactoredState"]

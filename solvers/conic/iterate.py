@@ -33,8 +33,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray
-from ...models.conic_bound import ConicBound, certified_bound
-from ...models.conic_point import ConicPoint, Coordinates, coordinates, primal_point
+from ...models.conic_bound import ConicBound, ConicPoint, Coordinates, certified_bound, coordinates, primal_point
 from ...models.views import ConicProblem
 
 __all__ = ["ConicData", "Iterate", "PointScaling", "Prepared", "Step", "Sym2", "max_step"]

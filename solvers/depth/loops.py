@@ -29,8 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
-from ..interface.by_reference import by_reference
-from ..interface.numba_flags import Loops
+from ..interface.numba_flags import Loops, by_reference
 
 __all__ = ["CROWDED", "DONE", "LARGE", "Flats", "Notes", "next_flat", "sweep"]
 

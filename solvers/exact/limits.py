@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...errors import InputError
 from ...files import check_target
-from ..records.options import Options
+from ..records import Options
 
 __all__ = ["Limits", "NodeRate", "check_count", "check_path"]
 

@@ -18,10 +18,8 @@ from ...models.arrays import BoolArray, FloatArray, materialise_limit
 from ...models.model import Model
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
 from ...models.program.cones import Feature, Zero
-from ...models.program.form import StandardForm
-from ...models.program.linear_arrays import by_label
-from ..records.answer import Answer, Update, UpdateKind
-from ..records.options import Options
+from ...models.program.form import StandardForm, by_label
+from ..records import Answer, Options, Update, UpdateKind
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .solver import BUILT, Kept, Solver, SolverInfo, version_of
 

@@ -21,9 +21,8 @@ from typing import Any, TypeVar
 import cloudpickle
 import numpy as np
 
-from ...terminal import StatusLine
-from ..records.answer import Answer, Status, Trace, TraceRow
-from ..records.options import Options
+from ...display import StatusLine
+from ..records import Answer, Options, Status, Trace, TraceRow
 
 __all__ = [
     "LEFT",

@@ -24,8 +24,7 @@ from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
-from ..records.answer import Answer, Update, UpdateKind
-from ..records.options import COMMON, Options
+from ..records import COMMON, Answer, Options, Update, UpdateKind
 
 __all__ = [
     "ALL_PARTS",

@@ -27,8 +27,7 @@ from ...models.arrays import FloatArray, most_held
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer, relative_gap
-from ..records.options import Options
+from ..records import Answer, Options, relative_gap
 from . import records
 from .coordinate import CoordinateDescent
 from .loops import add_squares, slope, weigh

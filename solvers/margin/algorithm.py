@@ -20,8 +20,7 @@ from ..exact.rotation import rotation, turned
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.recorder import beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from .checkpoint import MarginCheckpoint, StoppedMarginSearch
 from .proof import ProofLog
 

@@ -15,8 +15,7 @@ from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Purpose, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from ..registry import SolverLike, SolverSpec, resolve
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]

@@ -23,9 +23,8 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MulticlassProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
-from ..interface.by_reference import by_reference
-from ..records.answer import Answer, relative_gap
-from ..records.options import Options
+from ..interface.numba_flags import by_reference
+from ..records import Answer, Options, relative_gap
 from . import loops, records
 
 __all__ = ["BlockAscent"]

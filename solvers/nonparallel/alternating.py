@@ -18,8 +18,7 @@ from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer, relative_gap
-from ..records.options import Options
+from ..records import Answer, Options, relative_gap
 from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
 from ..simplex.start import load_loops

@@ -14,8 +14,7 @@ from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer, relative_gap
-from ..records.options import Options
+from ..records import Answer, Options, relative_gap
 from . import records
 
 __all__ = ["Majorisation", "MajorisationState"]

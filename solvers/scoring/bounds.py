@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interface.by_reference import by_reference
-from ..interface.numba_flags import Loops
+from ..interface.numba_flags import Loops, by_reference
 from .reduced import ReducedScoringProblem
 
 __all__ = ["ALL", "Rows", "Scratch", "bound", "entry", "inner", "rows_of", "scratch_for"]

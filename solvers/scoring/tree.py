@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..interface.algorithm import integers_and_floats, named_scalars
-from ..interface.by_reference import by_reference
+from ..interface.numba_flags import by_reference
 from .bounds import ALL, Scratch, bound, entry, inner, scratch_for
 from .reduced import ReducedScoringProblem
 

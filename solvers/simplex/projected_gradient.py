@@ -23,8 +23,7 @@ from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray, check_bytes
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from . import records
 from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
 

@@ -1,13 +1,4 @@
-"""The start and the end of every simplex algorithm: parameters, first points, loops loaded, multipliers, the answer.
-
-The starting points of the simplex algorithms.
-
-The end of every simplex algorithm: float64 products, multipliers, the answer.
-
-Checks of parameters that the simplex algorithms share.
-
-Compiled loops, loaded (or compiled, the first time on a machine) before a run's clock starts.
-"""
+"""Starts, answers and cached columns of algorithms on unit simplices."""
 
 from __future__ import annotations
 
@@ -17,18 +8,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ...errors import InputError
-from ...models.arrays import FloatArray
-from ...models.kernels.gram import MatrixGram
+from ...models.arrays import FloatArray, materialise_limit
+from ...models.kernels.gram import GramOperator, MatrixGram
 from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from .dense_loop import solve_dense
 
 __all__ = [
+    "CACHE_BYTES",
+    "ColumnCache",
     "StartRule",
+    "cache_bytes",
     "check_parameters",
     "iterations_allowed",
     "load_loops",
@@ -175,3 +169,99 @@ def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) ->
     for _ in range(20):
         if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
             break
+
+
+#: Default size of a column cache.
+CACHE_BYTES = 2**30
+#: Columns computed at a time where their slots are not neighbours.
+_ROWS = 32
+
+
+def cache_bytes(given: int | None, options: Options, least: float = 0.0) -> int:
+    """The algorithm's own limit, or the solve's memory limit where that is smaller.
+
+    Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
+    """
+    default = max(CACHE_BYTES, min(least, materialise_limit())) if given is None else given
+    return int(default if options.memory_limit is None else min(default, options.memory_limit))
+
+
+class ColumnCache:
+    """Columns of a Gram operator in ``columns[slot[i]]``; compiled loops read it and stamp what they use.
+
+    Parameters
+    ----------
+    gram : GramOperator
+    limit : int
+        Bytes for the columns.
+    single : bool
+        Columns in float32 (for steps), else float64.
+
+    Raises
+    ------
+    InputError
+        The limit does not hold two columns, the least that a pair step needs.
+    """
+
+    def __init__(self, gram: GramOperator, limit: int, *, single: bool) -> None:
+        n = gram.n
+        kind: npt.DTypeLike = np.float32 if single else np.float64
+        width = n * np.dtype(kind).itemsize
+        slots = min(max(n, 2), int(limit) // width)
+        if slots < 2:
+            raise InputError(
+                f"the column cache may hold {int(limit):,} bytes; two columns of {n:,} points need {2 * width:,}: "
+                "raise cache_bytes (or memory_limit)"
+            )
+        self.gram = gram
+        self.single = single
+        self.columns: npt.NDArray[Any] = np.empty((slots, n), dtype=kind)
+        self.slot = np.full(n, -1, dtype=np.int64)
+        self.stamp = np.zeros(slots, dtype=np.int64)
+        self.owner = np.full(slots, -1, dtype=np.int64)
+        self._room: npt.NDArray[Any] | None = None
+        self.used = 0
+        self.computed = 0
+
+    @property
+    def slots(self) -> int:
+        """Number of columns that fit."""
+        return int(self.columns.shape[0])
+
+    def _take(self, count: int) -> npt.NDArray[np.int64]:
+        """Slots for new columns: free ones, then those least recently used."""
+        free = min(count, self.slots - self.used)
+        slots = np.arange(self.used, self.used + free)
+        self.used += free
+        if free < count:
+            rest = count - free
+            candidates = self.stamp[: self.used].copy()
+            candidates[slots] = np.iinfo(np.int64).max
+            oldest = np.argpartition(candidates, rest - 1)[:rest]
+            slots = np.concatenate([slots, oldest])
+        return slots
+
+    def _load_apart(self, indices: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> None:
+        """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
+        if self._room is None:
+            self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
+        for start in range(0, indices.size, len(self._room)):
+            part = indices[start : start + len(self._room)]
+            self.columns[taken[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
+
+    def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
+        """Compute columns that are not cached; ``clock`` stamps them as just used."""
+        slots = self._take(indices.size)
+        evicted = self.owner[slots]
+        self.slot[evicted[evicted >= 0]] = -1
+        first, count = int(slots[0]), int(indices.size)
+        if not self.single:
+            self.columns[slots] = self.gram.columns(indices).T
+        elif slots[-1] - first == count - 1 and bool((np.diff(slots) == 1).all()):
+            self.gram.single_columns(indices, self.columns[first : first + count])
+        else:
+            self._load_apart(indices, slots)
+        self.owner[slots] = indices
+        self.slot[indices] = slots
+        self.stamp[slots] = clock
+        self.computed += int(indices.size)

@@ -16,8 +16,7 @@ from ...models.views import LinearLoss
 from ..exact.limits import Limits, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Purpose, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 
 if TYPE_CHECKING:
     from .log import ProofLog

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..exact.loops.compiled import loops_of
-from ..interface.by_reference import by_reference
+from ..interface.numba_flags import by_reference
 
 __all__ = ["Workspace", "relax", "workspace_for"]
 

@@ -16,8 +16,7 @@ from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Purpose, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 
 __all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
 

@@ -14,8 +14,7 @@ from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.model import Model
 from ...models.views import StiefelProblem
 from ..interface.solver import Gives, Kept, Solver, SolverInfo, replace_parameters
-from ..records.answer import Answer, Status
-from ..records.options import Options
+from ..records import Answer, Options, Status
 from .ascent import orthonormal_start
 
 __all__ = ["Pymanopt"]

@@ -12,8 +12,7 @@ import numpy as np
 from ...errors import SolverError
 from ...files import check_target, whole_file
 from ...models.arrays import FloatArray
-from ...models.bare_form import as_model
-from ...models.model import Model
+from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from .program import LinearProgram, RationalSum
 from .tree import Branch, ProofNode, Tree, branch_and_bound

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.zero_one.cost import ZeroOneBudget
+from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.limits import Limits, check_count, check_path
@@ -21,8 +21,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
-from ..records.answer import Answer, Update, UpdateKind
-from ..records.options import Options
+from ..records import Answer, Options, Update, UpdateKind
 from .engines.engine import SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent

@@ -19,12 +19,11 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.zero_one.cost import ZeroOneBudget
+from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome, clear
 from ..interface.solver import Gives, SolverInfo
-from ..records.answer import Answer
-from ..records.options import Options
+from ..records import Answer, Options
 from .incumbent import Polish
 from .proof.conflicts import ConflictFinder, ConflictRecorder, copied, empty_book
 from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.solvers.certification.verdict import ZERO
-from marginopt.solvers.records.answer import Answer, Status
+from marginopt.solvers.records import Answer, Status
 
 
 @pytest.mark.filterwarnings("ignore")

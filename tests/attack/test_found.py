@@ -19,11 +19,11 @@ from marginopt import margin
 from marginopt.cli.main import main
 from marginopt.errors import DataError, UnsupportedModelError
 from marginopt.models import Block, ChebyshevNPSVC, Quadratic, StandardForm
-from marginopt.models.bare_form import as_model
+from marginopt.models.model import as_model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -23,7 +23,7 @@ import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
 from marginopt.relaxations import BigM, Conic, gap_report
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 from marginopt.reproduction.record import Experiment, Run
 from marginopt.reproduction.task import measure_all
 from marginopt.selection import select

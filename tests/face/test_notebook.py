@@ -16,7 +16,7 @@ import marginopt as mo
 from marginopt.display import Display, Displayed, Tabular
 from marginopt.errors import DataError
 from marginopt.solvers.path import SolutionPath
-from marginopt.solvers.records.answer import Trace, TraceRow
+from marginopt.solvers.records import Trace, TraceRow
 
 X = np.column_stack([np.ones(12), np.random.default_rng(0).normal(size=(12, 2))])
 Y = np.where(X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)

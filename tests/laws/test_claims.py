@@ -13,13 +13,11 @@ from rational.draws import drawn
 import marginopt as mo
 from marginopt.models import SecondOrder
 from marginopt.models.arrays import FloatArray
-from marginopt.models.bare_form import as_model
-from marginopt.models.model import Model
+from marginopt.models.model import Model, as_model
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -44,7 +44,7 @@ def of(name: str) -> Model | StandardForm | None:
 
 
 def _readers(problem: Model | StandardForm) -> list[str]:
-    from marginopt.models.bare_form import as_model
+    from marginopt.models.model import as_model
 
     key = id(problem)
     if key not in _KNOWN:

@@ -105,7 +105,7 @@ import marginopt
 from marginopt.models import L2SVMDual
 from marginopt.solvers.registry import solvers
 from marginopt.solvers.solve import solve_problem
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 absent = [row["name"] for row in solvers().rows if row["installed"] == "no"]
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 result = solve_problem(L2SVMDual(X, [1, -1, 1]), "clarabel", Options())

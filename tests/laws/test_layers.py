@@ -19,7 +19,7 @@ FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
 #: rows, pictures.
 LEAVES = (
-    "errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "late_method", "labelled",
+    "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "late_method", "labelled",
     "renamed",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
@@ -31,11 +31,9 @@ ALLOWED = {
     "rows": {"rows", "errors", "code_cache"},
     "labelled": {"errors"},
     "renamed": {"errors"},
-    "svg": set(),
-    "terminal": set(),
     "display": {"errors"},
     "late_method": set(),
-    "drawing": {"files", "svg"},
+    "drawing": {"files"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
     "solvers": {"solvers", "models", *LEAVES},

@@ -21,10 +21,10 @@ from marginopt.relaxations.report.cells.exact import ExactCell
 from marginopt.relaxations.report.cells.heuristic import InstanceCell
 from marginopt.relaxations.report.cells.kappa import KappaCell
 from marginopt.relaxations.report.cells.relaxation import RelaxationCell
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 from marginopt.solvers import Status
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.records.answer import UpdateKind
+from marginopt.solvers.records import UpdateKind
 
 OLD = Path(__file__).parents[1] / "fixtures" / "commit_52250251"
 KINDS = {"instance": InstanceCell, "relaxation": RelaxationCell, "exact": ExactCell, "kappa": KappaCell}

@@ -14,9 +14,9 @@ from programs import INFEASIBLE, UNBOUNDED, bounded_qp, form_of, knapsack
 import marginopt as mo
 from marginopt.errors import InputError, MarginoptError, MarginoptWarning
 from marginopt.models import Nonnegative, SecondOrder
-from marginopt.models.bare_form import as_model
-from marginopt.models.export.native.mosek_read import form_of_task
-from marginopt.solvers.records.options import Options
+from marginopt.models.export.native.mosek import form_of_task
+from marginopt.models.model import as_model
+from marginopt.solvers.records import Options
 from marginopt.solvers.registry import all_solvers, get_solver, installed
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

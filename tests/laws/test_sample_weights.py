@@ -10,9 +10,8 @@ import scipy.sparse as sp
 
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual, L2SVMDual, Linear
-from marginopt.models.kernels.distances import mean_squared_distance
 from marginopt.models.kernels.gram import KernelGram
-from marginopt.models.kernels.kernels import Polynomial, Precomputed
+from marginopt.models.kernels.kernels import Polynomial, Precomputed, mean_squared_distance
 from marginopt.solvers import solve
 
 RNG = np.random.default_rng(17)

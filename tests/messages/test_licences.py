@@ -23,7 +23,7 @@ from marginopt.solvers.backends import mosek as mosek_backend
 from marginopt.solvers.backends.gurobi import find_licence
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.path import path
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.registry import all_solvers, get_solver
 from marginopt.solvers.solve import solve_problem
 

@@ -20,7 +20,7 @@ from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.reproduction.frank_wolfe.rank_tests import holm, signed_ranks
 from marginopt.reproduction.frank_wolfe.selection import kernel_of
 from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 
 
 @pytest.fixture

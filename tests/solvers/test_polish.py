@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 from oracles import least_norm
 
 from marginopt.models import ZeroOneSVM
-from marginopt.models.bare_form import BareForm
 from marginopt.models.kernels.gram import MatrixGram
+from marginopt.models.model import BareForm
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
@@ -21,8 +21,7 @@ from marginopt.solvers.better_points import fix_integers, polish
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 
 
 def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:

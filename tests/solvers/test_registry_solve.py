@@ -13,16 +13,14 @@ import scipy.sparse as sp
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
-from marginopt.models.bare_form import BareForm
-from marginopt.models.model import Model
+from marginopt.models.model import BareForm, Model
 from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
 from marginopt.solvers.interface.solver import OPEN, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
 from marginopt.solvers.solve import solve_problem
 

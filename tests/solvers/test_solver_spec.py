@@ -13,8 +13,7 @@ from marginopt.models import HingeSVM
 from marginopt.solvers import Options, path
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
-from marginopt.solvers.records.answer import TraceRow
-from marginopt.solvers.records.options import COMMON
+from marginopt.solvers.records import COMMON, TraceRow
 from marginopt.solvers.registry import resolve, resolve_all
 
 

@@ -35,8 +35,7 @@ from ...arrays import FloatArray, check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
-from ..layout import Layout, sidecar
-from ..programs import ConicProgram
+from ..programs import ConicProgram, Layout, sidecar
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "scaled", "unscaled"]

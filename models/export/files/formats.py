@@ -21,7 +21,7 @@ from ....errors import DataError, ExportError
 from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..layout import Layout
+from ..programs import Layout
 
 __all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
 

@@ -26,8 +26,7 @@ from ...arrays import BoolArray, FloatArray
 from ...importing.rows import IndicatorRow
 from ...program.cones import Feature, Indicator, Zero
 from ...program.form import Constraint, StandardForm
-from ..layout import Layout, sidecar
-from ..programs import INFINITE, FlatProgram, cone_rows, one_sided, symmetric, two_sided
+from ..programs import INFINITE, FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "REFUSED", "RESERVED", "Line", "Side", "Words", "labelled", "plain_names", "plain_rows", "sections"]

@@ -24,8 +24,7 @@ from ...arrays import BoolArray, FloatArray
 from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ..layout import Layout, indicator_rows
-from ..programs import one_sided, symmetric
+from ..programs import Layout, indicator_rows, one_sided, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -19,8 +19,7 @@ from ...arrays import FloatArray
 from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..layout import Layout, sidecar
-from ..programs import INFINITE, FlatProgram, cone_rows, one_sided, symmetric, two_sided
+from ..programs import INFINITE, FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
 

@@ -20,8 +20,7 @@ from ....files import read_text, write_texts
 from ...arrays import BoolArray, IntArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..layout import Layout, sidecar
-from ..programs import FlatProgram, cone_rows, one_sided, symmetric, two_sided
+from ..programs import FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -14,7 +14,7 @@ from ....files import read_arrays, write_arrays
 from ...arrays import check_bytes
 from ...program.cones import Feature
 from ...program.form import Constraint, Quadratic, StandardForm
-from ..layout import Layout
+from ..programs import Layout
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

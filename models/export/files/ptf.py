@@ -21,9 +21,8 @@ from ....files import write_texts
 from ...arrays import FloatArray, IntArray
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Constraint, StandardForm
-from ..layout import Layout, sidecar
 from ..native.mosek import psd_order
-from ..programs import ConicProgram
+from ..programs import ConicProgram, Layout, sidecar
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -17,8 +17,7 @@ from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..layout import Layout, sidecar
-from ..programs import FlatProgram, one_sided, symmetric
+from ..programs import FlatProgram, Layout, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]

@@ -24,8 +24,7 @@ from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
 from ...program.form import Block, Constraint, StandardForm
-from ..layout import Layout, sidecar
-from ..programs import ConicProgram
+from ..programs import ConicProgram, Layout, sidecar
 from .cbf import scaled, unscaled
 from .formats import FileFormat, Source
 

@@ -18,8 +18,8 @@ from ....files import READ_ERRORS, read_bytes, read_error, read_text
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
-from ..layout import Layout
 from ..native.mosek import psd_order
+from ..programs import Layout
 from .lp import plain_names
 
 __all__ = ["FilePoint", "read_point"]

@@ -9,11 +9,9 @@ import scipy.sparse as sp
 
 from ....errors import ExportError, LicenceError, MissingPackageError
 from ...program.cones import PSD, Nonnegative, Zero
-from ...program.difference import changed_entries
 from ...program.exponential_cones import TranscendentalCone
-from ...program.form import StandardForm
-from ..layout import IndicatorRows, indicator_rows
-from ..programs import ConeRows, quadratic_cones
+from ...program.form import StandardForm, changed_entries
+from ..programs import ConeRows, IndicatorRows, indicator_rows, quadratic_cones
 
 __all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...program.difference import changed_entries
-from ...program.form import StandardForm
+from ...program.form import StandardForm, changed_entries
 from ..programs import FlatProgram
 
 __all__ = ["change_highs", "to_highs"]

@@ -13,8 +13,7 @@ from ...arrays import FloatArray
 from ...program.cones import Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
-from ..layout import IndicatorRows, indicator_rows
-from ..programs import ConeRows, quadratic_cones
+from ..programs import ConeRows, IndicatorRows, indicator_rows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
 

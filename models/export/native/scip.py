@@ -11,11 +11,9 @@ from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Nonnegative, Zero
-from ...program.difference import changed_entries
 from ...program.exponential_cones import TranscendentalCone
-from ...program.form import Constraint, StandardForm
-from ..layout import indicator_rows
-from ..programs import ConeRows, quadratic_cones
+from ...program.form import Constraint, StandardForm, changed_entries
+from ..programs import ConeRows, indicator_rows, quadratic_cones
 
 __all__ = ["change_scip", "extend_point", "to_scip"]
 

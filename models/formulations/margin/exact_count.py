@@ -20,9 +20,8 @@ import scipy.sparse as sp
 from ...arrays import BoolArray, FloatArray, IntArray
 from ...rounding import below, gamma
 from ...views import Budget
-from .domains import Domain
 from .loss import Loss
-from .part import Setting
+from .part import Domain, Setting
 from .problems import UnreadError, alone, as_bounds, linear_rows
 from .regularisers import Regulariser
 from .restrictions import Restriction

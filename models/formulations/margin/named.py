@@ -25,7 +25,7 @@ import numpy as np
 
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
-from ...inspection.point_explanation import PointExplanation
+from ...inspection.explanation import PointExplanation
 from ...kernels.feature_map import Place, placed
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeVar
 from ....errors import InputError, near_names
 from .conic_losses import Conic, StrongestConic
 from .count_regularisers import L0
-from .domains import Box, Domain, Integers, Reals
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .loss import Loss
 from .losses.exponential import ExponentialLoss
@@ -18,6 +17,7 @@ from .losses.hat import Hat
 from .losses.huber import Huber
 from .losses.logistic import Logistic
 from .margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
+from .part import Box, Domain, Integers, Reals
 from .regularisers import L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
 from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity
 

@@ -1,24 +1,43 @@
-"""The abstract part of a composed problem, the data of the problem that parts read, and the numbers that parts are given.
-
-The abstract part of a composed problem, and what parts may read of the problem.
-
-Numbers that parts are given, read once: what is none is an error of the statement, and says which part's field it is.
-"""
+"""The abstract part of a composed problem, the features that parts read, and the domains of the coefficients."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import BoolArray, FloatArray, Points
+from ....rows import Rows
+from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, row_norms_squared
+from ...kernels.feature_map import KernelCoordinates
+from ...kernels.kernels import Kernel, as_kernel
 from ...statement import Line
-from .assembly import Affine
+from .assembly import Affine, Assembly
 
-__all__ = ["Classifier", "Part", "Polyhedral", "Setting", "as_flag", "as_numbers", "as_whole", "as_wholes"]
+__all__ = [
+    "Box",
+    "Classifier",
+    "Domain",
+    "Features",
+    "Images",
+    "Increasing",
+    "Integers",
+    "Part",
+    "Plain",
+    "Polyhedral",
+    "Reals",
+    "Setting",
+    "Signs",
+    "as_flag",
+    "as_numbers",
+    "as_whole",
+    "as_wholes",
+    "images_of",
+]
 
 
 class Part(ABC):
@@ -186,3 +205,250 @@ def as_wholes(value: object, name: str) -> tuple[int, ...]:
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}")
     return tuple(map(int, numbers))
+
+
+class Features(ABC):
+    """Rows in which scores are linear, for the data and for new points."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Points:
+        """One row for each point, one column for each coefficient."""
+
+    @property
+    def matrix(self) -> Points | Rows:
+        """The rows, in memory or in blocks: what can be multiplied."""
+        return self.rows
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return int(self.matrix.shape[1])
+
+    @abstractmethod
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Scores x'w of new points."""
+
+    @abstractmethod
+    def squares(self, X: object) -> FloatArray:
+        """x'x of new points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plain(Features):
+    """The data as they are."""
+
+    X: Points | Rows
+
+    @property
+    def rows(self) -> Points:
+        """X, in memory."""
+        return in_memory(self.X, "this")
+
+    @property
+    def matrix(self) -> Points | Rows:
+        """X."""
+        return self.X
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Xw."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ w)
+
+    def squares(self, X: object) -> FloatArray:
+        """Squared norms of the rows."""
+        return row_norms_squared(as_points(X, columns=self.X.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Images(Features):
+    """Coordinates in feature space, after a one for the intercept where there is one."""
+
+    X: Points
+    kernel: Kernel
+    intercept: bool
+
+    @cached_property
+    def coordinates(self) -> KernelCoordinates:
+        """Coordinates of the span of the points."""
+        return KernelCoordinates(self.X, self.kernel)
+
+    @cached_property
+    def rows(self) -> Points:
+        """A one, if any, and the coordinates."""
+        inner = self.coordinates.rows
+        return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Σ β_i k(x_i, x), and the intercept."""
+        return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
+
+    def squares(self, X: object) -> FloatArray:
+        """k(x, x)."""
+        return self.coordinates.squares(X)
+
+
+def images_of(kernel: object, X: Points) -> Images:
+    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows.
+
+    Raises
+    ------
+    InputError
+        No kernel, or one that is not positive semidefinite on X.
+    """
+    if isinstance(kernel, Images):
+        if X is kernel.rows or np.array_equal(X, kernel.rows):
+            return kernel
+        kernel = kernel.kernel
+    return Images(X, as_kernel(kernel, X), True)
+
+
+class Domain(Part):
+    """The set of the coefficients w_j (the intercept too, where there is one)."""
+
+    integer: ClassVar[bool] = False
+    #: Whether it restricts nothing.
+    free: ClassVar[bool] = False
+
+    @abstractmethod
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of p coefficients."""
+
+    def add(self, builder: Assembly, w: Affine) -> None:
+        """Further rows; none by default."""
+        return
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """No restriction."""
+
+    free: ClassVar[bool] = True
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Infinite."""
+        return np.full(p, -np.inf), np.full(p, np.inf)
+
+    def lines(self) -> tuple[Line, ...]:
+        """No constraints."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Box(Domain):
+    """lower ≤ w ≤ upper, numbers or one for each coefficient.
+
+    Raises
+    ------
+    InputError
+        A lower bound above its upper bound, or NaN; lengths that do not fit (when the problem is stated).
+    """
+
+    lower: float | tuple[float, ...] = -1.0
+    upper: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            side = as_numbers(getattr(self, name), name)
+            if side.ndim > 1:
+                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}")
+            object.__setattr__(self, name, tuple(map(float, side)) if side.ndim else float(side))
+        low, high = np.asarray(self.lower), np.asarray(self.upper)
+        if not (low.ndim and high.ndim and low.shape != high.shape) and not (low <= high).all():
+            raise InputError(f"a lower bound must not be above its upper bound: lower {self.lower}, upper {self.upper}")
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """The bounds, broadcast."""
+        sides = []
+        for name in ("lower", "upper"):
+            side = np.asarray(getattr(self, name), dtype=np.float64)
+            if side.ndim and side.shape != (p,):
+                raise InputError(f"{name} must be a number or one for each of the {p} coefficients; it has {side.size}")
+            sides.append(np.array(np.broadcast_to(side, p)))
+        return sides[0], sides[1]
+
+    def lines(self) -> tuple[Line, ...]:
+        """The bounds."""
+        low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
+        plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
+        below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
+        typeset = rf"{below} \le w \le {above}" if below and above else rf"w \ge {below}" if below else rf"w \le {above}"
+        return (Line(plain, typeset),) if below or above else ()
+
+
+@dataclass(frozen=True)
+class Integers(Box):
+    """Integers with lower ≤ w ≤ upper, as in scoring systems."""
+
+    lower: float | tuple[float, ...] = -10.0
+    upper: float | tuple[float, ...] = 10.0
+
+    integer: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
+
+    def lines(self) -> tuple[Line, ...]:
+        """Bounds and integrality."""
+        return (*super().lines(), Line("w integer", r"w\in\mathbb{Z}^p"))
+
+
+@dataclass(frozen=True)
+class Signs(Domain):
+    """Monotone in single features: w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it is 0.
+
+    Raises
+    ------
+    InputError
+        Signs other than -1, 0, 1; a number of signs that does not fit (when the problem is stated).
+    """
+
+    signs: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signs", as_wholes(self.signs, "signs"))
+        if not set(self.signs) <= {-1, 0, 1}:
+            raise InputError(f"signs must be -1, 0 or 1; they are {self.signs}")
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Zero on one side."""
+        if len(self.signs) != p:
+            raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}")
+        signs = np.array(self.signs)
+        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The signs."""
+        return (Line("s_j w_j >= 0", r"s_j w_j \ge 0"),)
+
+
+@dataclass(frozen=True)
+class Increasing(Domain):
+    """w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
+
+    Raises
+    ------
+    InputError
+        Indices that are not coefficients (when the problem is compiled).
+    """
+
+    order: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", as_wholes(self.order, "order"))
+        if not self.order:
+            raise InputError("order must name coefficients, from the least to the largest; it names none")
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Infinite."""
+        if not all(0 <= j < p for j in self.order):
+            raise InputError(f"order must hold indices of the {p} coefficients; it is {self.order}")
+        return np.full(p, -np.inf), np.full(p, np.inf)
+
+    def add(self, builder: Assembly, w: Affine) -> None:
+        """w_k - w_j ≥ 0."""
+        steps = len(self.order) - 1
+        rows = np.arange(steps)
+        data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
+        builder.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The order."""
+        return (Line("w_j <= w_k for j before k", r"w_j \le w_k \text{ for } j \text{ before } k", "increasing"),)

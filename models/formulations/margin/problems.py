@@ -18,9 +18,8 @@ from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
-from .domains import Domain
 from .loss import CornerTable, Loss
-from .part import Part, Polyhedral, Setting
+from .part import Domain, Part, Polyhedral, Setting
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
 

@@ -22,10 +22,10 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, alwa
 from ...statement import Line, Statement
 from ..linear import first_column_is_one
 from .count_regularisers import L0L1
-from .domains import Integers
 from .margin_losses import ZeroOne
 from .model import Margin
 from .named import NamedComposition
+from .part import Integers
 from .problems import ScoringProblem, as_fraction
 
 __all__ = ["FORMULATIONS", "ScoringSystem"]

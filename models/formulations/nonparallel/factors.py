@@ -11,6 +11,12 @@ The quadratic of a class's problem over kernel features: every class works on th
 Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.
 
 Where two columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
+
+Labels of several classes, and the graph of neighbours within each.
+
+Labels of several classes, checked.
+
+The nearest-neighbour graph of manifold regularisation, NPSVC++ (A.12), and its normalised Laplacian.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +34,8 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrs
 
 from ....errors import InputError
-from ...arrays import BoolArray, FloatArray, as_array
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_array
+from ...kernels.kernels import gamma_by_rule, squared_distances
 from ...program.convexity import definite_on
 from ...program.entries import Entries
 from ...program.form import Quadratic
@@ -48,6 +55,9 @@ __all__ = [
     "SharedRows",
     "SignedFactor",
     "applied",
+    "as_classes",
+    "nearest_neighbours",
+    "neighbour_laplacian",
     "pulled_each",
     "solve_each",
 ]
@@ -685,3 +695,78 @@ class LoweredFactor:
 
 
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor
+
+
+def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
+    """Check n class labels of at least two classes with at least two points each.
+
+    Raises
+    ------
+    InputError
+        Wrong length; fewer than two classes; a class of one point.
+    """
+    try:
+        label_array = np.asarray(labels)
+        np.unique(label_array)
+    except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
+        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}") from error
+    if label_array.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}")
+    if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
+        raise InputError(f"{name} must be finite")
+    classes, counts = np.unique(label_array, return_counts=True)
+    if classes.size < 2:
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
+    if counts.min() < 2:
+        raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
+    return label_array
+
+
+_ROWS = 512
+
+
+def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
+    """Indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time."""
+    n = X.shape[0]
+    if not 1 <= k < n:
+        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}")
+    indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    for start in range(0, n, _ROWS):
+        stop = min(start + _ROWS, n)
+        block = squared_distances(X[start:stop], X)
+        block[np.arange(stop - start), np.arange(start, stop)] = np.inf
+        nearest = np.argpartition(block, k - 1, axis=1)[:, :k]
+        indices[start:stop] = nearest
+        distances[start:stop] = np.take_along_axis(block, nearest, axis=1)
+    return indices, distances
+
+
+def neighbour_laplacian(X: Points, neighbours: int | None = None, gamma: float | None = None) -> sp.csr_array:
+    """I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, (A.12).
+
+    **Erratum**: the paper's L = D - A reads D - G; in practice (and here) it is the normalised Laplacian.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+    neighbours : int, optional
+        k; ⌊log2 n⌋ where it is not given.
+    gamma : float, optional
+        γ > 0; 1/(mean squared distance), the rule "npsvc", where it is not given.
+
+    Raises
+    ------
+    InputError
+        k out of range; all points equal.
+    """
+    n = X.shape[0]
+    k = max(1, int(np.floor(np.log2(n)))) if neighbours is None else neighbours
+    indices, distances = nearest_neighbours(X, k)
+    rate = gamma_by_rule("npsvc", X) if gamma is None else gamma
+    weights = np.exp(-rate * distances).ravel()
+    directed = sp.csr_array((weights, (np.repeat(np.arange(n), k), indices.ravel())), shape=(n, n))
+    G = directed.maximum(directed.T)
+    degree = np.asarray(G.sum(axis=1)).ravel()
+    # a point so far away that its weights underflow is joined to nothing: its row of the Laplacian is that of I
+    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
+    return sp.csr_array(sp.eye_array(n) - sp.diags_array(scale) @ G @ sp.diags_array(scale))

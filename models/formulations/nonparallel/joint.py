@@ -14,7 +14,7 @@ import scipy.linalg
 from ....errors import InputError
 from ...appraisal import Bound
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
-from ...inspection.point_explanation import PointExplanation, priced, two_classes
+from ...inspection.explanation import PointExplanation, priced, two_classes
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, as_kernel
 from ...model import Model
@@ -22,8 +22,7 @@ from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
 from ...statement import Line, Statement
 from ...views import BoxQP
-from .class_data import as_classes
-from .factors import HingeFactor, Ridge
+from .factors import HingeFactor, Ridge, as_classes
 from .hinge_quadratic import HingeQuadratic
 
 __all__ = ["FORMULATIONS", "JointHyperplanesSVM"]

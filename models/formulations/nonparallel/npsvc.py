@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ....errors import InputError, UnsupportedModelError
 from ...appraisal import Bound
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
-from ...inspection.point_explanation import ON, ZERO, PointExplanation, PointRow
+from ...inspection.explanation import ON, ZERO, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
@@ -35,8 +35,7 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kern
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
-from .class_data import as_classes, neighbour_laplacian
-from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor
+from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor, as_classes, neighbour_laplacian
 from .hinge_quadratic import HingeQuadratic
 
 __all__ = [

@@ -34,12 +34,11 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_vector
 from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
+from ..conic import Columns, loss_constraints
 from ..linear import signed_rows
-from ..loss_cones import Columns, loss_constraints
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
-from .binary_margins import BigMConstants
-from .cost import Cost
+from .binary_margins import BigMConstants, Cost
 
 __all__ = [
     "BigMRows",

@@ -18,19 +18,18 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_vector, entries
-from ...fingerprint import earlier_identity
 from ...kernels.kernels import Kernel
+from ...model import earlier_identity
 from ...program.form import StandardForm
 from ...record import DataKind, FormulationInfo, always
 from ...rounding import gamma, two_product
 from ...statement import Line, Statement
 from ...views import ZeroOneProblem
 from ..linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
-from ..margin.features import Images, images_of
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
-from .binary_margins import BinaryMargins, as_prices, margin_parameters
-from .cost import Budget, Cost, Prices, ZeroOneBudget, as_share, budget_of
+from ..margin.part import Images, images_of
+from .binary_margins import BinaryMargins, Budget, Cost, Prices, ZeroOneBudget, as_prices, as_share, budget_of, margin_parameters
 from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthened, checked_gamma
 
 __all__ = ["FORMULATIONS", "Encoding", "ZeroOneSVM"]

@@ -15,8 +15,7 @@ from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ....solvers.certification.result import Result
 from ....solvers.interface.solver import Gives, Solver
-from ....solvers.records.answer import Status, Trace
-from ....solvers.records.options import Options
+from ....solvers.records import Options, Status, Trace
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM

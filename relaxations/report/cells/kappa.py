@@ -15,8 +15,7 @@ from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.views import ZeroOneProblem
 from ....solvers.interface.solver import Solver
-from ....solvers.records.answer import Status
-from ....solvers.records.options import Options
+from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
 from ....solvers.zero_one.classifiers import LeastNorm

@@ -22,8 +22,7 @@ from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from ....solvers.certification.result import Kind
 from ....solvers.interface.solver import Solver
-from ....solvers.records.answer import Status
-from ....solvers.records.options import Options
+from ....solvers.records import Options, Status
 from ...relaxed import bound_words
 from ...strengthening.strengthen import tighten
 

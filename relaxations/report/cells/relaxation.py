@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....solvers.interface.solver import Solver
-from ....solvers.records.options import Options
+from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
 from ...reduction import Reduction
 from ...relaxed import relax

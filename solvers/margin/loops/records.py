@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...interface.by_reference import by_reference
+from ...interface.numba_flags import by_reference
 from .compiled import inner
 
 __all__ = [

@@ -13,13 +13,14 @@ from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...records.answer import Answer
-from ...records.options import Options
+from ...records import Answer, Options
 from .. import records
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..dense_loop import solve_dense
 from ..start import (
+    CACHE_BYTES,
+    ColumnCache,
     StartRule,
+    cache_bytes,
     check_parameters,
     iterations_allowed,
     load_loops,

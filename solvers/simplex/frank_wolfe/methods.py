@@ -8,6 +8,8 @@ Before convergence is claimed the gradient is recomputed in float64 from the dat
 The state of a Frank-Wolfe method between calls of its compiled loop, and its confirmation in float64.
 
 The stopping rules of the Frank-Wolfe methods and of the core vector machine.
+
+The iteration of the Frank-Wolfe methods: a = σâ with Qa = σĥ on the unit simplex, as compiled loops and Python see it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,13 +25,15 @@ from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
 from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...records.answer import Answer
-from ...records.options import Options
+from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ...interface.numba_flags import by_reference
+from ...records import Answer, Options
 from .. import records
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..start import (
+    CACHE_BYTES,
+    ColumnCache,
     StartRule,
+    cache_bytes,
     check_parameters,
     iterations_allowed,
     load_loops,
@@ -39,20 +43,82 @@ from ..start import (
     starting_point,
 )
 from . import loops
-from .iteration import STEPS, Iteration, make_iteration, measured_gap, objective
 
 __all__ = [
+    "STEPS",
     "BlendedPairwiseFW",
     "FrankWolfe",
     "FrankWolfeState",
+    "Iteration",
     "ModifiedFrankWolfe",
     "PairwiseFW",
     "Sampled",
     "StopRule",
     "confirm",
+    "make_iteration",
+    "measured_gap",
     "met",
+    "objective",
     "refresh",
 ]
+
+#: Kinds of step, by the numbers of `loops`.
+STEPS = ("", "toward", "away", "drop", "pair")
+#: Steps done, size of the support, argmin ∇, the column that is missing, kind of the last step (`STEPS`), steps by kind, clock of
+#: the cache; σ, a'Qa, c'a, and the gap a'∇ - min ∇.
+_SCALARS = integers_and_floats(
+    "iteration active vertex missing kind towards aways drops pairs clock", "scale quadratic linear gap"
+)
+
+
+@by_reference
+class Iteration(NamedTuple):
+    """Arrays and numbers that compiled code changes in place."""
+
+    columns: Any  #: (slots, n) cached columns of Q
+    slot: Any  #: (n,) slot of a column or -1
+    stamp: Any  #: (slots,) clock of the last use
+    diagonal: Any  #: (n,) Q_ii
+    c: Any  #: (n,)
+    a: Any  #: (n,) â
+    h: Any  #: (n,) ĥ = Qâ
+    support: Any  #: (n,) the indices with a > 0, unordered
+    place: Any  #: (n,) place in ``support`` or -1
+    now: Any  #: the numbers, by name (`_SCALARS`)
+
+
+def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Iteration:
+    """The iteration at the point a with h = Qa."""
+    n = view.n
+    support, place = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    positive = np.flatnonzero(a > 0)
+    support[: positive.size] = positive
+    place[positive] = np.arange(positive.size)
+    now = named_scalars(_SCALARS)
+    now.active, now.scale = positive.size, 1.0
+    return Iteration(
+        columns=cache.columns,
+        slot=cache.slot,
+        stamp=cache.stamp,
+        diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64),
+        a=a.copy(),
+        h=np.ascontiguousarray(h),
+        support=support,
+        place=place,
+        now=now,
+    )
+
+
+def objective(work: Iteration) -> float:
+    """½a'Qa + c'a."""
+    return 0.5 * float(work.now.quadratic) + float(work.now.linear)
+
+
+def measured_gap(work: Iteration) -> float:
+    """a'∇ - ∇ at ``vertex``."""
+    now, i = work.now, int(work.now.vertex)
+    return float(now.quadratic + now.linear - now.scale * work.h[i] - work.c[i])
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
-from ..column_cache import ColumnCache
-from . import inexact_loops as loops
+from ..start import ColumnCache
+from . import loops as loops
 from .exact import Finish
 from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 

@@ -19,8 +19,7 @@ from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import cuts, share, workers
 from ....models.kernels.tiles import Panel, Tile
-from .inexact_loops import gather_rows
-from .triangle_loops import WIDTH, symmetric_counts, symmetric_rows
+from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_counts, symmetric_rows
 
 __all__ = ["COLUMNS", "Inverse", "Steps", "Triangle", "conjugate_gradients", "shifted_cholesky", "weighted_squares"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ....models.kernels.tiles import ROUNDED
-from . import inexact_loops as loops
-from .triangle_loops import WIDTH, symmetric_counts, symmetric_rows
+from . import loops as loops
+from .loops import TRIANGLE_WIDTH as WIDTH, symmetric_counts, symmetric_rows
 
 __all__ = ["PASSES_FROM", "load_passes"]
 

@@ -16,12 +16,10 @@ from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP
 from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
-from ...interface.by_reference import by_reference
-from ...records.answer import Answer
-from ...records.options import Options
+from ...interface.numba_flags import by_reference
+from ...records import Answer, Options
 from .. import records
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..start import check_parameters, iterations_allowed, load_loops, relative
+from ..start import CACHE_BYTES, ColumnCache, cache_bytes, check_parameters, iterations_allowed, load_loops, relative
 from . import box_loops as loops
 from .box_loops import BLOCK
 

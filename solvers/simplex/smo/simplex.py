@@ -21,16 +21,24 @@ import numpy as np
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
-from ...interface.by_reference import by_reference
-from ...records.answer import Answer
-from ...records.options import Options
+from ...interface.numba_flags import by_reference
+from ...records import Answer, Options
 from .. import records
-from ..column_cache import ColumnCache, cache_bytes
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
 from ..newton.passes import PASSES_FROM, load_passes
-from ..start import StartRule, check_parameters, iterations_allowed, load_loops, relative, simplex_answer, starting_point
+from ..start import (
+    ColumnCache,
+    StartRule,
+    cache_bytes,
+    check_parameters,
+    iterations_allowed,
+    load_loops,
+    relative,
+    simplex_answer,
+    starting_point,
+)
 from . import simplex_loops as loops
 
 __all__ = [

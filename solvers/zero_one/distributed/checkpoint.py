@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ....models.fingerprint import fingerprint
+from ....models.model import fingerprint
 from ....models.views import ZeroOneProblem
 from ...exact.checkpoint import Checkpoint, Saved
 from ...exact.log_file import Mark

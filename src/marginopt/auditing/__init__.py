@@ -1,7 +1,6 @@
 """The true gap of machines that scikit-learn has fitted."""
 
 from .machines import audit
-from .several import AuditTable
-from .values import Audit
+from .values import Audit, AuditTable
 
 __all__ = ["Audit", "AuditTable", "audit"]

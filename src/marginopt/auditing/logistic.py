@@ -13,7 +13,7 @@ from ..models.rounding import UNIT, Rounded
 from ..models.views import LinearLoss, LinearProblem
 from ..solvers.interface.algorithm import Outcome
 from ..solvers.linear.newton import LinearNewton
-from ..solvers.records.options import Options
+from ..solvers.records import Options
 from .values import Audit, audited
 
 __all__ = ["appraised_logistic", "audit_logistic"]

@@ -47,9 +47,23 @@ from ..models.rounding import UNIT, Rounded, dot, transposed_product
 from .l1 import audit_l1
 from .logistic import audit_logistic
 from .regressions import audit_linear_svr, audit_svr
-from .several import AuditTable, class_against_rest, pairs_of_classes, weights_of_classes, wrapped
 from .stochastic import audit_stochastic
-from .values import Audit, audited, dual_value, feasible, hinge_cost, mended, norm, scores, squared_norm
+from .values import (
+    Audit,
+    AuditTable,
+    audited,
+    class_against_rest,
+    dual_value,
+    feasible,
+    hinge_cost,
+    mended,
+    norm,
+    pairs_of_classes,
+    scores,
+    squared_norm,
+    weights_of_classes,
+    wrapped,
+)
 
 __all__ = ["audit"]
 

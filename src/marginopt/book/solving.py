@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..files import read_bytes
 from ..models import Model
 from ..models.arrays import FloatArray
-from ..models.fingerprint import fingerprint
+from ..models.model import fingerprint
 from ..solvers import Result, load_result
 from ..solvers.proofs import check_proof
 from ..solvers.solve import solve

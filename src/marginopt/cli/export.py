@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..display import StatusLine
 from ..errors import InputError, MarginoptError
 from ..files import write_text
 from ..models import Model, StandardForm
 from ..models.export.files.formats import file_formats, write_form
-from ..models.fingerprint import fingerprint
+from ..models.model import fingerprint
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature
 from ..solvers import solve
-from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
 from .screen import folder_of, print_table, print_text

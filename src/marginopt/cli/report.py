@@ -19,7 +19,7 @@ from ..models import DataKind as ModelData
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.cells.record import ModelSubject
-from ..relaxations.report.store import digest
+from ..relaxations.report.runner import digest
 from .commands import SOLVED, json_text
 from .data_options import named_instance, prepared, two_classes
 from .parsing import Command, say

@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from ..display import StatusLine
 from ..errors import InputError
 from ..files import write_texts
 from ..performance import PerformanceProfile, performance_profile
@@ -15,7 +16,6 @@ from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve
-from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
 from .screen import folder_of, print_table, print_tables, print_text

@@ -27,8 +27,7 @@ import scipy.sparse as sp
 
 from ..errors import LicenceError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.bare_form import BareForm
-from ..models.model import Model
+from ..models.model import BareForm, Model
 from ..models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat
 from ..models.program.exponential_cones import Exponential, Power
 from ..models.program.form import Block, Constraint, Quadratic, StandardForm
@@ -36,7 +35,7 @@ from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
 from ..solvers.interface.solver import Gives, Solver
-from ..solvers.records.answer import Status
+from ..solvers.records import Status
 from ..solvers.registry import installed
 from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive, as_vector
 from ..models.formulations.pareto import ParetoQP
-from ..solvers.records.options import Options
+from ..solvers.records import Options
 from ..solvers.registry import SolverLike
 from ..solvers.solve import solve_raw
 from .head import NPSVCHead

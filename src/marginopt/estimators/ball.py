@@ -13,9 +13,8 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
-from ..solvers.records.options import Options
-from .base import Estimator, EstimatorInfo, refuse
-from .multiclass import Pair
+from ..solvers.records import Options
+from .base import Estimator, EstimatorInfo, Pair, refuse
 from .training import solve_checked
 from .training_set import KernelSpace, Sample, Scaling, Solution, is_precomputed, make_kernel
 

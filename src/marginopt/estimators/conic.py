@@ -14,10 +14,8 @@ from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path
-from .base import EstimatorInfo
-from .classifier import Stage
-from .cross_validated import CrossValidated, PathClassifier, as_values
-from .multiclass import Pair
+from .base import EstimatorInfo, Pair
+from .classifier import CrossValidated, PathClassifier, Stage, as_values
 from .training_set import KernelSpace, LinearSpace, Sample, Scaling, Solution, Space, is_precomputed, make_kernel
 
 __all__ = ["ConicSVC", "ConicSVCCV"]

@@ -11,8 +11,7 @@ from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.hinge import HingeSVM
 from ..models.model import Model
 from .base import EstimatorInfo
-from .classifier import LinearClassifier, WeightedClassifier
-from .cross_validated import CrossValidated, PathClassifier, as_values
+from .classifier import CrossValidated, LinearClassifier, PathClassifier, WeightedClassifier, as_values
 from .training_set import Space
 
 __all__ = ["HingeSVC", "HingeSVCCV"]

@@ -15,7 +15,7 @@ from ..models.formulations.max_min import MaxMinSVM
 from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.records.options import Options
+from ..solvers.records import Options
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
 from .training import Outcome, one_or_all, solve_checked, solved

@@ -12,9 +12,8 @@ from ..models.arrays import FloatArray, Points
 from ..models.formulations.l2_svm import L2SVMDual
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from .base import EstimatorInfo
+from .base import EstimatorInfo, Pair
 from .classifier import KernelClassifier, Stage, WeightedClassifier
-from .multiclass import Pair
 from .training_set import KernelSpace, Solution, Space
 
 __all__ = ["L2SVC"]
@@ -32,7 +31,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         > 0.
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
     gamma : float or str, optional
-        γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.distances.gamma_by_rule`); each kernel's default
+        γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.kernels.gamma_by_rule`); each kernel's default
         rule where it is not given.
     degree, coef0
         Of "polynomial".

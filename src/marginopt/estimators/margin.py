@@ -22,8 +22,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.naming import LOSSES, named
 from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
-from ..solvers.records.answer import Status
-from ..solvers.records.options import Options
+from ..solvers.records import Options, Status
 from .base import Estimator, EstimatorInfo
 from .classifier import SearchedClassifier
 from .training import solve_checked, warn_of_one_class

@@ -18,14 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..display import StatusLine
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box import box_minimum
 from ..solvers.nonparallel import Majorisation
-from ..solvers.records.options import Options
-from ..terminal import StatusLine
+from ..solvers.records import Options
 from .base import Estimator, EstimatorInfo, refuse
 from .training_set import Scaling, is_precomputed, make_kernel
 

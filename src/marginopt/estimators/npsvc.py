@@ -19,8 +19,7 @@ from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.certification.certificate import certify_by_model
 from ..solvers.nonparallel import KernelNPSVCpp
-from ..solvers.records.answer import Answer, Status
-from ..solvers.records.options import Options
+from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
 

@@ -25,10 +25,8 @@ from ..models.formulations.margin.naming import LOSSES, named
 from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.records.answer import Status
-from ..solvers.records.options import Options
-from .base import Estimator, EstimatorInfo, refuse
-from .multiclass import Pair
+from ..solvers.records import Options, Status
+from .base import Estimator, EstimatorInfo, Pair, refuse
 from .training import solve_with_warning
 from .training_set import (
     KernelSpace,

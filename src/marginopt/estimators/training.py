@@ -15,8 +15,7 @@ from ..errors import NotSeparableError, SolverError
 from ..models.arrays import FloatArray, Points
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.records.answer import Status
-from ..solvers.records.options import Options
+from ..solvers.records import Options, Status
 from ..solvers.solve import solve_problem
 from .training_set import Solution
 

@@ -20,8 +20,8 @@ import numpy as np
 from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
-from ..models.formulations.margin.domains import Box, Increasing, Integers
 from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
 from ..solvers.proofs import stated_bound
 from ..solvers.solve import solve

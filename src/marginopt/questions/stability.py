@@ -32,7 +32,7 @@ from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
 from ..solvers.exact.limits import Limits
-from ..solvers.records.options import Options
+from ..solvers.records import Options
 from ..solvers.solve import solve
 from ..solvers.zero_one.target_search import TargetSearch
 

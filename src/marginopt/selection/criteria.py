@@ -7,23 +7,42 @@ Selectors that train no model for γ: the largest value of a criterion, then one
 γ by the distance of the classes in likelihood space; C by one model for each candidate.
 
 γ by the max-min problem: the distance between the hulls as a function of γ, made stationary.
+
+``select``: one call for every selector.
 """
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
 from ..models.formulations.max_min import MaxMinSVM, fisher_ratio
+from ..solvers.parallel import Cluster, choose_executor
+from ..solvers.registry import SolverLike, resolve
 from ..solvers.solve import solve
-from .base import Choice, Judge, Sample, Selector, Trainer, best_cost, check_judge, split_for
+from .base import (
+    GAMMA_GRID,
+    Bat,
+    Choice,
+    CrossValidation,
+    Judge,
+    Sample,
+    Selection,
+    Selector,
+    Trainer,
+    best_cost,
+    check_judge,
+    split_for,
+)
 
-__all__ = ["CriterionSelector", "Fisher", "LikelihoodDensity", "MaxMinSelector", "likelihood_distance"]
+__all__ = ["SELECTORS", "CriterionSelector", "Fisher", "LikelihoodDensity", "MaxMinSelector", "likelihood_distance", "select"]
 
 
 @dataclass(frozen=True)
@@ -185,3 +204,157 @@ class MaxMinSelector(Selector):
             "steps": list(result.history),
         }
         return Choice(float(result.optimised_parameters["gamma"]), model.C, len(result.history), details, steps=result.history)
+
+
+_ALL: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
+#: The selectors by name, with the paper's parameters.
+SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _ALL}
+
+
+# exempt (arguments): users give them by name
+def select(
+    X: object,
+    y: object,
+    selector: str | Selector = "cv",
+    *,
+    C: float | Sequence[float] | None = None,
+    gammas: Sequence[float] | None = None,
+    seed: int = 0,
+    tol: float = 1e-6,
+    solver: SolverLike = "smo",
+    jobs: int | None = None,
+    cluster: Cluster = None,
+) -> Selection:
+    """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`.
+
+    Every selector trains the same model by the same solver, to the same tolerance, on X and y alone, so counts and times
+    compare. Data are taken literally: standardise them first, on the training part.
+
+    Parameters
+    ----------
+    X : array_like or CSR (n, p)
+    y : array_like (n,)
+        Labels -1, +1.
+    selector : {"cv", "fisher", "likelihood-density", "bat", "maxmin"} or Selector
+        A name, or an object with parameters of its own, such as ``CrossValidation(folds=10)``.
+    C : float or sequence of float, optional
+        Candidates of C, > 0. By default MaxMin's grid 2^-5, 2^-3, .., 2^15, and 1 for "maxmin", which takes one number.
+    gammas : sequence of float, optional
+        Candidates of γ, > 0; "bat" and "maxmin" search between the smallest and the largest. Default 2^-15, 2^-13, .., 2^3.
+    seed : int
+        Seed of the splits and of the bats.
+    tol : float
+        Relative gap of every model trained.
+    solver : str, Solver or pair
+        Of every model trained, as for ``solve``, by name: it is no model of its own that ``auto`` could choose for. "maxmin"
+        needs an algorithm that reads `SimplexQP`.
+    jobs : int, optional
+        For "cv", whose models do not wait for each other: values of γ at a time, by joblib; -1 for all cores. Where it is not
+        given, one, or what an enclosing ``joblib.parallel_config`` says.
+    cluster : distributed.Client or str, optional
+        The same on a Dask cluster (a client, or its scheduler's address), or "ray" for the Ray cluster of this session.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    InputError
+        An unknown selector, labels other than -1 and +1, candidates that are not positive, all rows equal, a class too small
+        to be split, several C for "maxmin".
+    MissingPackageError
+        "bat" without NiaPy.
+    """
+    chosen = _selector(selector)
+    begin = time.perf_counter()
+    sample = _sample(chosen, X, y, C, gammas, seed, tol, solver)
+    with choose_executor(jobs, cluster) as team:
+        choice = chosen.choose(replace(sample, team=team))
+    seconds = time.perf_counter() - begin
+    notes = _notes(sample, choice)
+    return Selection(
+        chosen.name,
+        choice.gamma,
+        choice.C,
+        choice.models_trained,
+        seconds,
+        {**choice.details, "unsolved": choice.unsolved},
+        notes,
+        choice.unsolved,
+        choice.steps,
+    )
+
+
+def _selector(selector: str | Selector) -> Selector:
+    if isinstance(selector, Selector):
+        return selector
+    if selector not in SELECTORS:
+        raise InputError(f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {selector!r}")
+    return SELECTORS[selector]
+
+
+def _sample(
+    selector: Selector,
+    X: object,
+    y: object,
+    C: float | Sequence[float] | None,
+    gammas: Sequence[float] | None,
+    seed: int,
+    tol: float,
+    solver: SolverLike,
+) -> Sample:
+    points = as_points(X)
+    labels = as_labels(y, points.shape[0])
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}")
+    if not (_spread(points) > 0).any():
+        raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
+    if resolve(solver).auto:
+        raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
+    costs = _candidates(selector.default_C if C is None else C, "C")
+    candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")
+    return Sample(points, labels, candidates, costs, int(seed), as_positive(tol, "tol"), solver)
+
+
+def _candidates(values: float | Sequence[float], name: str) -> FloatArray:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all() or not (array > 0).all():
+        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {values!r}")
+    return np.unique(array)
+
+
+def _spread(X: Points) -> FloatArray:
+    """Largest minus smallest value of every feature."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.ptp(X, axis=0))
+    return to_dense(X.max(axis=0) - X.min(axis=0)).ravel()
+
+
+def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
+    """Return notes on peculiar data or choices, in sentences."""
+    notes = []
+    constant = int((_spread(sample.X) == 0).sum())
+    if constant:
+        notes.append(f"{constant} of {sample.X.shape[1]} features are constant: a Gaussian kernel does not see them")
+    both = _with_both_labels(sample)
+    if both:
+        notes.append(
+            f"{both} points coincide with a point of the other class: the classes' hulls touch for every gamma, "
+            "and their distance comes from 1/C alone"
+        )
+    ends = {float(sample.gammas[0]): "lower", float(sample.gammas[-1]): "upper"}
+    if sample.gammas.size > 1 and choice.gamma in ends:
+        notes.append(f"gamma = {choice.gamma:g} is the {ends[choice.gamma]} end of its range: a wider range may do better")
+    if choice.unsolved:
+        notes.append(f"{choice.unsolved} of {choice.models_trained} models stopped short of the tolerance {sample.tol:g}")
+    return tuple(notes)
+
+
+def _with_both_labels(sample: Sample) -> int:
+    """Points equal to one of the other class."""
+    positive = to_dense(sample.X)[sample.y > 0]
+    negative = to_dense(sample.X)[sample.y < 0]
+    first = {row.tobytes() for row in positive + 0.0}
+    second = {row.tobytes() for row in negative + 0.0}
+    return sum(row.tobytes() in second for row in positive + 0.0) + sum(row.tobytes() in first for row in negative + 0.0)

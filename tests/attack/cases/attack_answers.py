@@ -24,14 +24,13 @@ import numpy as np
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
-from marginopt.models.bare_form import as_model
-from marginopt.models.model import Model
+from marginopt.models.model import Model, as_model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.verdict import ZERO
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational.form import RationalForm, solve_linear
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 
 #: Relative difference from the truth at which OPTIMAL (asked for at 1e-6) is called wrong.
 WRONG = 1e-4

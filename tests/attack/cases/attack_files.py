@@ -28,7 +28,7 @@ from marginopt.errors import MarginoptError
 from marginopt.instances import read as read_data
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, SecondOrder, StandardForm
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))
 from peer_files import PEERS, READERS, Outcome, Reader, judgement

@@ -7,11 +7,10 @@ from rational.draws import drawn
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.models.bare_form import as_model
+from marginopt.models.model import as_model
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
 
 #: Mixed-integer solvers by turns, and scales of the data, at which absolute tolerances count.

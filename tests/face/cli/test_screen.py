@@ -21,7 +21,7 @@ import marginopt as mo
 from marginopt.cli.main import main
 from marginopt.cli.parsing import at_the_prompt, show_warning
 from marginopt.cli.screen import print_tables, print_text
-from marginopt.terminal import StatusLine
+from marginopt.display import StatusLine
 
 
 @pytest.fixture

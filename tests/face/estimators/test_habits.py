@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
 import marginopt as mo
-from marginopt.models.kernels.distances import gamma_by_rule
+from marginopt.models.kernels.kernels import gamma_by_rule
 
 X2, Y2 = make_blobs(40, centers=2, random_state=0)
 X3, Y3 = make_blobs(45, centers=3, random_state=1)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.pictures.classifiers import draw_classifiers
+from marginopt.pictures import draw_classifiers
 
 
 @pytest.fixture(autouse=True)

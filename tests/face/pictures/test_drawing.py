@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from chromium import PROGRAM, browser
 
-from marginopt.drawing import COLOURS, MARKERS, Picture, colour_of, figure_of, legend_below, marker_of, svg_of
-from marginopt.svg import themed
+from marginopt.drawing import COLOURS, MARKERS, Picture, colour_of, figure_of, legend_below, marker_of, svg_of, themed
 
 
 def test_no_two_curves_look_alike() -> None:

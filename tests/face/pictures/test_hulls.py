@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual
-from marginopt.pictures.classifiers import draw_hulls
+from marginopt.pictures import draw_hulls
 
 SQUARES = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5], [3, 0], [4, 0], [3, 1], [4, 1]])
 LABELS = np.where(np.arange(9) < 5, -1.0, 1.0)

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from marginopt.errors import InputError
 from marginopt.estimators import ConicSVCCV
 from marginopt.models import ConicSVM
-from marginopt.pictures.kappa_path import draw_path, kappa_path
+from marginopt.pictures import draw_path, kappa_path
 from marginopt.solvers import solve
 
 

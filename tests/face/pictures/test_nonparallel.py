@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ChebyshevNPSVC
-from marginopt.pictures.nonparallel import draw_objectives, draw_training
+from marginopt.pictures import draw_objectives, draw_training
 
 
 @pytest.fixture(autouse=True)

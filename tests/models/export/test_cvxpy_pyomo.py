@@ -30,7 +30,7 @@ from marginopt.models.export.native.cvxpy import labelled_constraints, labelled_
 from marginopt.models.export.native.pyomo import indices, to_pyomo
 from marginopt.models.program.cones import Cone, svec
 from marginopt.solvers.certification.rays import farkas_residual
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 cp = pytest.importorskip("cvxpy")

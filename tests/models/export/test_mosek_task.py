@@ -9,15 +9,13 @@ from mosek_tasks import FORMS, REAL, form_of_new, mixed_cones
 
 from marginopt.errors import ExportError, UnsupportedModelError
 from marginopt.models import PSD, Constraint, Nonnegative, Quadratic, StandardForm, Zero
-from marginopt.models.bare_form import BareForm
-from marginopt.models.export.native.mosek import change_mosek, to_mosek
-from marginopt.models.export.native.mosek_read import form_of_task, read_task
+from marginopt.models.export.native.mosek import change_mosek, form_of_task, read_task, to_mosek
+from marginopt.models.model import BareForm
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.mosek import Mosek
 from marginopt.solvers.interface.backend import BridgeChain
 from marginopt.solvers.interface.solver import ALL_PARTS, kept_parts
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")

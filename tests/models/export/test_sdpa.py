@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.programs import sidecar
 from marginopt.models.program.cones import smat
 
 #: min 10 x1 + 20 x2 over x1 F1 + x2 F2 - F0 in two blocks of order 2.

@@ -13,8 +13,7 @@ from hypothesis import given, settings, strategies as st
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, Kernel, L2SVMDual, Linear, MEBDual, Polynomial, Precomputed, SimplexQP, StandardForm
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 TIGHT = Options(tol=1e-8)

@@ -14,8 +14,19 @@ from hypothesis.extra import numpy as hnp
 
 from marginopt.errors import InputError
 from marginopt.models.arrays import as_points
-from marginopt.models.kernels.distances import gamma_by_rule, mean_squared_distance, squared_distances
-from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, as_kernel, expansion
+from marginopt.models.kernels.kernels import (
+    RBF,
+    CallableKernel,
+    Kernel,
+    Linear,
+    Polynomial,
+    Precomputed,
+    as_kernel,
+    expansion,
+    gamma_by_rule,
+    mean_squared_distance,
+    squared_distances,
+)
 
 points = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
     lambda s: hnp.arrays(np.float64, s, elements=st.floats(-5, 5, allow_subnormal=False))

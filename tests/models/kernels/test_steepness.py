@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models import RBF, L2SVMDual
-from marginopt.models.kernels.distances import gamma_by_rule
 from marginopt.models.kernels.families import Mixture, RationalQuadratic
 from marginopt.models.kernels.gram import KernelGram
+from marginopt.models.kernels.kernels import gamma_by_rule
 from marginopt.solvers import solve
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 RNG = np.random.default_rng(5)
 GRID = RNG.integers(0, 1024, size=(12, 3)) / 1024

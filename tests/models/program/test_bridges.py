@@ -17,7 +17,7 @@ from marginopt.models.program.cones import Feature, Nonnegative, RotatedSecondOr
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 Checker = Callable[[StandardForm, Result, float], None]

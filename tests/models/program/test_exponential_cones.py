@@ -8,12 +8,11 @@ import scipy.sparse as sp
 
 from marginopt.errors import DataError, ExportError, InputError
 from marginopt.models import Block, Constraint, Exponential, Nonnegative, Power, Quadratic, StandardForm, Zero
-from marginopt.models.exponentials import entropy, exponential, logarithm, logarithm_of_one_plus, softplus
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.dual import dual_form
 from marginopt.models.program.lagrangian import lagrangian_bound
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.models.rounding import entropy, exponential, logarithm, logarithm_of_one_plus, softplus
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 mp = pytest.importorskip("mpmath")
@@ -331,8 +330,7 @@ def test_pyomo_states_the_cones() -> None:
 
 def test_mosek_holds_them() -> None:
     pytest.importorskip("mosek", reason="MOSEK is not installed")
-    from marginopt.models.export.native.mosek import to_mosek
-    from marginopt.models.export.native.mosek_read import form_of_task
+    from marginopt.models.export.native.mosek import form_of_task, to_mosek
 
     form = mixed_form().replace(quadratic=None)
     with to_mosek(form) as task:

@@ -16,7 +16,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
-from marginopt.models.bare_form import BareForm
+from marginopt.models.model import BareForm
 from marginopt.relaxations import (
     AllHulls,
     BigM,

@@ -16,7 +16,7 @@ import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models import StandardForm, ZeroOneSVM
 from marginopt.relaxations import BigM, Conic, GapReport, fix_variables, gap_report, strengthen
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 from marginopt.solvers import Answer, Options, SolverInfo
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.backends.scip import Scip

@@ -22,7 +22,7 @@ from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
 from marginopt.relaxations.report.cells.exact import _thinned, _time_to_bound
 from marginopt.relaxations.report.run import constants
 from marginopt.relaxations.report.runner import Progress
-from marginopt.solvers.records.answer import Trace, TraceRow
+from marginopt.solvers.records import Trace, TraceRow
 
 
 def points(n: int) -> Points:

@@ -12,7 +12,7 @@ from data import Points, clustered as outlying
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
 from marginopt.models import ConicSVM, HingeSVM, StandardForm, ZeroOneSVM
-from marginopt.models.fingerprint import fingerprint
+from marginopt.models.model import fingerprint
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
 from marginopt.relaxations.report.formats.json import render_json
 

@@ -20,8 +20,8 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
 from marginopt.relaxations.report.cells.heuristic import HeuristicTask
 from marginopt.relaxations.report.cells.record import InstanceAt
-from marginopt.relaxations.report.store import CellStore, digest, identity
-from marginopt.solvers.records.options import Options
+from marginopt.relaxations.report.runner import CellStore, digest, identity
+from marginopt.solvers.records import Options
 
 #: A clean interpreter that forks its reports: nothing has started threads before the fork.
 SCRIPT = """
@@ -29,7 +29,7 @@ import json, os, random, signal, sys, time
 from dataclasses import dataclass
 import numpy as np
 from marginopt.relaxations import BigM, Conic, gap_report
-from marginopt.relaxations.report.store import CellStore
+from marginopt.relaxations.report.runner import CellStore
 
 @dataclass(frozen=True)
 class Points:

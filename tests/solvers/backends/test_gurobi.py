@@ -29,8 +29,7 @@ from marginopt.models import (
 from marginopt.models.export.native.gurobi import to_gurobi
 from marginopt.models.export.programs import native_size
 from marginopt.solvers.interface.solver import LicenceState
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver, require
 from marginopt.solvers.solve import solve_problem
 

@@ -8,7 +8,7 @@ from programs import UNBOUNDED, bounded_qp, knapsack, random_qp, solve
 
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import HingeSVM
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 
 def test_highs_integer_program_has_bound_nodes_and_trace():

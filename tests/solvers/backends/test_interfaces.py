@@ -14,8 +14,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.solvers.backends import cvxpy as cvxpy_backend, pyomo as pyomo_backend, qpsolvers as qpsolvers_backend
 from marginopt.solvers.backends.qpsolvers import abilities
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver
 from marginopt.solvers.solve import solve_problem
 

@@ -11,15 +11,13 @@ from mosek_tasks import FORMS, REAL, X, Y, form_of_new, solved
 
 from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
-from marginopt.models.export.native.mosek import psd_order, to_mosek
-from marginopt.models.export.native.mosek_read import form_of_task
+from marginopt.models.export.native.mosek import form_of_task, psd_order, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.recorder import Recorder
 from marginopt.solvers.interface.solver import Kept
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
 

@@ -14,8 +14,7 @@ from marginopt.models import HingeSVM
 from marginopt.models.export.native.mosek import to_mosek
 from marginopt.solvers.backends.mosek import Mosek
 from marginopt.solvers.interface.solver import LicenceState
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 

@@ -8,8 +8,7 @@ from programs import bounded_qp, form_of, knapsack, random_qp, solve
 
 from marginopt.errors import InputError, MarginoptWarning
 from marginopt.models import HingeSVM
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from programs import knapsack, random_qp, solve
 
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 
 def test_clarabel_traces_and_its_callback_stops_it():
@@ -40,7 +40,7 @@ _INTERRUPTED = """
 import os, signal, threading
 import numpy as np, scipy.sparse as sp
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 rng = np.random.default_rng(0)
@@ -73,7 +73,7 @@ import os, signal, threading
 import numpy as np, scipy.sparse as sp
 import scs
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ import os, signal, threading
 import highspy
 import numpy as np
 from marginopt.models import Block, Quadratic, StandardForm
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 def box(n):

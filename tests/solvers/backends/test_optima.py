@@ -11,7 +11,7 @@ from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, 
 from marginopt.models.program.cones import smat, svec
 from marginopt.solvers.backends.scs import psd_order
 from marginopt.solvers.certification.rays import farkas_residual, ray_residual
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 from marginopt.solvers.registry import get_solver
 
 #: Those that say why there is no optimum.

@@ -26,8 +26,7 @@ from marginopt.models.export.native.scip import extend_point, to_scip
 from marginopt.models.formulations import all_formulations
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.scip import Scip
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 

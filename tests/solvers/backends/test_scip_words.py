@@ -14,7 +14,7 @@ from marginopt.errors import SolverError
 from marginopt.models import Block, StandardForm, Zero
 from marginopt.models.program.form import Constraint
 from marginopt.solvers.backends.scip import suppress_output
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 

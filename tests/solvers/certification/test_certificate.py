@@ -13,7 +13,7 @@ from data import clouds
 from hypothesis import given, strategies as st
 
 from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm, ZeroOneSVM
-from marginopt.models.bare_form import BareForm
+from marginopt.models.model import BareForm
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
@@ -21,8 +21,7 @@ from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.solve import solve_problem
 
 TIGHT = Options(tol=1e-8)

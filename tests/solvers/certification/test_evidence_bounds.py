@@ -27,7 +27,7 @@ from marginopt.models.program.convexity import Evidence, matrix_convexity, on_eq
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -13,12 +13,11 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
-from marginopt.models.bare_form import BareForm
+from marginopt.models.model import BareForm
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers.certification.evidence import ConeRows, Rows, interior
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.answer import Answer
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options
 from marginopt.solvers.registry import get_solver
 
 POINTS = margin.KernelWeightsL1(np.vstack([np.eye(3), np.ones((1, 3))]), 0.5)

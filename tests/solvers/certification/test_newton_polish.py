@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, SecondOrder, StandardForm, Zero
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.certification.newton_refinement import newton_polish
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.certification.supplied_evidence import newton_polish
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 

@@ -13,7 +13,7 @@ from marginopt import margin as M
 from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.certification.supplied_evidence import NOTE, prove_zero_is_least
-from marginopt.solvers.records.answer import Answer, Status, relative_gap
+from marginopt.solvers.records import Answer, Status, relative_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -21,15 +21,14 @@ from marginopt.models import (
     StandardForm,
     Zero,
 )
-from marginopt.models.bare_form import BareForm
-from marginopt.models.model import Model
+from marginopt.models.model import BareForm, Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
 from marginopt.solvers.certification.rays import ray_is_exact
 from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational import rays as rational_rays
-from marginopt.solvers.rational.rays import farkas_exists, ray_exists
+from marginopt.solvers.rational import form as rational_rays
+from marginopt.solvers.rational.form import farkas_exists, ray_exists
 
 
 def _form(rows: list[list[float]], g: list[float], **changes: object) -> StandardForm:

@@ -12,7 +12,7 @@ import pytest
 import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.records.answer import Answer, Trace, TraceRow, Update, UpdateKind
+from marginopt.solvers.records import Answer, Trace, TraceRow, Update, UpdateKind
 
 
 def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:

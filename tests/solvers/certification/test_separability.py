@@ -9,8 +9,7 @@ from hypothesis import given, settings, strategies as st
 from marginopt.errors import SolverError
 from marginopt.models import ConicSVM, Linear
 from marginopt.solvers.certification.rays import Separability, separability
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 

@@ -12,13 +12,12 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
-from marginopt.models.bare_form import BareForm
+from marginopt.models.model import BareForm
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
 from marginopt.solvers.certification.supplied_evidence import NOTE
 from marginopt.solvers.certification.verdict import ZERO, big_m_exceeds_tolerance, verdict
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.answer import Answer, Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
 
 GOOD = Certificate(1.0, 0.0, {}, dual_residual=0.0, complementarity=0.0, unmet=0.0, bound=1.0 - 1e-9)

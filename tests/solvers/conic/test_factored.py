@@ -15,8 +15,7 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.conic import ConicFactored, ConicIPM
 from marginopt.solvers.conic.factored_cones import evaluate
 from marginopt.solvers.conic.iterate import ConicData
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 
 
 def data(n, p, seed, scale=1.0):

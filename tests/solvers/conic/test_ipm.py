@@ -20,8 +20,7 @@ from marginopt.solvers.conic.ipm import begin, iterate
 from marginopt.solvers.conic.iterate import Prepared
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 
 
 def points(rng, n, p, sigma=0.5, outliers="clustered"):

@@ -8,7 +8,7 @@ import pytest
 
 from marginopt.solvers.interface import lean_compiler, numba_flags
 from marginopt.solvers.interface.algorithm import integers_and_floats, named_scalars
-from marginopt.solvers.interface.by_reference import by_reference
+from marginopt.solvers.interface.numba_flags import by_reference
 
 NOW = integers_and_floats("steps", "total")
 

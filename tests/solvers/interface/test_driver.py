@@ -17,8 +17,7 @@ from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
 from marginopt.models.model import Model
 from marginopt.solvers.interface.algorithm import Algorithm, Measure, Outcome
 from marginopt.solvers.interface.solver import SolverInfo
-from marginopt.solvers.records.answer import Answer, Status, Trace, TraceRow, relative_gap
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from marginopt.solvers.solve import solve_problem
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from numba.core.runtime import _nrt_python, rtsys
 
 from marginopt.solvers.interface import lean_compiler
-from marginopt.solvers.interface.by_reference import by_reference
 from marginopt.solvers.interface.lean_compiler import LeanLower
+from marginopt.solvers.interface.numba_flags import by_reference
 
 #: As `compiled.Loops`, without a cache on disk: what was compiled there knows nothing of changes in the compiler.
 _njit: Any = numba.njit

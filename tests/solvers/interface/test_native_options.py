@@ -15,13 +15,11 @@ import marginopt as mo
 import marginopt.models as models_
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
-from marginopt.models.bare_form import BareForm
-from marginopt.models.model import Model
+from marginopt.models.model import BareForm, Model
 from marginopt.solvers.backends.cvxpy import implied_bound, known_names, settings_of
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import Solver, check_native, near_misses
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed
 from marginopt.solvers.solve import solve_problem
 

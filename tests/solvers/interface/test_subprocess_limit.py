@@ -16,7 +16,7 @@ import pytest
 import marginopt as mo
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.interface.recorder import LEFT, CallTimeout, run_in_subprocess
-from marginopt.solvers.records.answer import UpdateKind
+from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import get_solver
 
 #: What no machine comes near, for calls that are to end by themselves.

@@ -12,7 +12,7 @@ import marginopt as mo
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import RBF
 from marginopt.models.views import MulticlassProblem
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.registry import choose
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -14,7 +14,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models.formulations.margin.problems import ScoringProblem
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.scoring import SupportsBB
 from marginopt.solvers.scoring.reduced import reduce_problem
 from marginopt.solvers.scoring.search import Search

@@ -10,8 +10,7 @@ from sklearn.svm import SVC
 from marginopt.errors import InputError
 from marginopt.models.formulations.l1_svm import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import BoxSMO
 from marginopt.solvers.simplex.smo.box import OrderedGram, into_box
 from marginopt.solvers.solve import solve_problem

@@ -7,8 +7,7 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import AutoSimplex
 from marginopt.solvers.simplex.smo.simplex import choose
 from marginopt.solvers.solve import solve_problem

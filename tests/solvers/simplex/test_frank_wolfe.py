@@ -12,8 +12,7 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
 from marginopt.solvers.solve import solve_problem
 

@@ -9,12 +9,11 @@ from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import SMO
-from marginopt.solvers.simplex.column_cache import ColumnCache
 from marginopt.solvers.simplex.newton.inexact import _Matrix, _Run, inexact_finish
 from marginopt.solvers.simplex.smo import simplex as module
+from marginopt.solvers.simplex.start import ColumnCache
 from marginopt.solvers.solve import solve_problem
 
 

@@ -11,7 +11,7 @@ import sys
 import numpy as np, scipy.sparse as sp
 import marginopt as mo
 from marginopt.models.kernels.blocks import bit_loops, powers, rbf_loops
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.registry import get_solver
 
 kind, name, n = sys.argv[1], sys.argv[2], 1600

@@ -11,8 +11,7 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.kernels.rbf import RBFExponents
 from marginopt.models.views import SimplexQP
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import SMO, AutoSimplex
 from marginopt.solvers.simplex.newton import lowrank_start as module
 from marginopt.solvers.simplex.newton.krylov import Triangle

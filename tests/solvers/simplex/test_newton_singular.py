@@ -10,8 +10,7 @@ import pytest
 from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import SMO
 from marginopt.solvers.simplex.newton import exact
 from marginopt.solvers.simplex.newton.exact import Finish, finish

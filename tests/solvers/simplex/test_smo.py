@@ -16,11 +16,10 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import SMO, ModifiedFrankWolfe
-from marginopt.solvers.simplex.column_cache import ColumnCache, cache_bytes
 from marginopt.solvers.simplex.newton.lowrank_start import START_BYTES
+from marginopt.solvers.simplex.start import ColumnCache, cache_bytes
 from marginopt.solvers.solve import solve_problem
 
 

@@ -9,7 +9,7 @@ from oracles import least_square
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models.formulations.zero_one.cost import ZeroOneBudget, budget_of
+from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget, budget_of
 from marginopt.models.views import ZeroOneProblem
 
 

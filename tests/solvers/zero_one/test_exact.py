@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from marginopt.models.formulations.zero_one.cost import ZeroOneBudget
+from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.budget import BudgetBB
 from marginopt.solvers.zero_one.distributed.conflicts import ConflictSearchData

@@ -11,8 +11,7 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.kernels.threads import blas_controller
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.zero_one import SOLVERS, ZeroOneBB
 
 

@@ -12,7 +12,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.limits import Limits
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import conflicts as dives
 from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine, Dive

@@ -14,7 +14,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.check.arithmetic import InvalidProofError
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, pack as packed
 from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker

@@ -5,10 +5,10 @@ import pytest
 from data import clouds
 
 from marginopt.instances import gaussian_clusters
-from marginopt.models.formulations.zero_one.cost import ZeroOneBudget
+from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm as module
 from marginopt.solvers.zero_one.budget import BudgetBB
 

@@ -28,7 +28,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact import checkpoint as files, dispatcher as batch_size
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.distributed import boxes as subtrees
 from marginopt.solvers.zero_one.engines import engine as stretches

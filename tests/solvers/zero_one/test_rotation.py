@@ -8,7 +8,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.limits import Limits
 from marginopt.solvers.exact.rotation import constant_column, errors, rotation, turned
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
 from marginopt.solvers.zero_one.engines.engine import SharedState

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ....arrays import FloatArray
-from ....exponentials import entropy, softplus
 from ....program.exponential_cones import Exponential
+from ....rounding import entropy, softplus
 from ....statement import Line
 from ....views import LinearLoss
 from ..assembly import Affine, Assembly

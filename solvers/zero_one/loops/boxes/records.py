@@ -9,7 +9,7 @@ import numpy as np
 from ....exact.loops.matching import Pairs, empty_pairs
 from ....exact.loops.newton import Relaxation, empty_relaxation
 from ....interface.algorithm import integers_and_floats
-from ....interface.by_reference import by_reference
+from ....interface.numba_flags import by_reference
 from ..compiled import inner
 
 PAGE = 32

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....interface.algorithm import integers_and_floats
-from ....interface.by_reference import by_reference
+from ....interface.numba_flags import by_reference
 from ..compiled import entry, inner
 from .active_set import active_set, certified, threshold
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, ConflictWorkspace, Rows, Scratch, copy_active, dot

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....interface.by_reference import by_reference
+from ....interface.numba_flags import by_reference
 from ..compiled import inner
 
 # Return codes of `active_set`.

@@ -8,8 +8,7 @@ from scipy.optimize import minimize
 
 from marginopt.errors import InputError
 from marginopt.models import conic_bound as bounds
-from marginopt.models.conic_bound import certified_bound, conic_multipliers, dual_value, repair_gamma
-from marginopt.models.conic_point import primal_point, primal_value
+from marginopt.models.conic_bound import certified_bound, conic_multipliers, dual_value, primal_point, primal_value, repair_gamma
 from marginopt.models.views import ConicProblem
 
 

@@ -16,8 +16,7 @@ from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ConicProblem, ConicSVM, Linear, Precomputed, StandardForm, ZeroOneSVM
 from marginopt.models.program.cones import smat
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.records.answer import Status
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 TIGHT = Options(tol=1e-7)

@@ -12,7 +12,7 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models import Indicator, Margin, Model, RampSVM, ZeroOneSVM
-from marginopt.models.fingerprint import fingerprint
+from marginopt.models.model import fingerprint
 from marginopt.renamed import MarginoptDeprecationWarning
 from marginopt.solvers import Status
 

@@ -12,7 +12,7 @@ from rational.judged import counted_fault
 import marginopt as mo
 from marginopt import margin as M
 from marginopt.models.formulations.margin.exact_count import exact_arguments, moved_onto
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -8,7 +8,7 @@ import pytest
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
-from marginopt.models.formulations.nonparallel.class_data import nearest_neighbours, neighbour_laplacian
+from marginopt.models.formulations.nonparallel.factors import nearest_neighbours, neighbour_laplacian
 from marginopt.solvers import Status
 
 

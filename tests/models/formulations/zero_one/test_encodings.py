@@ -16,7 +16,7 @@ from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
 from marginopt.solvers.better_points import polish
-from marginopt.solvers.records.answer import Status
+from marginopt.solvers.records import Status
 
 ENCODINGS = ("bigm", "indicator", "strengthened", "strengthened, cone")
 

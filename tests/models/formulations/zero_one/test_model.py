@@ -16,7 +16,7 @@ from oracles import least_norm
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneProblem, ZeroOneSVM
 from marginopt.solvers.better_points import fix_integers
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 
 

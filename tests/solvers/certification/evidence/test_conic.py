@@ -10,14 +10,14 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import PSD, Block, Cone, Constraint, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm, Zero
-from marginopt.models.bare_form import as_model
+from marginopt.models.model import as_model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import ConeRows
 from marginopt.solvers.certification.rays import Ray, ray_is_exact
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.records import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

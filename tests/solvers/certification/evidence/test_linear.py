@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
-from marginopt.models.bare_form import as_model
+from marginopt.models.model import as_model
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import Rows
@@ -18,8 +18,8 @@ from marginopt.solvers.certification.rays import Ray
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational.rays import farkas_exists
-from marginopt.solvers.records.options import Options
+from marginopt.solvers.rational.form import farkas_exists
+from marginopt.solvers.records import Options
 
 
 def judged(form: StandardForm, status: Status, **said: Any) -> Result:

@@ -1,4 +1,4 @@
-"""One compiled pass over a block of rows of a symmetric matrix: both products that its entries take part in."""
+"""Compiled loops of the Newton finishers: products with parts of the matrix, and counts and rows of its triangle."""
 
 from __future__ import annotations
 
@@ -6,10 +6,68 @@ from typing import Any
 
 from ...interface.numba_flags import entry
 
-__all__ = ["WIDTH", "symmetric_counts", "symmetric_rows"]
+__all__ = ["TRIANGLE_WIDTH", "WIDTH", "add_rows", "gather_rows", "symmetric_counts", "symmetric_rows"]
+
+#: Rows summed in the columns' own precision before they are added to the float64 result.
+_FLUSH = 64
+#: Entries of a row at once: the sums stay in the first-level cache.
+WIDTH = 2048
+
+
+@entry
+def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> None:
+    """out += Σ_k weights_k·columns[slots_k], eight rows a pass.
+
+    Weights and ``sums``, room of `WIDTH`, are of the columns' type, out is float64.
+    """
+    n, count = columns.shape[1], slots.size
+    for first in range(0, count, _FLUSH):
+        last = min(count, first + _FLUSH)
+        for b in range(0, n, WIDTH):
+            e = min(n, b + WIDTH)
+            part, total = sums[: e - b], out[b:e]
+            part[:] = 0.0
+            k = first
+            while k + 8 <= last:
+                r0, r1, r2, r3 = (
+                    columns[slots[k], b:e],
+                    columns[slots[k + 1], b:e],
+                    columns[slots[k + 2], b:e],
+                    columns[slots[k + 3], b:e],
+                )
+                r4, r5, r6, r7 = (
+                    columns[slots[k + 4], b:e],
+                    columns[slots[k + 5], b:e],
+                    columns[slots[k + 6], b:e],
+                    columns[slots[k + 7], b:e],
+                )
+                w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+                w4, w5, w6, w7 = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
+                for j in range(part.size):
+                    low = w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+                    high = w4 * r4[j] + w5 * r5[j] + w6 * r6[j] + w7 * r7[j]
+                    part[j] += low + high
+                k += 8
+            while k < last:
+                row, w = columns[slots[k], b:e], weights[k]
+                for j in range(part.size):
+                    part[j] += w * row[j]
+                k += 1
+            for j in range(part.size):
+                total[j] += part[j]
+
+
+@entry
+def gather_rows(columns: Any, slots: Any, own: Any, out: Any) -> None:
+    """out_kj = columns[slots_k, own_j]."""
+    for k in range(slots.size):
+        row, target = columns[slots[k]], out[k]
+        for j in range(own.size):
+            target[j] = row[own[j]]
+
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
-WIDTH = 512
+TRIANGLE_WIDTH = 512
 
 
 @entry
@@ -22,8 +80,8 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
     kind = weights.dtype.type
     zero = kind(0.0)
-    for b in range(0, twice, WIDTH):
-        e = min(twice, b + WIDTH)
+    for b in range(0, twice, TRIANGLE_WIDTH):
+        e = min(twice, b + TRIANGLE_WIDTH)
         part, given = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
@@ -68,8 +126,8 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
     """The same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
     count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
     zero = table.dtype.type(0.0)
-    for b in range(0, twice, WIDTH):
-        e = min(twice, b + WIDTH)
+    for b in range(0, twice, TRIANGLE_WIDTH):
+        e = min(twice, b + TRIANGLE_WIDTH)
         part, given = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0

@@ -1,1 +1,0 @@
-"""Plain records: options, statuses, licences, traces."""

@@ -1,0 +1,353 @@
+"""Compiled loops of the Frank-Wolfe family: supports and folding, steps, and runs until a stopping rule holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...interface.numba_flags import entry, inner
+
+__all__ = [
+    "BLENDED",
+    "BUDGET",
+    "COLUMN",
+    "FW",
+    "MFW",
+    "PAIRWISE",
+    "RULE",
+    "STUCK",
+    "away",
+    "axpy",
+    "column_of",
+    "enter",
+    "extremes",
+    "fold",
+    "leave",
+    "run",
+    "run_sampled",
+    "scan",
+    "step_of",
+    "toward",
+]
+
+_BLOCK = 512
+
+
+@entry
+def scan(w: Any) -> None:
+    """``vertex`` = argmin_i ∇_i, ∇ = σĥ + c."""
+    scale = w.now.scale
+    n = w.h.size
+    best, at = np.inf, 0
+    for b in range(0, n, _BLOCK):
+        h = w.h[b : min(n, b + _BLOCK)]
+        c = w.c[b : min(n, b + _BLOCK)]
+        least = np.inf
+        for k in range(h.size):
+            v = scale * h[k] + c[k]
+            if v < least:
+                least = v
+        if least < best:
+            best, at = least, b
+    for k in range(at, min(n, at + _BLOCK)):
+        if scale * w.h[k] + w.c[k] <= best:
+            at = k
+            break
+    w.now.vertex = at
+
+
+@entry
+def fold(w: Any) -> None:
+    """Fold σ into â and ĥ, renormalise Σa = 1, and recompute a'Qa and c'a from the support."""
+    scale = w.now.scale
+    total = 0.0
+    for t in range(w.now.active):
+        total += w.a[w.support[t]]
+    w.now.scale = 1.0
+    for t in range(w.now.active):
+        w.a[w.support[t]] /= total
+    for k in range(w.h.size):
+        w.h[k] /= total
+    quadratic, linear = 0.0, 0.0
+    for t in range(w.now.active):
+        k = w.support[t]
+        quadratic += w.a[k] * w.h[k]
+        linear += w.a[k] * w.c[k]
+    w.now.quadratic, w.now.linear = quadratic, linear
+    if scale != 1.0:
+        scan(w)
+
+
+@inner
+def axpy(h: Any, step: float, column: Any) -> None:
+    """Add step times a column to ĥ."""
+    for k in range(h.size):
+        h[k] += step * column[k]
+
+
+@inner
+def enter(w: Any, i: int, weight: float) -> None:
+    """Weight to â_i, which joins the support where it was not in it."""
+    if w.place[i] < 0:
+        t = w.now.active
+        w.place[i], w.support[t] = t, i
+        w.now.active = t + 1
+    w.a[i] += weight
+
+
+@inner
+def leave(w: Any, j: int) -> None:
+    """Take j out of the support: the last of it fills its place."""
+    t = w.now.active - 1
+    moved, hole = w.support[t], w.place[j]
+    w.support[hole], w.place[moved] = moved, hole
+    w.place[j] = -1
+    w.now.active = t
+    w.a[j] = 0.0
+
+
+@inner
+def extremes(w: Any) -> tuple[int, int]:
+    """Support indices with the largest and the smallest ∇: the away vertex and the local toward vertex."""
+    scale = w.now.scale
+    high, low = -np.inf, np.inf
+    j, i = w.support[0], w.support[0]
+    for t in range(w.now.active):
+        k = w.support[t]
+        v = scale * w.h[k] + w.c[k]
+        if v > high:
+            high, j = v, k
+        if v < low:
+            low, i = v, k
+    return j, i
+
+
+@inner
+def column_of(w: Any, i: int) -> int:
+    """Slot of column i, its use noted; -1 (``missing`` = i) where it is not cached."""
+    s = w.slot[i]
+    if s < 0:
+        w.now.missing = i
+        return -1
+    w.now.clock += 1
+    w.stamp[s] = w.now.clock
+    return int(s)
+
+
+# Methods.
+FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
+# Why a run returned.
+BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
+# Kinds of step: places in `iteration.STEPS`.
+TOWARD, AWAY, DROP, PAIR = 1, 2, 3, 4
+
+
+@inner
+def _note(now: Any, drop: bool, kind: int) -> None:
+    """Count a step that takes weight away."""
+    now.kind = DROP if drop else kind
+    if drop:
+        now.drops += 1
+    elif kind == AWAY:
+        now.aways += 1
+    else:
+        now.pairs += 1
+
+
+@inner
+def toward(w: Any, i: int) -> bool:
+    """a ← (1 - λ)a + λe_i, λ = [a'∇ - ∇_i]/(a'Qa - 2(Qa)_i + Q_ii) clipped to [0, 1]."""
+    s = column_of(w, i)
+    if s < 0:
+        return False
+    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
+    product = scale * w.h[i]
+    slope = quadratic + linear - product - w.c[i]
+    curvature = quadratic - 2.0 * product + w.diagonal[i]
+    step = 1.0
+    if curvature > slope:
+        step = slope / curvature
+    if step >= 1.0:
+        while w.now.active > 0:
+            leave(w, w.support[w.now.active - 1])
+        w.now.scale = 1.0
+        column = w.columns[s]
+        for k in range(w.h.size):
+            w.h[k] = column[k]
+        enter(w, i, 1.0)
+        w.now.quadratic, w.now.linear = w.diagonal[i], w.c[i]
+    else:
+        w.now.scale = scale * (1.0 - step)
+        weight = step / w.now.scale
+        enter(w, i, weight)
+        axpy(w.h, weight, w.columns[s])
+        w.now.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
+        w.now.linear = (1.0 - step) * linear + step * w.c[i]
+    w.now.kind = TOWARD
+    w.now.towards += 1
+    return True
+
+
+@inner
+def away(w: Any, j: int) -> bool:
+    """a ← (1 + λ)a - λe_j, λ = [∇_j - a'∇]/(a'Qa - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j): a drop where the bound holds."""
+    s = column_of(w, j)
+    if s < 0:
+        return False
+    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
+    weight = scale * w.a[j]
+    product = scale * w.h[j]
+    slope = product + w.c[j] - quadratic - linear
+    curvature = quadratic - 2.0 * product + w.diagonal[j]
+    longest = weight / (1.0 - weight)
+    drop = slope >= longest * curvature
+    step = longest if drop else slope / curvature
+    w.now.scale = scale * (1.0 + step)
+    change = -step / w.now.scale
+    axpy(w.h, change, w.columns[s])
+    if drop:
+        leave(w, j)
+    else:
+        w.a[j] += change
+    w.now.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
+    w.now.linear = (1.0 + step) * linear - step * w.c[j]
+    _note(w.now, drop, AWAY)
+    return True
+
+
+@inner
+def pair(w: Any, i: int, j: int) -> bool:
+    """a ← a + λ(e_i - e_j), λ = [∇_j - ∇_i]/(Q_ii + Q_jj - 2Q_ij) ≤ a_j: a drop where the bound holds."""
+    s = column_of(w, i)
+    if s < 0:
+        return False
+    t = column_of(w, j)
+    if t < 0:
+        return False
+    scale = w.now.scale
+    weight = scale * w.a[j]
+    hi, hj = scale * w.h[i], scale * w.h[j]
+    slope = hj + w.c[j] - hi - w.c[i]
+    curvature = w.diagonal[i] + w.diagonal[j] - 2.0 * w.columns[s, j]
+    drop = slope >= weight * curvature
+    step = weight if drop else slope / curvature
+    change = step / scale
+    axpy(w.h, change, w.columns[s])
+    axpy(w.h, -change, w.columns[t])
+    enter(w, i, change)
+    if drop:
+        leave(w, j)
+    else:
+        w.a[j] -= change
+    w.now.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
+    w.now.linear += step * (w.c[i] - w.c[j])
+    _note(w.now, drop, PAIR)
+    return True
+
+
+@inner
+def step_of(w: Any, method: int, allowed: bool) -> int:
+    """One step of a method from the vertex found by `scan`; COLUMN where one is missing."""
+    i = w.now.vertex
+    if method == FW or not allowed or w.now.active < 2:
+        return BUDGET if toward(w, i) else COLUMN
+    scale = w.now.scale
+    mean = w.now.quadratic + w.now.linear
+    j, near = extremes(w)
+    descent = mean - scale * w.h[i] - w.c[i]
+    worst = scale * w.h[j] + w.c[j]
+    if method == MFW:
+        done = toward(w, i) if descent >= worst - mean else away(w, j)
+        return BUDGET if done else COLUMN
+    local = worst - scale * w.h[near] - w.c[near]
+    if method == BLENDED and local < descent:
+        return BUDGET if toward(w, i) else COLUMN
+    if method == BLENDED:
+        i = near
+    if i == j:
+        return STUCK
+    return BUDGET if pair(w, i, j) else COLUMN
+
+
+#: Steps between two foldings of σ.
+_FOLD = 1000
+
+
+@entry
+def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: float, square: float) -> int:
+    """Up to ``iterations`` steps; ``vertex`` must be the argmin of ∇ on entry, as it is on return.
+
+    Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
+    (``square`` = Δ²), which is γ²/r² - 1 ≤ δ of FW's algorithms 2 and 3. STUCK: the step along the best direction
+    no longer descends in floating-point arithmetic.
+    """
+    for _ in range(iterations):
+        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
+            fold(w)
+        i = w.now.vertex
+        gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
+        f = 0.5 * w.now.quadratic + w.now.linear
+        w.now.gap = gap
+        if delta > 0.0:
+            if gap <= 0.5 * delta * (square - 2.0 * f):
+                return RULE
+        elif gap <= tol * max(abs(f), abs(f - gap)):
+            return RULE
+        if gap <= 0.0:
+            return STUCK
+        code = step_of(w, method, allowed)
+        if code != BUDGET:
+            return code
+        w.now.iteration += 1
+        scan(w)
+    i = w.now.vertex
+    w.now.gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
+    return BUDGET
+
+
+@inner
+def _candidates(w: Any, drawn: Any, support: bool) -> int:
+    """``vertex`` = the best of the drawn points (and the ``support``), ``gap`` by it; returns the away vertex."""
+    scale = w.now.scale
+    j, i = extremes(w)
+    i = i if support else drawn[0]
+    value = scale * w.h[i] + w.c[i]
+    for t in range(drawn.size):
+        k = drawn[t]
+        v = scale * w.h[k] + w.c[k]
+        if v < value:
+            value, i = v, k
+    w.now.vertex = i
+    w.now.gap = max(w.now.quadratic + w.now.linear - value, 0.0)
+    return j
+
+
+@entry
+def run_sampled(w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
+    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
+
+    The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by
+    the rule of `run` on their gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
+    """
+    for t in range(drawn.shape[0]):
+        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
+            fold(w)
+        j = _candidates(w, drawn[t], support)
+        gap = w.now.gap
+        if w.now.iteration >= confirmed:
+            f = 0.5 * w.now.quadratic + w.now.linear
+            if delta > 0.0:
+                if gap <= 0.5 * delta * (square - 2.0 * f):
+                    return RULE
+            elif gap <= tol * max(abs(f), abs(f - gap)):
+                return RULE
+        worst = w.now.scale * w.h[j] + w.c[j]
+        if allowed and w.now.active > 1 and worst - w.now.quadratic - w.now.linear > gap:
+            done = away(w, j)
+        else:
+            done = toward(w, w.now.vertex)
+        if not done:
+            return COLUMN
+        w.now.iteration += 1
+    return BUDGET
