@@ -200,6 +200,16 @@ repeat until the heap is empty, or its least bound >= cut
     else split the coordinate along which margins range most, a fifth of the way from the middle to w, between two integers
     both parts go on the heap
 no UB and an empty heap: there is no point""",
+    "multiclass-ascent": """
+alpha <- 0, W <- 0; all points are active
+repeat
+    for each active point i in a random order
+        scores <- W x_i; maximise D over the block alpha_i exactly, by sorting; W <- W + the change times x_i
+        a block at a vertex without a gap rests until the next pass over all points
+    where a sweep reduces the gap by little: conjugate gradients on the face of the multipliers that are free,
+        the end moved into the polytopes, then an exact line search towards it
+    after a pass over all points: gap <- sum over i of c_i l_i - sum_k alpha_ik g_ik
+until the relative gap is at most tol""",
     "sparse-bb": """
 a node decides for some features: in use (they count, used or not), or 0
 UB <- the best intercept alone; heap <- the node of all supports

@@ -16,7 +16,7 @@ valid = mo.ZeroOneSVM(data.X, data.y, lam=1.0)
 optimum = mo.solve(valid, "zero-one-bb", time_limit=30).objective
 
 factors = np.array([1.0, 2.0, 5.0, 10.0, 100.0])
-models = [mo.ZeroOneSVM(data.X, data.y, lam=1.0, M=factor * valid.big_m) for factor in factors]
+models = [mo.ZeroOneSVM(data.X, data.y, lam=1.0, big_m=factor * valid.big_m_values) for factor in factors]
 bounds = [mo.solve(model.relaxed(), "clarabel").bound for model in models]
 
 # %%
