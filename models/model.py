@@ -638,16 +638,16 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     return tuple(parts)
 
 
-def earlier_identity(name: str, default: str, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
+def earlier_identity(name: str, default: str | float | None, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
     """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
 
     Parameters
     ----------
     name : str
         Under which the field's values count.
-    default : str
+    default : str, float or None
         The value that stands for a model as it was stated before the field had its name.
     before : mapping
         The entries that count in place of the default.
     """
-    return lambda value: before if isinstance(value, str) and value == default else {name: value}
+    return lambda value: before if isinstance(value, type(default)) and value == default else {name: value}

@@ -27,7 +27,7 @@ With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, the loss of point i and it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -40,7 +40,7 @@ from ..appraisal import Appraisal, Bound, Tilt
 from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector
 from ..inspection.explanation import PointExplanation, priced, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
-from ..model import Model
+from ..model import Model, earlier_identity
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero, svec, svec_size
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, kernel_parameters, named_kernel
@@ -155,7 +155,7 @@ class ConicSVM(Model):
     lam: float | FloatArray | None = None
     kappa: float | None = None
     kernel: Kernel | None = None
-    offset: float = 1.0
+    offset: float = field(default=1.0, metadata={"identity": earlier_identity("offset", 1.0, {})})
 
     name = "ConicSVM"
     meanings: ClassVar[Mapping[str, str]] = {

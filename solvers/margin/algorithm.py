@@ -413,7 +413,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         summary="exact branch and bound for nonconvex problems from parts: boxes with convex envelopes, for few features",
         views=(MarginProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        rank={Purpose.STRUCTURE: 13},
+        rank={Purpose.STRUCTURE: 14},
         tolerance=1e-6,
         reference="docs/explanation/margin-bb.md",
     )

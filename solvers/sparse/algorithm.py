@@ -54,7 +54,7 @@ class SparseBB(Algorithm[SparseProblem, SparseState]):
     compiling: ClassVar[float] = 6.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="sparse-bb",
-        rank={Purpose.STRUCTURE: 1},
+        rank={Purpose.STRUCTURE: 13},
         summary="exact branch and bound for classifiers with few coefficients: supports, perspective relaxation",
         views=(SparseProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -10,6 +10,9 @@ import numpy as np
 from .code_cache import CodeCache
 from .errors import InputError, WriteError
 from .models.formulations import all_formulations
+from .models.formulations.margin.margin_losses import Hinge
+from .models.formulations.margin.model import Margin
+from .models.formulations.margin.naming import at_most
 from .models.model import Model
 from .solvers.interface.algorithm import Algorithm
 from .solvers.registry import all_solvers, get_solver
@@ -68,13 +71,19 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 
 
 def examples(solver: Algorithm[Any, Any]) -> list[Model]:
-    """A small model for each structural view that the solver reads, where a formulation has one."""
+    """A small model for each structural view that the solver reads, where a formulation, or a composition, has one."""
     models: dict[type, Model] = {}
-    for info in all_formulations().values():
+    for state in (*(info.example for info in all_formulations().values()), _few_features):
         if len(models) == len(solver.info.views):
             break
-        model = info.example(np.random.default_rng(0))
+        model = state(np.random.default_rng(0))
         view = None if solver.obstacle(model) else solver.view_of(model)
         if view is not None:
             models.setdefault(type(view), model)
     return list(models.values())
+
+
+def _few_features(rng: np.random.Generator) -> Model:
+    """A composition that no formulation with a name stands for: at most two coefficients."""
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 4))])
+    return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=at_most(2).nonzero)

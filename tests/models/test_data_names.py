@@ -13,6 +13,7 @@ import pytest
 import marginopt as mo
 from marginopt import margin
 from marginopt.labelled import DataNames, labelled_arrays
+from marginopt.models.model import fingerprint
 
 pd = pytest.importorskip("pandas")
 
@@ -38,7 +39,7 @@ def test_a_frame_and_an_instance_state_the_problem_of_their_arrays(formulation: 
     options = {"lam": 1.0} if formulation is mo.ConicSVM else {}
     plain, framed, loaded = formulation(*arrays, **options), formulation(table, y, **options), formulation(instance, **options)
     assert framed.compile().equals(plain.form) and loaded.compile().equals(plain.form)
-    assert mo.models.fingerprint.fingerprint(framed) == mo.models.fingerprint.fingerprint(plain)
+    assert fingerprint(framed) == fingerprint(plain)
     assert framed.data_names == loaded.data_names == DataNames(tuple(table.columns), ("no", "yes"))
     assert plain.data_names is None and "'yes'" in str(framed) and "'yes'" not in str(plain)
     assert list(inspect.signature(formulation).parameters)[:2] == ["X", "y"]

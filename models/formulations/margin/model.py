@@ -358,7 +358,7 @@ class Margin(Model):
     encoding: Literal["bigm", "indicator"] = field(
         default="bigm", metadata={"identity": earlier_identity("encoding", "bigm", {})}
     )
-    groups: Sequence[str] | None = None
+    groups: Sequence[str] | None = field(default=None, metadata={"identity": earlier_identity("groups", None, {})})
 
     name = "Margin"
 

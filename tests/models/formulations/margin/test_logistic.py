@@ -188,7 +188,7 @@ def test_domains_restrictions_and_kernels(more: dict[str, object]) -> None:
 def test_integers_beside_it_are_refused_by_name() -> None:
     X, y = points(20)
     with pytest.raises(UnsupportedModelError):
-        mo.solve(mo.Margin(X, y, "logistic", subject_to=mo.at_most(2).nonzero, domain=mo.margin.Box(-1.0, 1.0)))
+        mo.solve(mo.Margin(X, y, "logistic", domain=mo.margin.Integers(-1, 1)))
 
 
 @pytest.mark.parametrize("C", [1e-2, 1e4])
