@@ -86,4 +86,4 @@ def examples(solver: Algorithm[Any, Any]) -> list[Model]:
 def _few_features(rng: np.random.Generator) -> Model:
     """A composition that no formulation with a name stands for: at most two coefficients."""
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 4))])
-    return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=at_most(2).nonzero)
+    return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=(at_most(2).nonzero,))
