@@ -38,6 +38,9 @@ model = mo.BoxProgram(Z, -np.ones(30), np.zeros(30), np.ones(30), np.full(30, 0.
     "epsilon-svr": f"""{_RANDOM}X = np.sort(rng.uniform(-3.0, 3.0, size=(30, 1)), axis=0)
 y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
 model = mo.EpsilonSVR(X, y, C=10.0, epsilon=0.2, kernel=mo.RBF(1.0))""",
+    "hard-margin": f"""{_RANDOM}X = np.column_stack([np.ones(40), rng.normal(size=(40, 2))])
+y = np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0)
+model = mo.HardMarginSVM(X, y)""",
     "hinge": f"{_CLUSTERS}model = mo.HingeSVM(data.X, data.y, lam=1.0)",
     "hinge-quadratic": f"""{_RANDOM}H, G = np.eye(3), rng.normal(size=(20, 3))
 arrays = {{"H": H, "G": G, "b": np.zeros(3), "h": np.ones(20), "weights": np.ones(20), "tau": np.zeros(20)}}
@@ -50,6 +53,7 @@ model = mo.formulations()["hinge-quadratic"].state(arrays)""",
     "meb": f"{_RANDOM}X = rng.normal(size=(60, 2))\nmodel = mo.MEBDual(X, kernel=mo.Linear())",
     "multiclass": f'{_CLASSES}model = mo.MulticlassSVM(X, y, loss="crammer-singer")',
     "nonparallel": f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "twsvm", kernel=mo.Linear())',
+    "nonparallel-joint": f"{_CLUSTERS}model = mo.models.JointHyperplanesSVM(data.X, data.y, target=1.0)",
     "nu": f"{_CLUSTERS}model = mo.NuSVM(data.X, data.y, nu=0.3)  # at most 30% of the points within the margin",
     "pareto": f"""{_RANDOM}gradients = rng.normal(size=(4, 5, 2))  # of four objectives
 model = mo.ParetoQP(gradients, rng.random(4))""",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,6 @@ import scipy.sparse as sp
 
 from ...errors import DataError, InputError
 from ...rows import Rows, SparseBlock
-from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
-from ...rows.sparse import StoredBlock
 from ..arrays import FloatArray, Label, encode_labels
 from ..formats.readers import LIBSVM_SUFFIXES, as_path, stem, suffix
 from .unpacked_arrays import (
@@ -32,6 +30,9 @@ from .unpacked_arrays import (
     unpacked_member,
     unpacked_parquet,
 )
+
+if TYPE_CHECKING:
+    from ...rows.sparse import StoredBlock
 
 __all__ = ["OpenedRows", "SparseReader", "open_rows"]
 
@@ -336,6 +337,10 @@ class SparseReader:
             raise self._no_ends(start, stop)
         data = _either(self._part(0, first, last), np.float32, np.float64)
         indices = _either(self._part(1, first, last), np.int32, np.int64)
+        # compiled: not everybody who reads a data set needs it
+        from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
+        from ...rows.sparse import StoredBlock
+
         found, row = check(indices, ends, columns)
         if found == NO_ENDS:
             raise self._no_ends(start, stop)

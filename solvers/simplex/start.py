@@ -36,6 +36,7 @@ __all__ = [
 #: random point and the one farthest from it, weights ½; ``"vertex"``: the point with the least objective alone; ``"uniform"``:
 #: equal weights.
 StartRule: TypeAlias = str
+# exempt (text): the number in the option initial="random20"
 _RANDOM = re.compile(r"random([1-9]\d*)")
 
 

@@ -186,6 +186,7 @@ def _sides(low: Any, high: Any, fixed: Any, r: Any) -> None:
         r.sigma[3, j] = r.w[j] - low[j] * r.z[j] if low[j] > -math.inf else -1.0
 
 
+# exempt (arguments): compiled, array by array
 @inner
 def _dual(kind: Any, cost: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, count: Any, r: Any) -> Any:
     """Return the dual value of α on these features.
@@ -275,6 +276,7 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) 
     return kappa
 
 
+# exempt (arguments): compiled, array by array
 @inner
 def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, rest: Any, mu: Any, kappa: Any, r: Any) -> None:
     """Newton's step with the central path's weight ``mu``: Δw, Δz, Δmargin, Δα, Δλ, Δθ."""
@@ -426,6 +428,7 @@ def _rest(fixed: Any, count: Any, r: Any) -> Any:
     return rest
 
 
+# exempt (arguments): compiled, array by array
 @entry
 def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, count: Any, cut: Any, tol: Any,
           share: Any, most: Any, r: Any) -> Any:  # fmt: skip

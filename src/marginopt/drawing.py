@@ -1,5 +1,4 @@
 # exempt (text): SVG
-# exempt (text): names of files
 """The parts that pictures share: the palette, a finished picture as a record, figures, and text that draws literally.
 
 A leaf that every folder may import; matplotlib is imported when something is drawn.

@@ -15,7 +15,7 @@ import marginopt as mo
 from marginopt.cli.main import main
 from marginopt.compilation import compiled_solvers, examples
 from marginopt.errors import WriteError
-from marginopt.solvers.interface.algorithm import CompileClock, _in_notebook, compile_clock
+from marginopt.solvers.interface.compile_times import CompileClock, _in_notebook, compile_clock
 
 _FRESH = """
 import json, sys
@@ -62,7 +62,7 @@ def test_compiling_is_counted_by_itself_and_once(tmp_path: Path) -> None:
 
 
 def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginopt.solvers.interface.algorithm.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
     for progress in (False, True):
         with compile_clock("some-solver", progress) as clock, compile_clock("inner", progress) as inner:
             for listener in (clock, inner):
@@ -80,8 +80,8 @@ def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], 
 def test_how_long_it_takes_is_said_for_this_machine_and_no_longer_when_it_was_wrong(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("marginopt.solvers.interface.algorithm.PATIENCE", 0.0)
-    monkeypatch.setattr("marginopt.solvers.interface.algorithm.pace", lambda: 2.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.pace", lambda: 2.0)
     for usual, told in ((100.0, True), (1e-9, False), (0.0, False)):
         with compile_clock("some-solver", True, usual) as clock:
             clock.on_start(None)

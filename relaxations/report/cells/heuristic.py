@@ -104,7 +104,7 @@ class HeuristicTask(Task[InstanceAt]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Rounding and local search."""
-        from ....solvers.interface.algorithm import compile_clock  # Numba comes with it
+        from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         model = self.subject.model
         begin = time.perf_counter()
@@ -146,7 +146,7 @@ class StatedTask(Task[ModelSubject]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Sizes, and the best point that a heuristic for its kind of loss finds."""
-        from ....solvers.interface.algorithm import compile_clock  # Numba comes with it
+        from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
