@@ -299,7 +299,8 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
             low[j], high[j] = (exact, exact) if exact == 0.0 else (round_down(exact), round_up(exact))
     gains = np.maximum(*(_largest(side, p.curvature, p.lower, p.upper) for side in (low, high)))  # convex in v
     gains = round_up(gains - p.price)
-    base = round_down(round_down(terms.value - terms.error) - sum(gains[~p.counted].tolist()) * (1.0 + 4.0 * _UNIT))
+    always = round_up(math.fsum(gains[~p.counted].tolist()))  # of either sign where bounds exclude 0
+    base = round_down(round_down(terms.value - terms.error) - always)
     return NodeBounds(float(base), gains, p.counted, p.most)
 
 
