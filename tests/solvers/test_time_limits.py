@@ -19,7 +19,8 @@ from marginopt.models import ConicProblem, NonparallelSVM
 from marginopt.models.formulations.stiefel import StiefelQP
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
-from marginopt.solvers.interface.algorithm import Algorithm, Outcome, pace
+from marginopt.solvers.interface.algorithm import Algorithm, Outcome
+from marginopt.solvers.interface.compile_times import pace
 from marginopt.solvers.interface.recorder import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver

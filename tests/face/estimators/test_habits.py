@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
 from sklearn.metrics import brier_score_loss
@@ -19,6 +19,9 @@ from marginopt.models.kernels.kernels import gamma_by_rule
 
 X2, Y2 = make_blobs(40, centers=2, random_state=0)
 X3, Y3 = make_blobs(45, centers=3, random_state=1)
+#: Estimators with a decision function: all that do not regress.
+DECIDING = {name: info for name, info in mo.estimators().items() if not is_regressor(info.make())}
+CLASSIFIERS = {name: info for name, info in mo.estimators().items() if is_classifier(info.make())}
 
 
 def test_kernels_and_rules_have_scikit_learn_s_names() -> None:
@@ -32,7 +35,7 @@ def test_kernels_and_rules_have_scikit_learn_s_names() -> None:
         assert ours.kernel_.gamma == pytest.approx(theirs._gamma, rel=1e-12)
 
 
-@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+@pytest.mark.parametrize("info", DECIDING.values(), ids=DECIDING)
 def test_decision_functions_have_scikit_learn_s_shapes(info: Any) -> None:
     two = info.make().fit(X2, Y2)
     assert two.decision_function(X2).shape == (40,)
@@ -72,9 +75,6 @@ def test_verbose_lets_other_solvers_speak(capfd: pytest.CaptureFixture[str]) -> 
     assert "PIQP" in capfd.readouterr().out
     mo.estimators.HingeSVC(solver="piqp").fit(X2, Y2)
     assert capfd.readouterr().out == ""
-
-
-CLASSIFIERS = {name: info for name, info in mo.estimators().items() if is_classifier(info.make())}
 
 
 @pytest.mark.parametrize("info", CLASSIFIERS.values(), ids=CLASSIFIERS)

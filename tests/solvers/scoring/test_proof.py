@@ -52,7 +52,7 @@ def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     report = check_proof(path, stated)
     assert report.valid, report
     assert report.own_data
-    assert math.nextafter(report.value, 0.0) <= report.bound <= report.value == result.objective  # the bound is rounded down
+    assert report.bound <= result.objective <= report.value <= math.nextafter(report.bound, math.inf)  # rounded down and up
     assert mo.check_proof(path) == check_proof(path) and mo.check_proof(path).valid
     assert not mo.check_proof(path, model(seed + 1)).valid
 
