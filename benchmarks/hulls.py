@@ -1,4 +1,4 @@
-"""Two normal convex hulls: PGA, SMO, accelerated projection and QP solvers side by side, each case in a process of its own.
+"""Two normal convex hulls: PGA, SMO and QP solvers side by side, each case in a process of its own.
 
     python benchmarks/hulls.py --sizes 500 2000 5000 --C 1 100 --out out/hulls
 
@@ -21,7 +21,7 @@ from simplex import available, last_line, make_data
 
 from marginopt.models.arrays import most_held
 
-OURS = ("smo", "pga", "pga-sparse", "accelerated-projection")
+OURS = ("smo", "pga", "pga-sparse")
 QP = ("clarabel", "piqp", "proxqp")
 QP_LIMIT = 2000
 

@@ -147,15 +147,6 @@ repeat
     lam <- exact line search along d, at most to the first bound; a point that reaches its bound leaves the free ones
     a <- a + lam d
 until gap <= tol""",
-    "accelerated-projection": """
-L <- largest eigenvalue of Q, by 20 power iterations
-repeat
-    y <- a + beta (a - a_old), beta by Nesterov's rule
-    a+ <- projection of y - (Qy + c) / L on the simplices
-    if (y - a+)'(a+ - a) > 0: drop the momentum (the next beta is 0)
-    if the step is more curved than L: L <- 2L, and again without momentum
-    a_old, a <- a, a+
-until gap <= tol""",
     "stiefel-bb": """
 repeat
     G <- Riemannian gradient of Tr(P'HP) + 2Tr(P'E); length: the two Barzilai-Borwein lengths by turns

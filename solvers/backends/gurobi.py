@@ -1,16 +1,10 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
-
-Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
-
-The separator as a Gurobi callback.
-"""
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs."""
 
 from __future__ import annotations
 
 import functools
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,49 +14,15 @@ from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
 from ...models.export.programs import native_size, quadratic_cones
-from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
-from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Gurobi", "GurobiCuts"]
-
-
-class GurobiCuts:
-    """Cuts for Gurobi: lazy constraints if they remove worse solutions, which Gurobi's user cuts must not remove.
-
-    ``variables`` are the variables that the separator reads.
-    """
-
-    def __init__(self, cuts: Separator, variables: Sequence[Any]) -> None:
-        self._separator, self._variables = cuts, list(variables)
-        self.added = 0
-
-    @classmethod
-    def of(cls, cuts: Separator | None, model: Any, form: StandardForm) -> GurobiCuts | None:
-        """Prepare the Gurobi model of ``form`` and return its callback; None without a separator."""
-        if cuts is None:
-            return None
-        model.setParam("LazyConstraints" if cuts.lazy else "PreCrush", 1)
-        variables = model.getVars()
-        return cls(cuts, [variables[j] for j in cuts.places(form)])
-
-    def at_node(self, gurobipy: Any, model: Any) -> None:
-        """Add violated cuts, in a callback with ``where == MIPNODE``."""
-        codes = gurobipy.GRB
-        if model.cbGet(codes.Callback.MIPNODE_STATUS) != codes.OPTIMAL:
-            return
-        x = np.array(model.cbGetNodeRel(self._variables))
-        add = model.cbLazy if self._separator.lazy else model.cbCut
-        for cut in self._separator.cuts(x, model.cbGet(codes.Callback.MIPNODE_OBJBST)):
-            terms = zip(cut.coefficients.tolist(), cut.where.tolist(), strict=True)
-            add(gurobipy.quicksum(coefficient * self._variables[i] for coefficient, i in terms) >= cut.least)
-            self.added += 1
+__all__ = ["SOLVERS", "Gurobi"]
 
 
 # Gurobi's licence: its kind, its size limit and its end.
@@ -123,10 +83,7 @@ _STATUS = {
 
 
 class Gurobi(Backend):
-    """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable.
-
-    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
-    """
+    """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable."""
 
     info = SolverInfo(
         name="gurobi",
@@ -146,13 +103,6 @@ class Gurobi(Backend):
         rows; cached.
         """
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
-
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Run the base method with the requested cuts; some of them need the objective in epigraph form."""
-        options = with_cuts(model, options)
-        separator, _ = cuts_of(options)
-        solver = self if separator is None or not separator.epigraph else _Epigraph()
-        return Backend.run(solver, model, options, kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
@@ -181,25 +131,21 @@ class Gurobi(Backend):
         details: dict[str, Any] = _start(model, form, options)
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options)
-        cuts = GurobiCuts.of(cuts_of(options)[0], model, form)
-        self._optimize(gurobipy, model, recorder, cuts)
+        self._optimize(gurobipy, model, recorder)
         if model.Status == gurobipy.GRB.INF_OR_UNBD:
             model.Params.DualReductions = 0
-            self._optimize(gurobipy, model, recorder, cuts)
-        if cuts is not None:
-            details["cuts_added"] = cuts.added
+            self._optimize(gurobipy, model, recorder)
         solved = time.perf_counter()
         solution = _read(gurobipy, model, form, recorder)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         # exempt (text): attributes of gurobipy's modules
-        check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
-        _, native = cuts_of(options)
+        check_native("gurobi", options.native, [n for n in dir(gurobipy.GRB.Param) if not n.startswith("_")])
         for name, single in _POOLS.items():
-            if native.get(name, single) != single:
+            if options.native.get(name, single) != single:
                 raise InputError(
-                    f"gurobi's pool of solutions is not returned, so {name} = {native[name]!r} is refused: leave it out"
+                    f"gurobi's pool of solutions is not returned, so {name} = {options.native[name]!r} is refused: leave it out"
                 )
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
@@ -226,17 +172,17 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        for name, value in {**chosen, **native}.items():
+        for name, value in {**chosen, **options.native}.items():
             try:
                 model.setParam(name, value)
             except (gurobipy.GurobiError, TypeError, ValueError) as error:
                 raise InputError(f"gurobi does not take {name} = {value!r}: {error}") from error
 
     @staticmethod
-    def _optimize(gurobipy: Any, model: Any, recorder: Recorder, cuts: GurobiCuts | None) -> None:
+    def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
         recorder.start()
         try:
-            model.optimize(functools.partial(_watch, gurobipy, recorder, cuts))
+            model.optimize(functools.partial(_watch, gurobipy, recorder))
         except gurobipy.GurobiError as error:
             if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
@@ -263,14 +209,12 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     return {}
 
 
-def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: Any, where: int) -> None:
-    """Record a row for every new incumbent and every 50 ms in Gurobi's callback, and add cuts at nodes."""
+def _watch(gurobipy: Any, recorder: Recorder, model: Any, where: int) -> None:
+    """Record a row for every new incumbent and every 50 ms in Gurobi's callback."""
     ask, codes = model.cbGet, gurobipy.GRB.Callback
-    if where in (codes.MIPNODE, codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
+    if where in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
         with recorder.guarded():
-            if where == codes.MIPNODE and cuts is not None:
-                cuts.at_node(gurobipy, model)
-            elif where == codes.MIPSOL:
+            if where == codes.MIPSOL:
                 incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
                 recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
             elif where == codes.MIP:
@@ -381,12 +325,6 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     except (gurobipy.GurobiError, AttributeError):
         return None
     return _by_label(form, prices)[0]
-
-
-class _Epigraph(Gurobi):
-    """Gurobi without quadratic objectives, so that the bridge introduces an epigraph variable."""
-
-    info = replace(Gurobi.info, reads=Gurobi.info.reads - {Feature.QUADRATIC})
 
 
 SOLVERS = (Gurobi(),)

@@ -1,9 +1,4 @@
-"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints.
-
-SCIP: open branch and bound for mixed-integer programs with quadratic constraints.
-
-The separator as a SCIP plug-in.
-"""
+"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ from ...models.export.native.scip import change_scip, extend_point, to_scip
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..cuts import CUTS, Separator, cuts_of, with_cuts
+from ..cuts import CUTS, ConflictCuts, cuts_of, with_cuts
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder, polling
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
@@ -32,7 +27,7 @@ from ..records import Answer, Options, Status
 __all__ = ["SOLVERS", "Scip", "include_cuts"]
 
 
-def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
+def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
     """Add the separator to the SCIP model of ``form`` and return the plug-in; set its ``recorder`` before each solve.
 
     ``model.data`` holds the variables of the form. Exceptions are stored in the recorder, because they cannot pass through SCIP's
@@ -54,11 +49,11 @@ def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
             separated = False
             with self.recorder.guarded():
                 x = np.array([self.model.getSolVal(None, variable) for variable in variables])
-                for cut in cuts.cuts(x, self.model.getPrimalbound()):
-                    row = self.model.createEmptyRowSepa(self, f"{cuts.kind} {self.added}", lhs=cut.least, rhs=None, local=False)
+                for points in cuts.separate(x, self.model.getPrimalbound()):
+                    row = self.model.createEmptyRowSepa(self, f"conflict {self.added}", lhs=1.0, rhs=None, local=False)
                     self.model.cacheRowExtensions(row)
-                    for i, coefficient in zip(cut.where.tolist(), cut.coefficients.tolist(), strict=True):
-                        self.model.addVarToRow(row, variables[i], coefficient)
+                    for i in points.tolist():
+                        self.model.addVarToRow(row, variables[i], 1.0)
                     self.model.flushRowExtensions(row)
                     self.model.addCut(row)
                     self.model.addPoolCut(row)
@@ -69,7 +64,7 @@ def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
             return {"result": PY_SCIP_RESULT.SEPARATED if separated else PY_SCIP_RESULT.DIDNOTFIND}
 
     plugin = Plugin()
-    model.includeSepa(plugin, f"marginopt {cuts.kind}", "cuts of marginopt", priority=1000, freq=1)
+    model.includeSepa(plugin, "marginopt conflicts", "cuts of marginopt", priority=1000, freq=1)
     return plugin
 
 
@@ -200,9 +195,9 @@ _STATUS = {
 class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. SCIP gives no multipliers.
 
-    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`. Of a mixed-integer
+    Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss: `solvers.cuts`. Of a mixed-integer
     problem with a quadratic objective it leaves out cuts and heuristics that cost more there than they bring
-    (`_BESIDE_A_QUADRATIC`); ``{"separating/aggregation/freq": 10}`` and the like bring them back.
+    (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like bring them back.
     """
 
     info = SolverInfo(

@@ -8,14 +8,13 @@ from .records import RECORDS
 if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
     from .frank_wolfe.core_vector_machine import CoreVectorMachine
     from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
-    from .projected_gradient import AcceleratedProjection, ProjectedGradient
+    from .projected_gradient import ProjectedGradient
     from .smo.box import BoxSMO
     from .smo.simplex import SMO, AutoSimplex
 
 __all__ = [
     "SMO",
     "SOLVERS",
-    "AcceleratedProjection",
     "AutoSimplex",
     "BlendedPairwiseFW",
     "BoxSMO",

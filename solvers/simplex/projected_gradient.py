@@ -1,21 +1,11 @@
-"""Projected gradient algorithms on the unit simplex: the shared loop, MaxMin's algorithm, and the accelerated one.
-
-Projected gradients on simplices: the MaxMin paper's PGA, and accelerated.
-
-The parts that the projected-gradient algorithms share: a dense matrix, the loop, its start and its answer.
-
-Accelerated projected gradient with exact simplex projections and adaptive restart, for comparison.
-
-The projected gradient algorithm of MaxMin, Algorithm 1, with its errata mended.
-"""
+"""MaxMin's projected gradient algorithm, Algorithm 1 with its errata mended: faces of the unit simplex, on a dense matrix."""
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -27,7 +17,7 @@ from ..records import Answer, Options
 from . import records
 from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
 
-__all__ = ["AcceleratedProjection", "DenseGradient", "DenseState", "ProjectedGradient", "Start", "project_simplices"]
+__all__ = ["DenseState", "ProjectedGradient", "Start"]
 
 
 Start: TypeAlias = Literal["uniform", "sparse"]
@@ -83,127 +73,8 @@ class DenseState:
         self.g = self.Q @ self.a + self.view.c
 
 
-S = TypeVar("S", bound=DenseState)
-
-
-class DenseGradient(Algorithm[SimplexQP, S]):
-    """An algorithm that keeps Q and the whole gradient; a concrete one makes its state and takes one step at a time."""
-
-    initial: Start
-
-    @abstractmethod
-    def once(self, state: S) -> bool:
-        """One step; False where none descends in floating point."""
-
-    def begin(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
-        """The state at the start; the n × n matrix is materialised, within the limit of memory."""
-        if self.initial not in _RULES:
-            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
-        check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
-        Q = view.gram.dense
-        members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
-        a = starting_point(view, _RULES[self.initial], options, rng)
-        tol = options.tolerance(self.info.tolerance)
-        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iterations_allowed(options))
-
-    def advance(self, state: S, seconds: float) -> Outcome:
-        """Steps for about ``seconds``; an end is confirmed by a gradient computed afresh."""
-        end = time.perf_counter() + seconds
-        while True:
-            if state.converged:
-                state.refresh()
-                if state.converged:
-                    return Outcome.CONVERGED
-            if state.steps >= state.limit:
-                return Outcome.ITERATION_LIMIT
-            if not self.once(state):
-                return Outcome.STALLED
-            if time.perf_counter() >= end:
-                return Outcome.RUNNING
-
-    def measure(self, state: S) -> Measure:
-        """Objective, Frank-Wolfe bound f - gap, size of the support."""
-        f = state.objective
-        active = int(np.count_nonzero(state.a))
-        return Measure(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
-
-    def answer(self, state: S) -> Answer:
-        """The point on the simplices to the last bit of rounding, with the multipliers of its gradient."""
-        a = np.maximum(state.a, 0.0)
-        for m in state.members:
-            a[m] /= a[m].sum()
-        return simplex_answer(state.view, a, state.Q @ a + state.view.c, {})
-
-
-#: Safety on the largest eigenvalue found by power iteration, which approaches it from below.
-_MARGIN = 1.02
-
-
-@dataclass(eq=False)
-class MomentumState(DenseState):
-    """The last point and its gradient, the momentum θ, and L, an upper estimate of Q's largest eigenvalue."""
-
-    a_old: FloatArray = field(default_factory=lambda: np.zeros(0))
-    g_old: FloatArray = field(default_factory=lambda: np.zeros(0))
-    theta: float = 1.0
-    L: float = 0.0
-
-
 @dataclass(frozen=True)
-class AcceleratedProjection(DenseGradient[MomentumState]):
-    """Nesterov's method: a⁺ = Π(y - (Qy + c)/L), y = a + β(a - a_old), momentum dropped when it points uphill.
-
-    Parameters
-    ----------
-    initial : {"uniform", "sparse"}
-        Barycentres, or one vertex of each simplex.
-    """
-
-    initial: Start = "uniform"
-
-    info = records.ACCELERATED_PROJECTION
-
-    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> MomentumState:
-        """The start and the largest eigenvalue of Q by 20 power iterations."""
-        begun = self.begin(view, options, rng)
-        x = rng.standard_normal(view.n)
-        for _ in range(20):
-            x = begun.Q @ (x / np.linalg.norm(x))
-        return MomentumState(**vars(begun), a_old=begun.a, g_old=begun.g, L=float(_MARGIN * np.linalg.norm(x)))
-
-    def once(self, state: MomentumState) -> bool:
-        """One step; L doubles where it proves too small, and the step is not taken."""
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * state.theta**2))
-        beta = (state.theta - 1.0) / following
-        y = state.a + beta * (state.a - state.a_old)
-        gradient = state.g + beta * (state.g - state.g_old)
-        a = project_simplices(y - gradient / state.L, state.members)
-        uphill = float((y - a) @ (a - state.a)) > 0
-        state.theta, state.a_old, state.g_old = 1.0 if uphill else following, state.a, state.g
-        change = a - state.a
-        if float(change @ (state.Q @ change)) > state.L * float(change @ change):
-            state.L *= 2.0
-            return True
-        state.a = a
-        state.steps += 1
-        state.g = state.Q @ a + state.view.c
-        state.step = "restart" if uphill else "momentum"
-        return True
-
-
-def project_simplices(v: FloatArray, members: Sequence[IntArray]) -> FloatArray:
-    """Euclidean projection on a product of unit simplices (sort and threshold)."""
-    projected = np.zeros_like(v)
-    for m in members:
-        ordered = np.sort(v[m])[::-1]
-        excess = np.cumsum(ordered) - 1.0
-        last = np.flatnonzero(ordered * np.arange(1, m.size + 1) > excess)[-1]
-        projected[m] = np.maximum(v[m] - excess[last] / (last + 1), 0.0)
-    return projected
-
-
-@dataclass(frozen=True)
-class ProjectedGradient(DenseGradient[DenseState]):
+class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
     """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
@@ -234,8 +105,43 @@ class ProjectedGradient(DenseGradient[DenseState]):
             raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
-        """Barycentres, vertices, or the given point."""
-        return self.begin(view, options, rng)
+        """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""
+        if self.initial not in _RULES:
+            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
+        check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
+        Q = view.gram.dense
+        members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
+        a = starting_point(view, _RULES[self.initial], options, rng)
+        tol = options.tolerance(self.info.tolerance)
+        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iterations_allowed(options))
+
+    def advance(self, state: DenseState, seconds: float) -> Outcome:
+        """Steps for about ``seconds``; an end is confirmed by a gradient computed afresh."""
+        end = time.perf_counter() + seconds
+        while True:
+            if state.converged:
+                state.refresh()
+                if state.converged:
+                    return Outcome.CONVERGED
+            if state.steps >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            if not self.once(state):
+                return Outcome.STALLED
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def measure(self, state: DenseState) -> Measure:
+        """Objective, Frank-Wolfe bound f - gap, size of the support."""
+        f = state.objective
+        active = int(np.count_nonzero(state.a))
+        return Measure(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
+
+    def answer(self, state: DenseState) -> Answer:
+        """The point on the simplices to the last bit of rounding, with the multipliers of its gradient."""
+        a = np.maximum(state.a, 0.0)
+        for m in state.members:
+            a[m] /= a[m].sum()
+        return simplex_answer(state.view, a, state.Q @ a + state.view.c, {})
 
     def once(self, state: DenseState) -> bool:
         """A step along the projected gradient of a face, or of a few components."""

@@ -6,7 +6,7 @@ from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = [
-    "ACCELERATED_PROJECTION", "AUTO_SIMPLEX", "BLENDED_PAIRWISE_FW", "CVM", "FW", "MFW", "PAIRWISE_FW", "PGA", "RECORDS", "SMO",
+    "AUTO_SIMPLEX", "BLENDED_PAIRWISE_FW", "CVM", "FW", "MFW", "PAIRWISE_FW", "PGA", "RECORDS", "SMO",
     "SMO_BOX",
 ]  # fmt: skip
 
@@ -105,16 +105,6 @@ PGA = SolverInfo(
     reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 1 (errata mended)",
 )
 
-ACCELERATED_PROJECTION = SolverInfo(
-    name="accelerated-projection",
-    implementation="marginopt.solvers.simplex.projected_gradient:AcceleratedProjection",
-    summary="accelerated projected gradient with restarts, simplex projections",
-    views=(SimplexQP,),
-    gives=_GIVES,
-    first_order=True,
-    reference="Beck, Teboulle 2009; O'Donoghue, Candes 2015 (gradient restart)",
-)
-
 #: In the order of the table.
 RECORDS = (
     AUTO_SIMPLEX,
@@ -126,5 +116,4 @@ RECORDS = (
     BLENDED_PAIRWISE_FW,
     CVM,
     PGA,
-    ACCELERATED_PROJECTION,
 )

@@ -77,7 +77,7 @@ def _few(n: int) -> mo.Model:
 #: Solver, its model on n points, n.
 NATIVE: dict[str, tuple[State, int]] = {
     **dict.fromkeys(("auto-simplex", "smo", "fw", "mfw", "pairwise-fw", "blended-pairwise-fw"), (_balls, 1500)),
-    **dict.fromkeys(("cvm", "pga", "accelerated-projection"), (_balls, 1500)),
+    **dict.fromkeys(("cvm", "pga"), (_balls, 1500)),
     "smo-box": (lambda n: mo.L1SVMDual(*_points(n, 30), C=1e4, kernel=mo.RBF(0.1)), 1500),
     "boxqp": (lambda n: NonparallelSVM(*_classes(n), 1, c=1e3), 1200),
     "conic-ipm": (lambda n: mo.ConicSVM(*_points(n, max(n // 50, 2)), kappa=0.1), 1500),

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual, Linear
-from marginopt.solvers.simplex.projected_gradient import project_simplices
 
 
 def _model(seed: int = 0, m: int = 40, C: float = 2.0) -> ConvexHullsDual:
@@ -21,7 +19,7 @@ def _model(seed: int = 0, m: int = 40, C: float = 2.0) -> ConvexHullsDual:
     return ConvexHullsDual(X, y, C=C, kernel=RBF(0.3))
 
 
-@pytest.mark.parametrize("solver", ["pga", "accelerated-projection"])
+@pytest.mark.parametrize("solver", ["pga"])
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_algorithms_agree_with_clarabel(solver: str, C: float, assert_kkt: Any) -> None:
     model = _model(C=C)
@@ -115,22 +113,6 @@ def test_one_point_in_a_class_has_weight_one() -> None:
     result = solvers.solve(ConvexHullsDual(X, np.array([1.0, -1, -1]), C=1.0), "pga")
     assert result.solved
     assert result.values["a"][0] == 1.0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(-50, 50), min_size=2, max_size=12))
-def test_projection_on_simplices_is_nearest_and_idempotent(entries: list[float]) -> None:
-    v = np.array(entries)
-    members = (np.arange(1), np.arange(1, v.size))
-    x = project_simplices(v, members)
-    assert x.min() >= 0
-    for m in members:
-        assert x[m].sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(project_simplices(x, members), x, atol=1e-12)
-    # optimality: moving towards any vertex is no closer
-    for m in members:
-        gradient = (x - v)[m]
-        assert gradient @ x[m] <= gradient.min() + 1e-9
 
 
 def test_bad_parameters_are_named() -> None:

@@ -1,4 +1,4 @@
-"""Cuts of every kind leave the optimum what it is, in SCIP and in Gurobi, and the result in the form's own blocks."""
+"""Cuts leave the optimum what it is, and the result in the form's own blocks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,6 @@ from data import clouds
 import marginopt as mo
 from marginopt.models import Model
 
-#: Perspective cuts need curvature in the intercept too.
-CASES = [
-    (kind, name)
-    for kind in ("conflicts", "perspective")
-    for name in ("big-M", "free intercept", "costs", "composition")
-    if (kind, name) != ("perspective", "free intercept")
-]
-
 
 def stated(name: str) -> Model:
     X, y = clouds(1, 22)
@@ -26,14 +18,13 @@ def stated(name: str) -> Model:
     return mo.ZeroOneSVM(X, y, lam, intercept="free" if name == "free intercept" else "penalised")
 
 
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize(("kind", "name"), CASES)
-def test_the_optimum_is_the_same(kind: str, name: str, solver: str) -> None:
+@pytest.mark.parametrize("name", ["big-M", "free intercept", "costs", "composition"])
+def test_the_optimum_is_the_same(name: str) -> None:
     model = stated(name)
     exact = mo.solve(model, "zero-one-bb", tol=1e-9)
-    result = mo.solve(model, solver, cuts=kind, tol=1e-7)
+    result = mo.solve(model, "scip", cuts="conflicts", tol=1e-7)
     assert result.objective == pytest.approx(exact.objective, rel=1e-6)
     assert result.bound <= exact.objective * (1 + 1e-6)
     assert result.details["cuts_added"] > 0
     assert set(result.values) == set(model.form.slices)
-    assert "cuts_added" not in mo.solve(model, solver, tol=1e-7).details
+    assert "cuts_added" not in mo.solve(model, "scip", tol=1e-7).details

@@ -156,9 +156,7 @@ def test_degenerate_data():
     assert solve_problem(alone, SMO(), Options()).status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize(
-    "solver", ["smo", "mfw", "pairwise-fw", "blended-pairwise-fw", "pga", "accelerated-projection", "auto-simplex"]
-)
+@pytest.mark.parametrize("solver", ["smo", "mfw", "pairwise-fw", "blended-pairwise-fw", "pga", "auto-simplex"])
 def test_variables_without_curvature(solver):
     """Zero columns: a pair of them has neither curvature nor, where their costs are equal, a slope (NaN and no end, once)."""
     for seed in range(5):
