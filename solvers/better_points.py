@@ -73,14 +73,18 @@ def polished(
             whole = offset.copy()
             whole[keep] = piece
             candidates.append((whole, how))
-    if model is not None:  # where no point counts as allowed, those stay that are allowed within rounding
-        candidates = [*((form.join(model.recounted(form.split(point))), how) for point, how in candidates), *candidates]
-    judged = [certify(form, form.split(point)) for point, _ in candidates]
-    # what is not better by more than rounding is not better: an incumbent of exactly zero stays
-    count = len(candidates) if model is None else len(candidates) // 2
-    tight = [(k >= count, c.objective + (c.rounding if k else 0.0), k) for k, c in enumerate(judged) if c.feasible(1e-9)]
-    best = min(tight)[2] if tight else int(np.argmin([c.primal_residual for c in judged]))
-    point, how = candidates[best]
+    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
+    judged: list[tuple[Certificate, FloatArray, str]] = []
+    for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
+        certified = [(certify(form, form.split(point)), point, how) for point, how in group]
+        # what is not better by more than rounding is not better: an incumbent of exactly zero stays
+        tight = [(c.objective + (c.rounding if k else 0.0), k) for k, (c, _, _) in enumerate(certified) if c.feasible(1e-9)]
+        if tight:
+            _, point, how = certified[min(tight)[1]]
+            break
+        judged += certified
+    else:
+        _, point, how = min(judged, key=lambda each: each[0].primal_residual)
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 
 
@@ -156,6 +160,8 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
 
 #: Residual of a point that no rounding explains: a point that violates its rows by more may seem to cost less than it does.
 _ROUNDED = 1e-12
+#: What an integer variable may fall short of the value that its row needs.
+_INTEGRAL = 1e-9
 #: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
 _MODERATE = 1e3
 #: Coordinates that are tried, and non-zeros of all tried points together.
@@ -313,21 +319,34 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
 
 
 def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
-    """Return the least objective of the points with these values of the leading block, within bounds; -inf where P tells none."""
+    """Return the least objective of the feasible points with these values of the leading block; -inf where it is not known.
+
+    The other variables are at their bounds, or where the rows put them that have no second one of them.
+    """
     here = form.slices[form.blocks[0].label]
-    rest = np.ones(form.n, dtype=bool)
-    rest[here] = False
-    q, linear = form.q[rest], form.q[here]
-    costs = np.where(q > 0.0, q * form.lower[rest], np.where(q < 0.0, q * form.upper[rest], 0.0))
-    constant = float(costs.sum()) + form.r
+    rest = np.r_[0 : here.start, here.stop : form.n]
+    q, linear, lower, upper, integer = form.q[rest], form.q[here], form.lower[rest], form.upper[rest], form.integer[rest]
     P = None if form.quadratic is None else form.quadratic.csc
-    if not np.isfinite(constant) or (P is not None and P[:, np.flatnonzero(rest)].nnz):
+    if P is not None and P[:, rest].nnz:
         return lambda leading: -np.inf
     block = None if P is None else P[here, here]
+    F, g = form.rows_matrix()
+    others = sp.csr_array(F[:, rest])
+    plain = np.concatenate(
+        [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
+    )
+    rows = np.flatnonzero(plain & (np.diff(others.indptr) == 1))
+    rows = rows[others.data[others.indptr[rows]] > 0.0]
+    columns, coefficients = others.indices[others.indptr[rows]], others.data[others.indptr[rows]]
+    part, constants = F[rows][:, here], g[rows]
 
     def least(leading: FloatArray) -> float:
+        values = lower.copy()
+        np.maximum.at(values, columns, -(part @ leading + constants) / coefficients)
+        values[integer] = np.ceil(values[integer] - _INTEGRAL)
+        costs = np.where(q > 0.0, q * values, np.where(q < 0.0, q * upper, 0.0))
         curvature = 0.0 if block is None else 0.5 * float(leading @ (block @ leading))
-        return curvature + float(linear @ leading) + constant
+        return curvature + float(linear @ leading) + float(costs.sum()) + form.r
 
     return least
 
