@@ -1,7 +1,4 @@
-"""The data set that a model is stated on.
-
-Seeded choices of rows: random generators, stratified subsets and splits.
-"""
+"""The data set that a model is stated on."""
 
 from __future__ import annotations
 

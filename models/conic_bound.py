@@ -1,7 +1,5 @@
 """Certified lower bounds of the conic SVM: the dual value in closed form, its rounding error, and the multipliers that raise it.
 
-Certified lower bounds of the conic SVM, Conic (13)-(21): the dual value in closed form, from the data alone.
-
 With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
 
     ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,

@@ -1,7 +1,4 @@
-"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts.
-
-Why a form has no point: rows and bounds that exclude each other; solvers find them (`solvers.checks.conflict`).
-"""
+"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Reductions: maps of a 0-1-loss model to a problem that bounds it, with the way back, and their records.
 
-Reductions: what maps a 0-1-loss model to a problem that bounds it, and knows the way back.
-
 The record of a relaxation: what lists, the prompt, the report and the documentation know of it.
 
 The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.

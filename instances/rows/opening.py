@@ -1,7 +1,4 @@
-"""``open_rows``: data that stay on disk, with their labels.
-
-Blocks of sparse rows as they are read: their arrays are used again, and looked at before anybody uses them as indices.
-"""
+"""``open_rows``: data that stay on disk, with their labels."""
 
 from __future__ import annotations
 

@@ -1,14 +1,6 @@
 """The conic SVM, Conic (21): its data and form, its statement as mathematics, the appraisal of its points, and its record.
 
-The conic SVM: form, statement, closed-form dual bound, point and loss.
-
 The conic relaxation of the 0-1 loss: a semidefinite program, Conic (21), in λ or κ form, linear or with a kernel.
-
-The appraisal of a point of the conic SDP from its structure: the form's numbers without its n × p(p + 1)/2 hull rows.
-
-The record of the conic SVM.
-
-The conic SVM as mathematics: Conic (21) in its λ and κ forms, linear or with a kernel, and its dual in closed form.
 
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let

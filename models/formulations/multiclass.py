@@ -1,7 +1,4 @@
-"""Several classes in one program: Crammer and Singer, Weston and Watkins, and the 0-1 loss.
-
-Several classes at once: one weight vector for each, and a loss of the margins between them.
-"""
+"""Several classes in one program: Crammer and Singer, Weston and Watkins, and the 0-1 loss."""
 
 from __future__ import annotations
 

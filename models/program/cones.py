@@ -1,7 +1,5 @@
 """The cones of a standard form with their projections, and symmetric matrices as vectors.
 
-The cones in which a standard form may ask ``F x + g`` to lie, with their projections and duals.
-
 A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
 are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
 follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` is the one set here that is neither convex nor a

@@ -1,7 +1,5 @@
 """A lower bound of a convex form's optimum from any multipliers, and the bounds of variables that rows imply.
 
-A lower bound of a convex form's optimum from any multipliers: the Lagrangian, minimised over the bounds, rounding included.
-
 For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P x̂ + d and y = x - x̂,
 
     f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,

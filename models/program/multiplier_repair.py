@@ -1,7 +1,5 @@
 """Multipliers that meet stationarity exactly beside computed ones: the equations, and moves of the tangent's point.
 
-Multipliers that meet stationarity exactly on chosen variables exist beside computed ones: how far, and what that costs.
-
 A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
 inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray, and, where they

@@ -1,7 +1,5 @@
 """The parts that relaxations with the closed-form dual value share, and certified bounds of the SDP with big-M rows.
 
-The parts that relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back.
-
 Certified lower bounds of the SDP with big-M rows: the dual value in closed form, from the data alone.
 
 Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in

@@ -1,9 +1,4 @@
-"""Reductions of problems from parts, and feasible points from a relaxation's.
-
-Reductions of problems from parts: the target is stated by the type of the loss and of the regulariser.
-
-Feasible points from a relaxation's: the best multiple of w, and what is left once the integers are rounded.
-"""
+"""Reductions of problems from parts, and feasible points from a relaxation's."""
 
 from __future__ import annotations
 

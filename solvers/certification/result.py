@@ -1,7 +1,4 @@
-"""Results: what a solver claimed beside what the certificate supports.
-
-Outcomes of the checks that a user asks of a result: figures recomputed, and multipliers beside finite differences.
-"""
+"""Results: what a solver claimed beside what the certificate supports."""
 
 from __future__ import annotations
 

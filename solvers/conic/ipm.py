@@ -1,9 +1,4 @@
-"""conic-ipm, a primal-dual interior-point method for the conic SVM, and its path along κ or λ.
-
-``conic-ipm``: a primal-dual interior-point method that exploits the structure of the conic SVM, Conic (21).
-
-The conic SVM along κ or λ: one preparation, one Newton system, warm starts from central points of the previous problem.
-"""
+"""conic-ipm, a primal-dual interior-point method for the conic SVM, and its path along κ or λ."""
 
 from __future__ import annotations
 

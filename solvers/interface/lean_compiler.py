@@ -1,15 +1,11 @@
 """Numba's compiler for our loops: types that were inferred once, and as few instructions as possible.
 
-Numba's compiler for our loops: types that were inferred once are remembered, and instructions are few (`lean_lowering`).
-
 For every ``+`` Numba tries some twenty signatures and asks for each whether it was compiled with the same forty flags, a third of
 the time that inference takes. The loops add, compare and index the same few types all the time.
 
 Numba makes a library of every function: optimised, emitted as machine code, and once more optimised as a part of each library
 that calls it, directly or not. Python calls one function in ten of ours. Of the others no library is finished; the caller's
 is, with all that it needs in it.
-
-The lowering of our loops to as few instructions as possible.
 
 Numba prepares for reference counts, for deletions and for whatever may be indexed or iterated. To read ``a[i]`` it writes the
 array's parts to memory twice and reads them back; a loop over a range is a hundred instructions, a division among them; a

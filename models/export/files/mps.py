@@ -1,7 +1,4 @@
-"""MPS with the sections QUADOBJ (QPS) and INDICATORS: linear rows, quadratic objective, bounds, integers; labels in the sidecar.
-
-Free MPS is written; `mps_reader` reads that and more.
-"""
+"""MPS with the sections QUADOBJ (QPS) and INDICATORS: linear rows, a quadratic objective, bounds, integers; labels beside it."""
 
 from __future__ import annotations
 

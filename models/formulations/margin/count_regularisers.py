@@ -1,9 +1,4 @@
-"""Regularisers that count coefficients, with a price of their size and a limit of their number.
-
-A price for each coefficient that is not zero.
-
-A price for each coefficient that is not zero, a price of its size, and a limit of their number: SLIM's penalty.
-"""
+"""Regularisers that count coefficients, with a price of their size and a limit of their number."""
 
 from __future__ import annotations
 

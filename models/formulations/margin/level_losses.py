@@ -1,11 +1,4 @@
-"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack.
-
-Losses with a free level ρ of the margin: ν-SVM and the one-class SVM.
-
-A level for each class: the primal of the distance between two hulls, MaxMin's inner problem.
-
-The smallest ball with slack (support vector data description, with ||w||²), and the smallest one of weighted points.
-"""
+"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack."""
 
 from __future__ import annotations
 

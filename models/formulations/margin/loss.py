@@ -1,9 +1,5 @@
 """The abstract loss, its convex pieces, and conjugates of convex losses.
 
-The abstract loss.
-
-A convex piece of a loss that is the least of several.
-
 Conjugates of convex losses: what the closed-form dual of a composed problem is made of.
 
 With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised coefficients,

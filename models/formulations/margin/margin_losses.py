@@ -1,15 +1,4 @@
-"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, and the ε-insensitive loss of regression.
-
-The hinge loss (1 - m)_+ and its square.
-
-The ramp loss: the hinge, cut off.
-
-The 0-1 loss, by margin and by sign.
-
-Ranking: the hinge of score differences.
-
-Regression: the ε-insensitive loss of the residual, and its square.
-"""
+"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, and the ε-insensitive loss of regression."""
 
 from __future__ import annotations
 

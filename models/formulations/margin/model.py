@@ -1,7 +1,4 @@
-"""`Margin`: a maximum-margin problem from parts, in one expression.
-
-The data of a composition of parts: its fields, its rows, and the views that our own algorithms read.
-"""
+"""`Margin`: a maximum-margin problem from parts, in one expression."""
 
 from __future__ import annotations
 

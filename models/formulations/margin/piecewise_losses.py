@@ -1,9 +1,4 @@
-"""Losses of the user's own: piecewise linear through given points, and convex piecewise quadratic.
-
-A piecewise-linear loss of the user's own, through given points; with binaries where it is not convex.
-
-A convex piecewise-quadratic loss of the user's own: Huberised hinges and the like.
-"""
+"""Losses of the user's own: piecewise linear through given points, and convex piecewise quadratic."""
 
 from __future__ import annotations
 

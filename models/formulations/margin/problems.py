@@ -1,9 +1,4 @@
-"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers.
-
-The structural view of nonconvex compositions: what a search over boxes of w reads of the parts, or which part it does not.
-
-The structural view of a scoring system: what the exact solver reads.
-"""
+"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers."""
 
 from __future__ import annotations
 

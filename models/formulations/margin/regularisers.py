@@ -1,21 +1,4 @@
-"""Convex regularisers: the abstract one, none, the squared norms, and the L1 norms of coefficients, groups and kernel weights.
-
-Regularisers: what a coefficient vector costs.
-
-The abstract regulariser.
-
-No regulariser.
-
-The squared Euclidean norm.
-
-The squared norm in feature space of a combination of points, in its coefficients.
-
-The L1 norm, and with squares the elastic net.
-
-The group L1 norm: groups of coefficients vanish together.
-
-The L1 norm of kernel weights.
-"""
+"""Convex regularisers: the abstract one, none, the squared norms, and the L1 norms of coefficients, groups and kernel weights."""
 
 from __future__ import annotations
 

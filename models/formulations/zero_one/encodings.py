@@ -1,7 +1,5 @@
 """Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, and the cones of the strengthened form.
 
-Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, or strengthened cones. All have the same optimum.
-
 The 0-1 loss strengthened by γ in Γ: a mixed-integer second-order cone program whose root bound is that of the SDP.
 
 For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻,
