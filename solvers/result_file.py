@@ -36,8 +36,6 @@ _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "m
 _OPTIONAL = ("objective", "bound", "root_bound", "stationarity", "nodes", "iterations")
 _TIMES = ("build_seconds", "solve_seconds", "compile_seconds")
 _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridges", "polished")
-#: What files of earlier versions do not hold.
-_SINCE: dict[str, Any] = {"compile_seconds": 0.0}
 #: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
 _LOOSEST = 1e-3
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
@@ -181,7 +179,7 @@ def _result(arrays: dict[str, Any]) -> Result:
     if meta.get("format_version") != RESULT_VERSION:
         raise DataError(f"it has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
     parts = {part: _part(arrays, part) for part in meta["parts"]}
-    answer_fields, certificate = _SINCE | meta["answer"], meta["certificate"]
+    answer_fields, certificate = meta["answer"], meta["certificate"]
     fields: dict[str, Any] = {name: answer_fields[name] for name in _SAID_PLAIN} | {
         part: parts[part] for part in _SAID if part in parts
     }
@@ -205,8 +203,8 @@ def _result(arrays: dict[str, Any]) -> Result:
         reduced=parts.get("reduced"),
         options=dict(meta["options"]),
         summary={str(name): float(value) for name, value in meta["summary"].items()},
-        digest=str(meta.get("digest", "")),
-        about={str(name): str(value) for name, value in meta.get("about", {}).items()},
+        digest=str(meta["digest"]),
+        about={str(name): str(value) for name, value in meta["about"].items()},
         tol=float(meta.get("tol", _LOOSEST)),
     )
 

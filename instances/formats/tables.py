@@ -243,7 +243,6 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _WORD = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?!\S)|([^\s"]\S*))')
 #: Header of the column of row names: pandas and R leave it empty, and pandas calls it so when it reads it back.
 _INDEX_NAMES = frozenset({"", "Unnamed: 0"})
-_LABELS = frozenset({"label", "class", "target", "y"})
 
 _Cells = list[str]
 
@@ -340,7 +339,7 @@ def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool
                 "cell that is no number? read_csv(path, header=True or False) says which"
             )
         return True
-    return not any(numbers) and any(cell.lower() in _LABELS for cell in rows[0])
+    return not any(numbers) and any(cell.lower() in LABEL_NAMES for cell in rows[0])
 
 
 def _numeric(rows: list[_Cells], j: int) -> bool:

@@ -25,7 +25,6 @@ __all__ = [
     "GammaRule",
     "Kernel",
     "Linear",
-    "NormalisedKernel",
     "ParameterRange",
     "Polynomial",
     "Precomputed",
@@ -293,8 +292,8 @@ class Kernel(ABC):
         return self.rounding(X)
 
 
-class NormalisedKernel(Kernel):
-    """A kernel with k(x, x) = 1: every point lies on the unit sphere."""
+class DistanceKernel(Kernel):
+    """A positive semidefinite function of x - z with k(x, x) = 1."""
 
     def diagonal(self, X: Points) -> FloatArray:
         """Ones."""
@@ -304,10 +303,6 @@ class NormalisedKernel(Kernel):
     def constant_diagonal(self) -> bool:
         """True: k(x, x) = 1."""
         return True
-
-
-class DistanceKernel(NormalisedKernel):
-    """A positive semidefinite function of x - z with k(x, x) = 1."""
 
     @property
     def positive_semidefinite(self) -> bool:

@@ -41,6 +41,11 @@ class NamedComposition(Model):
     title: ClassVar[str]
     source: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        composed = self.composed
+        for field in ("X", "y", "kernel"):
+            object.__setattr__(self, field, getattr(composed, field))
+
     @property
     @abstractmethod
     def composed(self) -> Margin:
@@ -135,11 +140,6 @@ class EpsilonSVR(NamedComposition):
         "above": "the weight of a point that lies below the tube; 0 inside it, C beyond it",
     }
 
-    def __post_init__(self) -> None:
-        composed = self.composed
-        for field in ("X", "y", "kernel"):
-            object.__setattr__(self, field, getattr(composed, field))
-
     @cached_property
     def composed(self) -> Margin:
         """`EpsilonInsensitive` with ½||w||²."""
@@ -198,11 +198,6 @@ class NuSVM(NamedComposition):
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "alpha_i is 0 beyond the level rho, 1/n below it, and between them only on it; w = sum alpha_i y_i x_i",
     }
-
-    def __post_init__(self) -> None:
-        composed = self.composed
-        for field in ("X", "y", "kernel"):
-            object.__setattr__(self, field, getattr(composed, field))
 
     @cached_property
     def composed(self) -> Margin:

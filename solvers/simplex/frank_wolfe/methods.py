@@ -368,23 +368,58 @@ def _set_support(work: Iteration, members: IntArray) -> None:
     work.now.active = members.size
 
 
-class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
-    """The fields that the methods share; a method is its number in `loops`."""
+@dataclass(frozen=True)
+class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
+    """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
 
+    λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
+    **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
+    can raise the objective. Here every step is exact, and for the ball's dual (15) it is the ½(1 - r²/γ²) in print.
+
+    Parameters
+    ----------
+    initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
+        See `start.StartRule`. ``options.start`` goes before it.
+    stop : {"gap", "ball"}
+        ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
+        every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)
+    epsilon : float, optional
+        ε of ``"ball"``; where it is not given (1 + ε)² - 1 = ``tol``.
+    sampling : int, optional
+        Random candidates for the vertex, 59 in the paper; all points where it is not given.
+    rescan : bool
+        A sampled stop is confirmed on all points, and the run goes on where it fails. False: stop like the paper; the
+        certificate then shows the true gap.
+    support_candidates : bool
+        With ``sampling``: the support's points are candidates too, which costs nothing, since their gradients are kept. False:
+        the sample alone, as section 5.2.3 has it, and ``rescan`` must be False: a sample without a point outside the ball ends
+        the run, early and at random where only the few support vectors would be outside.
+    away : bool
+        Allow away (and pair) steps; without them every method of this family is FW, iterate by iterate.
+    cache_bytes : int
+        Limit of the cache of kernel columns.
+    precision : {"double", "single"}
+        Of the cached columns; the gradient is refreshed in float64 before convergence is claimed in any case.
+    stride : int, optional
+        At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
+    """
+
+    initial: StartRule = "random20"
+    stop: Literal["gap", "ball"] = "gap"
+    epsilon: float | None = None
+    sampling: int | None = None
+    rescan: bool = True
+    support_candidates: bool = True
+    away: bool = True
+    cache_bytes: int = CACHE_BYTES
+    precision: Literal["single", "double"] = "double"
+    stride: int | None = None
+
+    #: Number of the method in `loops`.
+    method: ClassVar[int] = loops.FW
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
-    method: ClassVar[int]
-    # fields of every concrete class
-    initial: StartRule
-    stop: Literal["gap", "ball"]
-    epsilon: float | None
-    sampling: int | None
-    rescan: bool
-    support_candidates: bool
-    away: bool
-    cache_bytes: int
-    precision: Literal["single", "double"]
-    stride: int | None
+    info = records.FW
 
     def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
@@ -473,57 +508,6 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
         if state.sampled is not None:
             details["full_scans"] = state.sampled.scans
         return simplex_answer(state.view, work.a.copy(), work.h + work.c, details)
-
-
-@dataclass(frozen=True)
-class FrankWolfe(_FrankWolfeBase):
-    """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
-
-    λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
-    **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
-    can raise the objective. Here every step is exact, and for the ball's dual (15) it is the ½(1 - r²/γ²) in print.
-
-    Parameters
-    ----------
-    initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
-        See `start.StartRule`. ``options.start`` goes before it.
-    stop : {"gap", "ball"}
-        ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
-        every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)
-    epsilon : float, optional
-        ε of ``"ball"``; where it is not given (1 + ε)² - 1 = ``tol``.
-    sampling : int, optional
-        Random candidates for the vertex, 59 in the paper; all points where it is not given.
-    rescan : bool
-        A sampled stop is confirmed on all points, and the run goes on where it fails. False: stop like the paper; the
-        certificate then shows the true gap.
-    support_candidates : bool
-        With ``sampling``: the support's points are candidates too, which costs nothing, since their gradients are kept. False:
-        the sample alone, as section 5.2.3 has it, and ``rescan`` must be False: a sample without a point outside the ball ends
-        the run, early and at random where only the few support vectors would be outside.
-    away : bool
-        Allow away (and pair) steps; without them every method of this family is FW, iterate by iterate.
-    cache_bytes : int
-        Limit of the cache of kernel columns.
-    precision : {"double", "single"}
-        Of the cached columns; the gradient is refreshed in float64 before convergence is claimed in any case.
-    stride : int, optional
-        At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
-    """
-
-    initial: StartRule = "random20"
-    stop: Literal["gap", "ball"] = "gap"
-    epsilon: float | None = None
-    sampling: int | None = None
-    rescan: bool = True
-    support_candidates: bool = True
-    away: bool = True
-    cache_bytes: int = CACHE_BYTES
-    precision: Literal["single", "double"] = "double"
-    stride: int | None = None
-
-    method: ClassVar[int] = loops.FW
-    info = records.FW
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import numpy as np
+
+from ....models.kernels.tiles import ROUNDED
 from ...interface.numba_flags import entry
 
-__all__ = ["TRIANGLE_WIDTH", "WIDTH", "add_rows", "gather_rows", "symmetric_counts", "symmetric_rows"]
+__all__ = [
+    "PASSES_FROM", "TRIANGLE_WIDTH", "WIDTH", "add_rows", "gather_rows", "load_passes", "symmetric_counts", "symmetric_rows",
+]  # fmt: skip
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
@@ -165,3 +171,25 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
         for j in range(row.size):
             s0 += table[row[j]] * given[j]
         out[first + k] += s0
+
+
+#: Points below which a run seldom comes to need them (then they are compiled in the run).
+PASSES_FROM = 1000
+
+
+@functools.cache
+def load_passes(*, single: bool, triangle: np.dtype[Any] | None) -> None:
+    """Load the passes over columns in float32 or float64, and those of the low-rank start's triangle with entries of a type."""
+    one, short = np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.float32)
+    if triangle is not None:
+        room = np.empty(TRIANGLE_WIDTH, dtype=np.float32)
+        for kind in (triangle, ROUNDED) if triangle == np.float32 else (triangle,):
+            entries = np.zeros((1, 1), dtype=kind)
+            if triangle == np.float32:
+                symmetric_rows(entries, 0, 0, short[0], np.zeros(1), room)
+            else:
+                symmetric_counts(entries, short[0], 0, 0, short[0], np.zeros(1), room)
+            gather_rows(entries, one, one, entries.copy())
+    rows = short if single else np.ones((1, 1))
+    add_rows(rows, one, rows[0], np.zeros(1), np.empty(WIDTH, dtype=rows.dtype))
+    gather_rows(rows, one, one, rows.copy())

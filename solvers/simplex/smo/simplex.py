@@ -19,8 +19,8 @@ from ...records import Answer, Options
 from .. import records
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
+from ..newton.loops import PASSES_FROM, load_passes
 from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
-from ..newton.passes import PASSES_FROM, load_passes
 from ..start import (
     ColumnCache,
     StartRule,

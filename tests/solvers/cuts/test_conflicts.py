@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneProblem
-from marginopt.solvers.cuts import ConflictCuts
+from marginopt.solvers.backends.scip import ConflictCuts
 
 
 def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:

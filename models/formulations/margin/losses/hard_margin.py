@@ -107,11 +107,6 @@ class HardMarginSVM(NamedComposition):
     source = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (3)-(5)"
     meanings: ClassVar[Mapping[str, str]] = {"margin": "alpha_i prices the margin of point i; w = sum alpha_i y_i x_i"}
 
-    def __post_init__(self) -> None:
-        composed = self.composed
-        for field in ("X", "y", "kernel"):
-            object.__setattr__(self, field, getattr(composed, field))
-
     @cached_property
     def composed(self) -> Margin:
         """`HardMargin` with ½||w||²."""
