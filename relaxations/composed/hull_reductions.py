@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
+from ...models.formulations.margin.conic_losses import lifted
 from ...models.formulations.margin.loss import Branch, Loss
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.part import Setting
@@ -202,7 +203,7 @@ class LiftedHulls(BoundingLoss):
         """W, the unions and the pairs."""
         p = context.w.rows
         W = builder.variables("W", svec_size(p), *_bounds(context.span), shape=(p, p), symmetric=True)
-        builder.require("lifted", _bordered(context.w, W), PSD.of_order(p + 1))
+        builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
         builder.gain_of_squares(self.mu, context.w)
         builder.cost(self.mu * svec(np.eye(p)), W)
         A = context.argument.terms["w"].dense()
@@ -246,18 +247,6 @@ def _bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
         top = np.nan_to_num(span[rows] * span[columns], nan=np.inf, posinf=np.inf)
     top = np.where(rows == columns, top, np.sqrt(2.0) * top)
     return np.where(rows == columns, 0.0, -top), top
-
-
-def _bordered(w: Affine, W: Affine) -> Affine:
-    """svec of [1 w'; w W]."""
-    p = w.rows
-    rows, columns = svec_indices(p + 1)
-    corner, border = (columns == 0), (rows == 0) & (columns > 0)
-    inner = np.flatnonzero(rows > 0)
-    place = np.flatnonzero(border)
-    into_w = sp.csr_array((np.full(p, np.sqrt(2.0)), (place, columns[place] - 1)), shape=(rows.size, p))
-    into_W = sp.csr_array((np.ones(inner.size), (inner, np.arange(inner.size))), shape=(rows.size, inner.size))
-    return w.under(into_w) + W.under(into_W) + corner.astype(np.float64)
 
 
 def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:

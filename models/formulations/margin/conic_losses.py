@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points
@@ -17,7 +18,7 @@ from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import Setting, as_numbers
 
-__all__ = ["Conic", "StrongestConic", "curved_where_seen"]
+__all__ = ["Conic", "StrongestConic", "curved_where_seen", "lifted"]
 
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
@@ -96,9 +97,7 @@ class Conic(Loss):
         r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
         z = builder.variables("z", n, 0.0, 1.0)
         over, under, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
-        builder.require("split", over - under - r, Zero(max(n, 1)))
-        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
-        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
+        _require_perspectives(builder, r, z, (over, under), (s, t))
         builder.cost(context.weights[chosen], z)
         builder.cost(gamma, s + t)
         builder.gain_of_squares(gamma, r)
@@ -113,12 +112,27 @@ class Conic(Loss):
 
     def lines(self) -> tuple[Line, ...]:
         """Split and perspectives."""
-        return (
-            Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
-            Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
-            Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
-            Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
-        )
+        return _PERSPECTIVES
+
+
+#: Split of r into its parts, and their squares over z and 1 - z.
+_PERSPECTIVES = (
+    Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
+    Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
+    Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
+    Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
+)
+
+
+def _require_perspectives(
+    builder: Assembly, r: Affine, z: Affine, parts: tuple[Affine, Affine], squares: tuple[Affine, Affine]
+) -> None:
+    """Require the rows of `_PERSPECTIVES`."""
+    n = max(z.rows, 1)
+    (over, under), (s, t) = parts, squares
+    builder.require("split", over - under - r, Zero(n))
+    builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
+    builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
 
 
 def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
@@ -202,12 +216,10 @@ class StrongestConic(Loss):
         z = builder.variables("z", n, 0.0, 1.0)
         over, under = builder.variables("r_plus", n, 0.0), builder.variables("r_minus", n, 0.0)
         s, t = builder.variables("s", n), builder.variables("t", n)
-        builder.require("lifted", _lifted(context.w, W), PSD.of_order(p + 1))
+        builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
         A = context.argument.terms["w"].dense()
         builder.require_nonnegative("hull", W.under(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
-        builder.require("split", over - under + context.argument - 1.0, Zero(n))
-        builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
-        builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
+        _require_perspectives(builder, -context.argument + 1.0, z, (over, under), (s, t))
         builder.cost(svec(D), W)
         builder.cost(context.weights, z)
         if self.curvature.ndim == 2:
@@ -231,21 +243,17 @@ class StrongestConic(Loss):
         return (
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             Line("x_i'W x_i - 2 y_i x_i'w + 1 >= s_i + t_i", r"x_i^\top W x_i - 2y_i x_i^\top w + 1 \ge s_i + t_i", "hull"),
-            Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
-            Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
-            Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
-            Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
+            *_PERSPECTIVES,
         )
 
 
-def _lifted(w: Affine, W: Affine) -> Affine:
-    """svec of [1 w'; w W]."""
+def lifted(w: Affine, W: Affine) -> Affine:
+    """Return svec of [1 w'; w W]."""
     p = w.rows
-    row, column = svec_indices(p + 1)
-    constant = np.zeros(row.size)
-    constant[0] = 1.0
-    above, inside = np.flatnonzero((row == 0) & (column > 0)), np.flatnonzero(row > 0)
-    to_w, to_W = np.zeros((row.size, p)), np.zeros((row.size, W.rows))
-    to_w[above, column[above] - 1] = np.sqrt(2.0)
-    to_W[inside, np.arange(W.rows)] = 1.0  # both in svec's order
-    return w.under(to_w) + W.under(to_W) + constant
+    rows, columns = svec_indices(p + 1)
+    corner, border = (columns == 0), (rows == 0) & (columns > 0)
+    inner = np.flatnonzero(rows > 0)
+    place = np.flatnonzero(border)
+    into_w = sp.csr_array((np.full(p, np.sqrt(2.0)), (place, columns[place] - 1)), shape=(rows.size, p))
+    into_W = sp.csr_array((np.ones(inner.size), (inner, np.arange(inner.size))), shape=(rows.size, inner.size))
+    return w.under(into_w) + W.under(into_W) + corner.astype(np.float64)
