@@ -221,6 +221,15 @@ class BinaryMargins(Model):
         """u_i = y_i x_i'w."""
         return self.y * np.asarray(self.X @ w)
 
+    @abstractmethod
+    def objective(self, w: FloatArray) -> float:
+        """Return the stated objective of a classifier."""
+
+    @property
+    def value_at_zero(self) -> float:
+        """The losses of w = 0."""
+        return self.objective(np.zeros(self.X.shape[1]))
+
     # -- how far w reaches --------------------------------------------------------------------------------------
 
     @property

@@ -337,11 +337,6 @@ class ZeroOneSVM(BinaryMargins):
             self.X, self.y, ZeroOne(), intercept=self.intercept, weights=self.weights, upper_bound=level
         )  # fmt: skip
 
-    @property
-    def value_at_zero(self) -> float:
-        """The losses of w = 0."""
-        return self.objective(np.zeros(self.X.shape[1]))
-
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
         """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
 
