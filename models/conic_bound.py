@@ -61,7 +61,6 @@ __all__ = [
     "dual_value",
     "newton_piecewise",
     "primal_point",
-    "primal_value",
     "proved_sum",
     "proved_value",
     "repair_gamma",
@@ -133,11 +132,6 @@ class ConicPoint:
 
     objective: float
     values: dict[str, FloatArray]
-
-
-def primal_value(problem: ConicProblem, w: FloatArray, W: FloatArray | None = None, z: FloatArray | None = None) -> float:
-    """Objective of `primal_point`: an upper bound of the optimum, whatever is given."""
-    return primal_point(problem, w, W, z).objective
 
 
 def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = None, z: FloatArray | None = None) -> ConicPoint:

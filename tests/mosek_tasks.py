@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import clouds
+from mosek_reader import form_of_task
 
 from marginopt.models import (
     PSD,
@@ -25,7 +26,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.mosek import form_of_task, to_mosek
+from marginopt.models.export.native.mosek import to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem

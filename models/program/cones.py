@@ -419,10 +419,6 @@ class Indicator(Cone):
         on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
         return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
-        """The nearest multipliers: signs do not round."""
-        return self.project_dual(v)
-
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
         rows = self.stacked(v)

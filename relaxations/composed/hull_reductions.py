@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,8 +36,6 @@ class BoundingLoss(Loss):
     """
 
     of: Loss
-
-    labels: ClassVar[bool] = True
 
     @property
     def reads_reach(self) -> bool:

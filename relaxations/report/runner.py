@@ -26,7 +26,7 @@ import platform
 import sqlite3
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -108,26 +108,6 @@ class CellStore:
                 "its numbers prove nothing; start a new store"
             )
         return record
-
-    def remember(
-        self, kind: str, parts: Mapping[str, Any], make: Callable[[], tuple[dict[str, Any], bool]]
-    ) -> tuple[dict[str, Any], bool]:
-        """The stored record, or the one that ``make`` computes, and whether it was stored before.
-
-        Parameters
-        ----------
-        kind : str
-        parts : mapping
-            All that determines the record; see `identity`.
-        make : callable
-            Returns a record and whether it is worth keeping (a solve that was interrupted or could not run is not).
-        """
-        key = digest({"kind": kind, **parts})
-        stored = self.get(key)
-        if stored is not None:
-            return stored, True
-        record, keep = make()
-        return (self.put(key, kind, record) if keep else record), False
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All records of one kind, in the order of their keys."""

@@ -46,7 +46,7 @@ def test_every_cell_is_filled_or_has_its_reason(matrix: dict[str, dict[str, str]
 @pytest.mark.parametrize("name", FORMS)
 def test_mosek_tasks_are_read_back_equal(name: str) -> None:
     pytest.importorskip("mosek", reason="MOSEK is not installed")
-    from marginopt.models.export.native.mosek import form_of_task
+    from mosek_reader import form_of_task
 
     form = example(name).form
     task = form_of_task(example(name).to_mosek())

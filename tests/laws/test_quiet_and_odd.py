@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from mosek_reader import form_of_task
 from programs import INFEASIBLE, UNBOUNDED, bounded_qp, form_of, knapsack
 
 import marginopt as mo
 from marginopt.errors import InputError, MarginoptError, MarginoptWarning
 from marginopt.models import Nonnegative, SecondOrder
-from marginopt.models.export.native.mosek import form_of_task
 from marginopt.models.model import as_model
 from marginopt.solvers.records import Options
 from marginopt.solvers.registry import all_solvers, get_solver, installed

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mosek_reader import form_of_task, read_task
 from mosek_tasks import FORMS, REAL, form_of_new, mixed_cones
 
 from marginopt.errors import ExportError, UnsupportedModelError
 from marginopt.models import PSD, Constraint, Nonnegative, Quadratic, StandardForm, Zero
-from marginopt.models.export.native.mosek import change_mosek, form_of_task, read_task, to_mosek
+from marginopt.models.export.native.mosek import change_mosek, to_mosek
 from marginopt.models.model import BareForm
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.mosek import Mosek

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import nine_points
+from mosek_reader import read_task
 
 from marginopt.errors import DataError, ExportError
 from marginopt.models import (
@@ -24,7 +25,6 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.models.export.native.mosek import read_task
 from marginopt.models.export.programs import sidecar
 from marginopt.models.program.bridges import EpigraphBridge
 

@@ -330,7 +330,9 @@ def test_pyomo_states_the_cones() -> None:
 
 def test_mosek_holds_them() -> None:
     pytest.importorskip("mosek", reason="MOSEK is not installed")
-    from marginopt.models.export.native.mosek import form_of_task, to_mosek
+    from mosek_reader import form_of_task
+
+    from marginopt.models.export.native.mosek import to_mosek
 
     form = mixed_form().replace(quadratic=None)
     with to_mosek(form) as task:

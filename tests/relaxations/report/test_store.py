@@ -140,9 +140,6 @@ def test_the_first_record_stays(tmp_path: Path) -> None:
     assert store.put("a", "kind", {"value": 0.1}) == {"value": 0.1}
     assert store.put("a", "kind", {"value": 2.0}) == {"value": 0.1}
     assert CellStore(store.path).get("a") == {"value": 0.1}
-    assert store.remember("kind", {"x": 1}, lambda: ({"v": 1}, False)) == ({"v": 1}, False)
-    assert store.remember("kind", {"x": 1}, lambda: ({"v": 2}, True)) == ({"v": 2}, False)
-    assert store.remember("kind", {"x": 1}, lambda: ({"v": 3}, True)) == ({"v": 2}, True)
 
 
 def test_a_transaction_that_is_cut_off_leaves_nothing(tmp_path: Path) -> None:
@@ -192,8 +189,8 @@ def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> N
     old = {**record, "cell": {k: v for k, v in record["cell"].items() if k not in ("family", "parameters")}}
     store.put(digest({"kind": task.kind, **task.parts}), task.kind, old)
     again = HeuristicTask(InstanceAt.of(replace(drawn, family="renamed"), 1.0), Options())
-    found, known = store.remember(again.kind, again.parts, lambda: (_ for _ in ()).throw(AssertionError("not found")))
-    assert known and again.cell(found).family == "renamed" and task.cell(found).parameters == {"sigma": 0.5}
+    found = store.get(digest({"kind": again.kind, **again.parts}))
+    assert found is not None and again.cell(found).family == "renamed" and task.cell(found).parameters == {"sigma": 0.5}
 
 
 def test_a_record_that_was_edited_is_refused(tmp_path: Path) -> None:

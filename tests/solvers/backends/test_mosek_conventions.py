@@ -7,11 +7,12 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mosek_reader import form_of_task
 from mosek_tasks import FORMS, REAL, X, Y, form_of_new, solved
 
 from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
-from marginopt.models.export.native.mosek import form_of_task, psd_order, to_mosek
+from marginopt.models.export.native.mosek import psd_order, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify

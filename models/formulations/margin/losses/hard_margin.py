@@ -18,7 +18,7 @@ from ..assembly import Affine, Assembly
 from ..loss import Conjugate, HingeConjugate, Loss
 from ..model import Margin
 from ..named import NamedComposition
-from ..part import Classifier, Setting
+from ..part import Setting
 from ..regularisers import SquaredNorm
 
 __all__ = ["FORMULATIONS", "HardMargin", "HardMarginSVM"]
@@ -56,10 +56,6 @@ class HardMargin(Loss):
         """The rows."""
         builder.require_nonnegative("margin", context.argument - 1.0, range(context.argument.rows))
         return None
-
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """No variables."""
-        return {}
 
     def conjugate(self) -> Conjugate:
         """Σα on α ≥ 0."""

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from marginopt.errors import InputError
 from marginopt.models import conic_bound as bounds
-from marginopt.models.conic_bound import certified_bound, conic_multipliers, dual_value, primal_point, primal_value, repair_gamma
+from marginopt.models.conic_bound import certified_bound, conic_multipliers, dual_value, primal_point, repair_gamma
 from marginopt.models.views import ConicProblem
 
 
@@ -63,7 +63,7 @@ def test_gamma_of_any_quality_gives_a_bound_below_every_feasible_point():
     rng = np.random.default_rng(3)
     for kappa in (None, 0.2):
         given = problem(rng, n=25, p=4, lam=0.4 if kappa is None else None, kappa=kappa)
-        upper = min(primal_value(given, 0.3 * rng.standard_normal(4), 3.0 * np.eye(4)) for _ in range(20))
+        upper = min(primal_point(given, 0.3 * rng.standard_normal(4), 3.0 * np.eye(4)).objective for _ in range(20))
         for gamma in (np.zeros(25), rng.standard_normal(25), 1e6 * rng.uniform(0, 1, 25), 1e-9 * np.ones(25)):
             assert 0.0 <= certified_bound(given, gamma).value <= upper
 
@@ -128,7 +128,7 @@ def test_scale_of_the_spread_is_optimal_in_the_lambda_form():
     rng = np.random.default_rng(9)
     given = problem(rng, n=20, p=3, lam=2.0)
     w, V = 0.1 * rng.standard_normal(3), np.eye(3)
-    best = primal_value(given, w, np.outer(w, w) + V)
+    best = primal_point(given, w, np.outer(w, w) + V).objective
     square = np.maximum(1 - given.A @ w, 0) ** 2
     d = np.einsum("ij,ij->i", given.A, given.A)
 
