@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...display import legible
 from ...errors import InputError
 from .cells.exact import STRUCTURED, ExactCell
 from .cells.heuristic import InstanceCell
@@ -33,6 +32,7 @@ __all__ = [
     "COLUMNS",
     "EXACT_COLUMNS",
     "KAPPA_COLUMNS",
+    "TEST_ERROR",
     "Column",
     "Table",
     "align",
@@ -43,7 +43,6 @@ __all__ = [
     "shown",
     "sort_key",
     "strongest_features",
-    "text_table",
 ]
 
 
@@ -63,6 +62,8 @@ class Column:
         Whether values may be intervals, which take two columns in CSV.
     drawn : bool
         Whether a picture of the page shows it, so that the page's table need not.
+    optional : bool
+        Whether tables leave it out where no row has a value.
     """
 
     key: str
@@ -72,6 +73,7 @@ class Column:
     form: str = "text"
     interval: bool = False
     drawn: bool = False
+    optional: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
         """The value by name; an interval's two ends."""
@@ -189,6 +191,9 @@ def _how(row: ExactRow) -> str:
     return cell.status if not cell.caveat else f"{cell.status}; no bound of the optimum: {cell.caveat}"
 
 
+#: Explanation of the errors on points held out.
+TEST_ERROR = "Part of the points held out that {} gets wrong; the table of instances says which points they are."
+
 EXACT_COLUMNS: tuple[Column, ...] = (
     Column("instance", "instance", "Name of the data set.", lambda r: r[0].instance),
     Column("n", "n", "Number of points.", lambda r: r[0].n, "count"),
@@ -216,6 +221,7 @@ EXACT_COLUMNS: tuple[Column, ...] = (
         _of("prepare_seconds"),
         "seconds",
     ),
+    Column("test_error", "test error", TEST_ERROR.format("its classifier"), _of("test_error"), "percent", optional=True),
 )
 
 
@@ -318,7 +324,9 @@ def _bounds(row: ReportRow) -> str:
 
 def _kind(row: ReportRow) -> str:
     cell = row.relaxation
-    return cell.reason or (f"{cell.kind}: no bound of ζ" if cell.target_bound is not None else cell.kind)
+    if cell.reason or cell.bound is not None:
+        return cell.reason or cell.kind
+    return f"{cell.target_kind}: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -420,17 +428,15 @@ COLUMNS: tuple[Column, ...] = (
     Column("variables", "variables", "Variables of the relaxation's standard form.", lambda r: r.relaxation.variables, "count"),
     Column("rows", "rows", "Scalar rows of its cones.", lambda r: r.relaxation.rows, "count"),
     Column("bytes", "bytes", "Bytes of its data when materialised.", lambda r: r.relaxation.bytes, "count"),
+    Column(
+        "test_error",
+        "test error",
+        TEST_ERROR.format("the recovered classifier"),
+        lambda r: r.relaxation.test_error,
+        "percent",
+        optional=True,
+    ),
 )
-
-#: Columns of the plain-text table.
-_TEXT = ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "seconds")
-
-
-def text_table(report: ReportData) -> str:
-    """The main figures in plain text."""
-    columns = [c for c in COLUMNS if c.key in _TEXT]
-    cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in report.rows)
-    return align([[c.title for c in columns], *cells])
 
 
 def default_report_instances(seed: int = 0) -> list[Instance]:

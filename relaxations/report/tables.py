@@ -9,20 +9,33 @@ The matrix of a report: a row for each instance at one λ, a column for each rel
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from ...display import legible
 from ...solvers.certification.result import Kind
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key, where
-from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, Table, exact_rows, interval, percent
+from .columns import (
+    COLUMNS,
+    EXACT_COLUMNS,
+    KAPPA_COLUMNS,
+    TEST_ERROR,
+    Column,
+    Table,
+    align,
+    exact_rows,
+    interval,
+    percent,
+    shown,
+)  # fmt: skip
 from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
 from .means import FACTORS, NODES, SECONDS, TOLERANCES, exact_means, relaxation_means
 
-__all__ = ["Cell", "Matrix", "Row", "report_tables"]
+__all__ = ["Cell", "Matrix", "Row", "report_tables", "report_text"]
 
 
 # Columns of the tables of means over the instances of a family at one λ.
@@ -63,6 +76,9 @@ RELAXATION_MEANS: tuple[Column, ...] = (
     ),
     Column("exact", "exact", "Instances where its bound is ζ up to 0.01%.", lambda r: r.exact, "count"),
     Column("seconds", "mean s", f"Shifted geometric mean (shift {SECONDS:g} s) of its times.", lambda r: r.seconds, "seconds"),
+    Column(
+        "test_error", "mean test error", TEST_ERROR.format("its classifier"), lambda r: r.test_error, "percent", optional=True
+    ),
 )
 
 EXACT_MEANS: tuple[Column, ...] = (
@@ -118,6 +134,8 @@ EXACT_MEANS: tuple[Column, ...] = (
                _at("within", k), "percent", drawn=True)  # in the profiles
         for k, f in enumerate(FACTORS)
     ),
+    Column("test_error", "mean test error", TEST_ERROR.format("its classifier"), lambda r: r.test_error, "percent",
+           optional=True),
 )  # fmt: skip
 
 
@@ -182,6 +200,31 @@ SUMMARY: tuple[Column, ...] = (
         "count",
     ),
     Column("misclassified", "misclassified", "Points with y x'w < 0 under it.", lambda r: r[1].misclassified, "count"),
+    Column(
+        "lam_low",
+        "λ from",
+        "λ was chosen: below this one no classifier is known that beats the intercept alone.",
+        lambda r: r[1].lam_low,
+        "value",
+        optional=True,
+    ),
+    Column(
+        "lam_high",
+        "λ to",
+        "λ was chosen: above this one the least cost of violations that is known is optimal, whatever the regulariser.",
+        lambda r: r[1].lam_high,
+        "value",
+        optional=True,
+    ),
+    Column("held_out", "held out", "Points on which errors are counted.", lambda r: r[1].held_out or None, optional=True),
+    Column(
+        "test_error",
+        "test error",
+        "Part of the points held out that the heuristic's classifier gets wrong.",
+        lambda r: r[1].test_error,
+        "percent",
+        optional=True,
+    ),
 )
 
 
@@ -199,7 +242,35 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
         Table("exacts", "Exact solves", EXACT_COLUMNS, exact_rows(report), "A row for each run."),
         Table("kappas", "Sweep over κ", KAPPA_COLUMNS, report.kappas, "The κ form: min ||w||² with at most κn violations."),
     ]
-    return tuple(table for table in tables if table.rows or table.name in ("instances", "relaxations"))
+    return tuple(
+        replace(
+            table, columns=[c for c in table.columns if not c.optional or any(c.value(row) is not None for row in table.rows)]
+        )
+        for table in tables
+        if table.rows or table.name in ("instances", "relaxations")
+    )
+
+
+#: Tables and columns of a report in plain text; means where a family has several members.
+_TEXT = {
+    "instances": ("instance", "n", "lam", "zeta", "zeta_kind", "trivial", "held_out"),
+    "relaxation-means": ("family", "lam", "relaxation", "instances", "gap", "q1", "median", "q3", "seconds", "test_error"),
+    "exact-means": ("family", "lam", "variant", "problems", "solved", "seconds", "nodes", "left", "test_error"),
+    "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "recovered", "seconds", "test_error"),
+    "exacts": ("instance", "lam", "solver", "status", "incumbent", "bound", "kind", "left", "nodes", "seconds", "test_error"),
+}
+
+
+def report_text(report: ReportData, tables: Sequence[Table]) -> str:
+    """The main figures in plain text: optima, means over families, relaxations, exact solves."""
+    single = len({family(c) for c in report.instances}) == len(report.instances)
+    parts = []
+    for table in tables:
+        columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
+        if columns and table.rows and not (single and table.name.endswith("-means")):
+            cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
+            parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
+    return "\n\n".join(parts)
 
 
 #: What a cell of no run says.

@@ -74,6 +74,8 @@ class ExactCell(Cell):
         Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
     target_bound, target_kind : float or None, str
         With a caveat: the bound of the encoded program's own optimum alone.
+    test_error : float or None
+        Part of the points held out that its classifier gets wrong.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
     """
@@ -107,8 +109,9 @@ class ExactCell(Cell):
     trace: tuple[TracePoint, ...] = ()
     target_bound: float | None = None
     target_kind: str = "none"
+    test_error: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none"}
+    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
 
     def __post_init__(self) -> None:
         withhold_bound(self)
@@ -223,6 +226,7 @@ class ExactTask(Task[InstanceAt]):
         figures = linear_summary(model.X, model.y, result.values["w"]) if has_point else {}
         return replace(
             answered(empty, self.solver.solver, result, figures),
+            test_error=self.subject.error(result.values),
             incumbent=model.objective(result.values["w"]) if has_point else None,
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
