@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ...display import read_by_somebody
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import Naming
 from ...models.arrays import FloatArray, as_array, as_positive
@@ -606,7 +607,7 @@ def gap_report(
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
-    with choose_executor(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team, read_by_somebody(progress):
         cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
     progress_lines.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
