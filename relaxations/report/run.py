@@ -301,6 +301,8 @@ class Plan:
     kappas : tuple of float
     seeds : tuple of int
         Of the exact solvers.
+    proofs : bool
+        Whether proof logs are kept.
     solver : Asked
         Of the relaxations.
     options : Options
@@ -319,6 +321,7 @@ class Plan:
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
     seeds: tuple[int, ...]
+    proofs: bool
     solver: SolverSpec
     options: Options
 
@@ -335,6 +338,7 @@ class Plan:
         kappa: float | Sequence[float] | None,
         seeds: Sequence[int] | None,
         held_out: float | Mapping[str, InstanceData] | None,
+        proofs: bool,
         solver: SolverLike,
         options: Options,
     ) -> Plan:
@@ -366,6 +370,7 @@ class Plan:
             constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
             seeds=parse_seeds(seeds, options),
+            proofs=proofs,
             solver=resolve(solver),
             options=options,
         )
@@ -419,7 +424,7 @@ class Plan:
     def solved(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
         """Every exact solver × encoding × M × seed."""
         return [
-            ExactTask(tight, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
+            ExactTask(tight, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
             for solver in self._solvers(tight.model)
             for encoding, m in self._variants(solver)
             for seed in self.seeds
@@ -443,7 +448,7 @@ class Plan:
         relaxation_list = bounding(model) if self.asked is None else self.asked
         relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in relaxation_list]
         exact = [
-            StatedExactTask(subject, replace(self.options, seed=seed), w, solver)
+            StatedExactTask(subject, replace(self.options, seed=seed), w, solver, self.proofs)
             for solver in self._solvers(model)
             for seed in self.seeds
         ]
@@ -522,6 +527,7 @@ def gap_report(
     kappa: float | Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
     held_out: float | Mapping[str, InstanceData] | None = None,
+    proofs: bool = False,
     jobs: int | None = None,
     cluster: Cluster = None,
     options: Options | None = None,
@@ -576,6 +582,8 @@ def gap_report(
     held_out : float or mapping of name to Instance, optional
         Points on which the errors of every classifier are counted: a part of each instance, which nothing then is fitted on
         (drawn with ``seed``, classes in proportion), or the points for each problem by its name, a model's too.
+    proofs : bool
+        Whether ``zero-one-bb`` writes proof logs (up to a megabyte each), which the HTML page verifies in the reader's browser.
     jobs : int, optional
         Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
         ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
@@ -603,7 +611,7 @@ def gap_report(
     """
     options = parse_limits(options, overrides)
     assert options.time_limit is not None  # there is one by now
-    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, held_out, solver, options)
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, held_out, proofs, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)

@@ -21,9 +21,8 @@ from ....models.model import Model
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
-from ....solvers.solve import solve_problem
 from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
-from .exact import STRUCTURED, ExactCell, answered
+from .exact import STRUCTURED, ExactCell, answered, logged
 from .record import Cell, InstanceAt, ModelSubject, Task, as_count, as_number, outcome, worth_keeping
 
 __all__ = ["HeuristicTask", "InstanceCell", "StatedExactTask", "StatedTask"]
@@ -215,6 +214,7 @@ class StatedExactTask(Task[ModelSubject]):
 
     w: FloatArray | None
     solver: SolverSpec
+    proofs: bool
 
     @property
     def kind(self) -> str:
@@ -234,7 +234,8 @@ class StatedExactTask(Task[ModelSubject]):
     @property
     def parts(self) -> dict[str, Any]:
         """Return the parts with the start and the solver."""
-        return {**super().parts, "incumbent": self.w, "solver": self.solver.key}
+        log = {"log": True} if self.proofs else {}
+        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve."""
@@ -252,12 +253,13 @@ class StatedExactTask(Task[ModelSubject]):
         try:
             warm = self.w is not None and Gives.WARM_START in solver.info.gives
             start = model.complete({"w": self.w}) if warm and self.w is not None else None
-            result = solve_problem(model, self.solver, replace(options, start=start))
+            result, log = logged(model, self.solver, replace(options, start=start), self.proofs)
             form = model.form if solver.reads_form else None
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         return replace(
             answered(empty, solver, result, result.summary),
+            **log,
             test_error=subject.error(result.values),
             incumbent=None if result.certificate is None else as_number(result.certificate.objective),
             variables=None if form is None else form.n,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....display import legible
 from ....models.statement import typeset
+from ....solvers.zero_one.check.checker import checker_script
 from ..cells.exact import ExactCell
 from ..columns import Column, shown, sort_key
 from ..data import SWEPT
@@ -98,6 +99,7 @@ def render_html(document: Document) -> str:
         details=[c for c in columns["relaxations"] if c.key in _DETAILS],
         runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],
         runs_of=lambda row: _runs(document, row),
+        checker=checker_script() if any(cell.log for cell in document.data.exacts) else "",
     )  # fmt: skip
 
 

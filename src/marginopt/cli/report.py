@@ -57,6 +57,7 @@ def add_options(command: Command) -> None:
     group.add_argument("--kappa", help="values of κ: sweep the conic relaxation's κ form")
     group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT values uniform in (0, 0.5]")
     group.add_argument("--seeds", help="seeds of the exact solvers (default --seed)")
+    group.add_argument("--proofs", action="store_true", help="keep proof logs of zero-one-bb, which the page verifies")
     group = command.add_argument_group("limits of each solve")
     group.add_argument("--time-limit", type=float, default=30.0, help="seconds (default 30)")
     group.add_argument("--node-limit", type=int, help="nodes of an exact solve")
@@ -125,6 +126,7 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
             **dimensions,
             time_limit=a.time_limit,
             seed=a.seed,
+            proofs=a.proofs,
             progress=not a.quiet,
             threads=a.threads,
             store=a.store,
