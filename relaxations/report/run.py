@@ -40,7 +40,7 @@ from ..registry import bounding, default_relaxations, get_relaxation, reduction_
 from .cells.exact import ExactCell, ExactTask
 from .cells.heuristic import HeuristicTask, InstanceCell, StatedExactTask, StatedTask
 from .cells.kappa import KappaCell, KappaTask
-from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Task, TrainingPart
+from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, Task, TrainingPart
 from .cells.relaxation import RelaxationCell, RelaxationTask
 from .cells.tradeoff import Tradeoff, TradeoffTask
 from .report import GapReport
@@ -384,7 +384,7 @@ class Plan:
         """The choices of λ: one for each instance and each function of λ; none where λ is given."""
         if self.lams:
             return []
-        functions = [partial(self._instance, data) for data in self.instances]
+        functions: list[Callable[[float], Subject]] = [partial(self._instance, data) for data in self.instances]
         functions += [partial(self._model, model) for model in self.models if isinstance(model, ModelAtLam)]
         with without_warnings():
             return [TradeoffTask(at(1.0), self.relaxation_options, at) for at in functions]

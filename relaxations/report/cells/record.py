@@ -144,8 +144,8 @@ class TrainingPart:
         if len(np.unique(y[kept])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class")
         words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
-        drawn = (data.family, data.parameters or {}) if isinstance(data, Drawn) else ("", {})
-        part = cls(data.X[kept], y[kept], data.name, f"{data.source}; without {words}", *drawn)
+        family, parameters = (data.family, data.parameters) if isinstance(data, Drawn) else ("", None)
+        part = cls(data.X[kept], y[kept], data.name, f"{data.source}; without {words}", family, parameters or {})
         return part, HeldOut(data.X[out], y[out], words)
 
 
