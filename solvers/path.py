@@ -82,9 +82,14 @@ class SolutionPath(Displayed, Tabular):
         return sum(was_updated(r) for r in self.results)
 
     @property
+    def warm(self) -> int:
+        """The number of solves that started from the solution, or the results, of earlier ones."""
+        return sum(r.update is not None and r.update.kind in (UpdateKind.WARM, UpdateKind.STARTED) for r in self.results)
+
+    @property
     def _title(self) -> str:
-        first = self.results[0]
-        return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update"
+        first, warm = self.results[0], f", {self.warm} warm" if self.warm else ""
+        return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update{warm}"
 
     def __str__(self) -> str:
         lines = [self._title, f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update"]
@@ -175,6 +180,7 @@ def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share:
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
 _NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
+_WARM = Update(UpdateKind.WARM)
 _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate")
 
 
@@ -284,7 +290,7 @@ def path(
                 result = solve_problem(stated, "auto", dataclasses.replace(common, start=None, native={}))
             else:
                 result = solve_problem(stated, chosen or "auto", again, kept_model)
-            update_made = result.update or (BUILT if not results else _NO_MODEL)
+            update_made = result.update or (BUILT if not results else _NO_MODEL if again.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()

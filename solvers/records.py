@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import numbers
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..display import Display, Displayed, Tabular
 from ..errors import InputError, WriteError
+from ..files import check_target
 from ..models.arrays import FloatArray
 from ..models.model import Model
 
@@ -175,6 +177,7 @@ class UpdateKind(enum.Enum):
     BUILT = "built"
     UPDATED = "updated in place"
     REBUILT = "rebuilt"
+    WARM = "warm start from the last solution"
     STARTED = "started from earlier results"
     CLOSED = "closed by earlier results"
 
@@ -304,6 +307,8 @@ Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
 
 #: Numbers with the least that they may be and the value from which on they are no limit.
 _NUMBERS = (("time_limit", 0.0, 1e9), ("tol", 1e-16, None), ("memory_limit", 0.0, 1e18))
+#: Counts with the least that they may be.
+_COUNTS = (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("trace_every", 1), ("seed", 0))
 #: The largest count that every solver takes: no run comes so far.
 _COUNT = 2**31 - 1
 
@@ -355,8 +360,13 @@ class Options:
     iteration_limit, node_limit : int, optional
     memory_limit : float, optional
         Bytes.
+    trace_every : int, optional
+        Iterations between two rows of the trace, at least; 1 for as many rows as the solver lets us take. Where it is not given,
+        rows are taken by time and thinned to 4,096.
     verbose : bool
-        The solver's own log on the terminal.
+        The solver's own log on standard output, that of a notebook too.
+    log_file : str or Path, optional
+        A file to which the solver's own log is added; of algorithms of this package, a line for each row of the trace.
     progress : bool
         One line of ours with the current gap, rewritten in place.
     start : mapping of label to array, optional
@@ -374,7 +384,9 @@ class Options:
     iteration_limit: int | None = None
     node_limit: int | None = None
     memory_limit: float | None = None
+    trace_every: int | None = None
     verbose: bool = False
+    log_file: str | os.PathLike[str] | None = None
     progress: bool = False
     start: Mapping[str, FloatArray] | None = None
     callback: Callback | None = None
@@ -385,7 +397,7 @@ class Options:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _number(name, value, least, most))
-        for name, least in (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("seed", 0)):
+        for name, least in _COUNTS:
             value = getattr(self, name)
             if value is None and name != "seed":
                 continue
@@ -401,6 +413,10 @@ class Options:
             raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}")
         if self.start is not None and not isinstance(self.start, Mapping):
             raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}")
+        if self.log_file is not None:
+            if not isinstance(self.log_file, str | os.PathLike):
+                raise InputError(f"log_file must be the name of a file; it is a {type(self.log_file).__name__}")
+            check_target(self.log_file, "the solver's log")
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback must be a function of one trace row; it is a {type(self.callback).__name__}")
 
@@ -446,7 +462,7 @@ class Options:
         """Return the plain values that differ from the defaults, for a stored result."""
         plain = {
             name: getattr(self, name)
-            for name in ("time_limit", "tol", "threads", "iteration_limit", "node_limit", "memory_limit")
+            for name in ("time_limit", "tol", "threads", "iteration_limit", "node_limit", "memory_limit", "trace_every")
             if getattr(self, name) is not None
         }
         plain["seed"] = self.seed

@@ -17,6 +17,7 @@ from ..statement import Line
 
 __all__ = [
     "COST_OR_SHARE",
+    "constant_columns",
     "dense_signed_rows",
     "first_column_is_one",
     "has_constant_column",
@@ -50,7 +51,7 @@ def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
 
 def has_constant_column(X: Points) -> bool:
     """Return whether some column of X is constant and not zero (an intercept)."""
-    return bool(_constant_columns(X).any())
+    return bool(constant_columns(X).any())
 
 
 def first_column_is_one(X: Points | Rows) -> bool:
@@ -79,7 +80,7 @@ _CALLER = 5
 
 def warn_about_features(X: Points | Rows) -> None:
     """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
-    constant = _constant_columns(X)
+    constant = constant_columns(X)
     if not constant.any():
         warnings.warn(
             "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first",
@@ -122,7 +123,8 @@ def _mean_squares(X: Points | Rows) -> FloatArray:
     return np.asarray(squares.mean(axis=0)).ravel()
 
 
-def _constant_columns(X: Points | Rows) -> BoolArray:
+def constant_columns(X: Points | Rows) -> BoolArray:
+    """Return the columns whose entries are all the same number, which is not 0."""
     if isinstance(X, Rows):
         return np.asarray((X.columns.high == X.columns.low) & (X.columns.high != 0))
     if isinstance(X, np.ndarray):

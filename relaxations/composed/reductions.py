@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import UnsupportedModelError
 from ...models.arrays import BoolArray, FloatArray
+from ...models.formulations.linear import constant_columns
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -27,6 +28,7 @@ __all__ = [
     "allowed",
     "best_allowed_multiple",
     "changed_level",
+    "intercepts",
     "multiplied",
     "parts_of",
     "rounded",
@@ -64,6 +66,13 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
         if value < best and allowed(composed, t * w) and _stands(model, t * w):
             best, found = value, np.asarray(t * w)
     return found
+
+
+def intercepts(composed: Margin) -> tuple[FloatArray, FloatArray]:
+    """Return the coefficients ±1 of the first constant column that is not 0; zeros where there is none."""
+    unit = np.zeros(composed.width)
+    unit[np.flatnonzero(constant_columns(composed.points))[:1]] = 1.0
+    return unit, -unit
 
 
 def allowed(composed: Margin, w: FloatArray) -> bool:

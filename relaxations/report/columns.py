@@ -13,13 +13,15 @@ The instances of the built-in report: reduced real data and the paper's generato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...display import legible
 from ...errors import InputError
 from .cells.exact import STRUCTURED, ExactCell
 from .cells.heuristic import InstanceCell
@@ -36,6 +38,7 @@ __all__ = [
     "Column",
     "Table",
     "align",
+    "columns_of",
     "default_report_instances",
     "exact_rows",
     "interval",
@@ -43,7 +46,6 @@ __all__ = [
     "shown",
     "sort_key",
     "strongest_features",
-    "text_table",
 ]
 
 
@@ -63,6 +65,8 @@ class Column:
         Whether values may be intervals, which take two columns in CSV.
     drawn : bool
         Whether a picture of the page shows it, so that the page's table need not.
+    optional : bool
+        Whether tables leave it out where no row has a value.
     """
 
     key: str
@@ -72,6 +76,7 @@ class Column:
     form: str = "text"
     interval: bool = False
     drawn: bool = False
+    optional: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
         """The value by name; an interval's two ends."""
@@ -105,6 +110,33 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Any]
     note: str = ""
+
+
+def columns_of(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
+    """Return the columns of a table of ``columns.csv``.
+
+    A value with brackets is one of the functions of a row, another one a path of attributes, and of places in tuples.
+    """
+    columns = []
+    for line in _lines():
+        if line["table"] == table:
+            path, flags = line["value"], line["flags"].split()
+            value = functions[path[:-2]] if path.endswith("()") else partial(_follow, path.split("."))
+            columns.append(
+                Column(line["key"], line["title"], line["explanation"], value, line["form"], **dict.fromkeys(flags, True))
+            )
+    return tuple(columns)
+
+
+@cache
+def _lines() -> list[dict[str, str]]:
+    return list(csv.DictReader(resources.files(__package__).joinpath("columns.csv").read_text(encoding="utf-8").splitlines()))
+
+
+def _follow(path: list[str], row: Any) -> Any:
+    for name in path:
+        row = row[int(name)] if name.isdigit() else getattr(row, name)
+    return row
 
 
 def percent(value: float, digits: int) -> str:
@@ -170,10 +202,6 @@ def exact_rows(report: ReportData) -> list[ExactRow]:
     return [(by_key[c.key], c, report.best[c.key].high) for c in report.exacts]
 
 
-def _of(name: str) -> Callable[[Any], Any]:
-    return lambda row: getattr(row[1], name)
-
-
 def _root_gap(row: ExactRow) -> float | None:
     return root_gap(row[1], row[2])
 
@@ -187,36 +215,6 @@ def _how(row: ExactRow) -> str:
     if cell.reason:
         return cell.reason
     return cell.status if not cell.caveat else f"{cell.status}; no bound of the optimum: {cell.caveat}"
-
-
-EXACT_COLUMNS: tuple[Column, ...] = (
-    Column("instance", "instance", "Name of the data set.", lambda r: r[0].instance),
-    Column("n", "n", "Number of points.", lambda r: r[0].n, "count"),
-    Column("lam", "λ", "Cost of a margin violation.", lambda r: r[0].lam, "value"),
-    Column("solver", "solver", "Solver of the problem itself.", _of("solver")),
-    Column("encoding", "reads", "How the problem is said to it: an encoding, or the data themselves.", _encoding),
-    Column("m_source", "M", "Where its big-M constants come from; empty without M.", _of("m_source")),
-    Column("seed", "seed", "The solver's seed.", _of("seed"), "count"),
-    Column("status", "status", "optimal, or the limit that stopped it, or why it did not run or is not exact.", _how),
-    Column("incumbent", "incumbent", "True objective of its classifier, recomputed from w.", _of("incumbent"), "value"),
-    Column("bound", "bound", "Its lower bound when it stopped.", _of("bound"), "value"),
-    Column("kind", "kind of bound", "proved by our own solver from dual points, or claimed by the solver.", _of("kind")),
-    Column("root", "root bound", "The bound after the root node, where the solver gives one.", _of("root"), "value"),
-    Column("root_gap", "root gap", "(ζ - root bound)/ζ with the least objective known for ζ.", _root_gap, "percent"),
-    Column("left", "gap left", "(incumbent - bound)/incumbent when it stopped.", lambda r: gap_left(r[1]), "percent"),
-    Column("nodes", "nodes", "Nodes of its tree.", _of("nodes"), "count"),
-    Column("violations", "margin violations", "Points with y x'w < 1 under its classifier.", _of("violations"), "count"),
-    Column("misclassified", "misclassified", "Points with y x'w < 0 under it.", _of("misclassified"), "count"),
-    Column("seconds", "s", "Seconds of solving.", _of("solve_seconds"), "seconds"),
-    Column("bound_seconds", "s to bound", "When its bound first was the final one.", _of("bound_seconds"), "seconds"),
-    Column(
-        "prepare_seconds",
-        "s before",
-        "Seconds of the relaxation behind the strengthened encoding, not counted in the others.",
-        _of("prepare_seconds"),
-        "seconds",
-    ),
-)
 
 
 def _optimum(cell: KappaCell) -> Interval | None:
@@ -261,47 +259,6 @@ def _missing(cell: KappaCell) -> str:
     return "; ".join(reason for reason, holds in reasons.items() if holds)
 
 
-KAPPA_COLUMNS: tuple[Column, ...] = (
-    Column("instance", "instance", "Name of the data set.", lambda c: c.instance),
-    Column("kappa", "κ", "Part of the points that may violate their margin.", lambda c: c.kappa, "value"),
-    Column("budget", "⌊κn⌋", "Violations that the 0-1 problem allows.", lambda c: c.budget, "count"),
-    Column("bound", "bound", "Lower bound of min ||w||² with at most ⌊κn⌋ violations.", lambda c: c.bound, "value"),
-    Column("kind", "kind of bound", "proved, claimed by solver, or none.", lambda c: c.kind),
-    Column(
-        "recovered",
-        "recovered",
-        "||w||² of a classifier with at most ⌊κn⌋ violations, found by choosing the points to keep: an upper bound.",
-        lambda c: c.recovered,
-        "value",
-    ),
-    Column(
-        "zeta",
-        "optimum",
-        "Least ||w||² within the budget; an interval where no exact solve proved it.",
-        _optimum,
-        "value",
-        interval=True,
-    ),
-    Column("zeta_kind", "known by", "The exact solver, and the kind of its bound; or why there is none.", _known_by),
-    Column("exact_nodes", "nodes", "Nodes of the exact solve.", lambda c: c.exact_nodes, "count"),
-    Column("exact_seconds", "exact s", "Seconds of the exact solve.", lambda c: c.exact_seconds, "seconds"),
-    Column(
-        "gap",
-        "gap",
-        "(optimum - bound)/optimum of the relaxation; an interval where the optimum is one.",
-        _gap,
-        "percent",
-        interval=True,
-    ),
-    Column("share", "Σz/n", "Mean of z at the relaxation's point.", lambda c: c.share, "percent"),
-    Column("rank_ratio", "rank ratio", "Second over first eigenvalue of W.", lambda c: c.rank_ratio, "ratio"),
-    Column("misclassified", "misclassified", "Under the recovered classifier.", lambda c: c.misclassified, "count"),
-    Column("status", "status", "How the solve ended.", lambda c: c.status),
-    Column("seconds", "s", "Seconds of solving.", lambda c: c.solve_seconds, "seconds"),
-    Column("why", "what is missing, and why", "Why a bound, a classifier or a gap is missing.", _missing),
-)
-
-
 def _m_range(row: ReportRow) -> str:
     low, high = row.relaxation.m_low, row.relaxation.m_high
     if low is None or high is None:
@@ -318,119 +275,16 @@ def _bounds(row: ReportRow) -> str:
 
 def _kind(row: ReportRow) -> str:
     cell = row.relaxation
-    return cell.reason or (f"{cell.kind}: no bound of ζ" if cell.target_bound is not None else cell.kind)
+    if cell.reason or cell.bound is not None:
+        return cell.reason or cell.kind
+    return f"{cell.target_kind}: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
-COLUMNS: tuple[Column, ...] = (
-    Column(
-        "instance", "instance", "Name of the data set; its source is in the table of instances.", lambda r: r.instance.instance
-    ),
-    Column("n", "n", "Number of points.", lambda r: r.instance.n, "count"),
-    Column("p", "p", "Number of features; a constant column (the intercept) is not counted.", lambda r: r.instance.p, "count"),
-    Column("lam", "λ", "Cost of a margin violation in ||w||² + λ Σ z.", lambda r: r.instance.lam, "value"),
-    Column("relaxation", "relaxation", "What is solved in place of the problem.", lambda r: r.relaxation.relaxation),
-    Column(
-        "m_source",
-        "M",
-        "Where the big-M constants come from and whether they are proved valid; empty without M.",
-        lambda r: r.relaxation.m_source,
-    ),
-    Column("m_range", "M range", "Smallest and largest M_i.", _m_range),
-    Column(
-        "bound",
-        "bound",
-        "Lower bound of ζ; a proved one is recomputed in float64 from multipliers and data.",
-        lambda r: r.relaxation.bound,
-        "value",
-    ),
-    Column(
-        "kind",
-        "kind of bound",
-        "proved: from a dual point made exactly feasible; claimed by solver: the solver's word; none; or why there is no result.",
-        _kind,
-    ),
-    Column(
-        "bounds",
-        "bounds",
-        "What the bound is one of: the optimum ζ, or the relaxation's own optimum alone, and why.",
-        _bounds,
-    ),
-    Column("relaxation_solver", "by", "Solver of the relaxation.", lambda r: r.relaxation.solver),
-    Column(
-        "relaxation_status",
-        "status",
-        "How the relaxation's solve ended, after its certificate was recomputed.",
-        lambda r: r.relaxation.status,
-    ),
-    Column(
-        "gap",
-        "gap",
-        "(ζ - bound)/ζ with ζ the optimum; where nobody proved ζ, the interval that the best classifier and the best bound "
-        "leave.",
-        lambda r: r.gap,
-        "percent",
-        interval=True,
-    ),
-    Column(
-        "closed",
-        "gap closed",
-        "(bound - base)/(ζ - base): the part of the base relaxation's gap that is closed, the base being big-M with M from w = 0 "
-        "(of a model as it is stated: its continuous relaxation); empty where the report has no base, or a bound above ζ; "
-        "an interval where ζ is unproven.",
-        lambda r: r.closed,
-        "percent",
-        interval=True,
-    ),
-    Column(
-        "rank_ratio",
-        "rank ratio",
-        "Second over first eigenvalue of W; (near) 0 means W = ww' and an exact relaxation.",
-        lambda r: r.relaxation.rank_ratio,
-        "ratio",
-    ),
-    Column(
-        "verdict",
-        "rank-one check",
-        "Whether the relaxation is exact, by the ratio and by the recovered objective.",
-        lambda r: r.verdict,
-    ),
-    Column(
-        "recovered",
-        "recovered",
-        "True objective of the classifier recovered from the relaxation (the best multiple of its w): an upper bound.",
-        lambda r: r.relaxation.recovered,
-        "value",
-    ),
-    Column(
-        "violations",
-        "margin violations",
-        "Points with y x'w < 1 under the recovered classifier: what the loss counts.",
-        lambda r: r.relaxation.violations,
-        "count",
-    ),
-    Column(
-        "misclassified",
-        "misclassified",
-        "Points with y x'w < 0 under the recovered classifier.",
-        lambda r: r.relaxation.misclassified,
-        "count",
-    ),
-    Column("seconds", "s", "Seconds of solving the relaxation.", lambda r: r.relaxation.solve_seconds, "seconds"),
-    Column("build_seconds", "build s", "Seconds of building and loading it.", lambda r: r.relaxation.build_seconds, "seconds"),
-    Column("variables", "variables", "Variables of the relaxation's standard form.", lambda r: r.relaxation.variables, "count"),
-    Column("rows", "rows", "Scalar rows of its cones.", lambda r: r.relaxation.rows, "count"),
-    Column("bytes", "bytes", "Bytes of its data when materialised.", lambda r: r.relaxation.bytes, "count"),
+EXACT_COLUMNS = columns_of(
+    "exacts", {"encoding": _encoding, "how": _how, "root_gap": _root_gap, "left": lambda row: gap_left(row[1])}
 )
-
-#: Columns of the plain-text table.
-_TEXT = ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "seconds")
-
-
-def text_table(report: ReportData) -> str:
-    """The main figures in plain text."""
-    columns = [c for c in COLUMNS if c.key in _TEXT]
-    cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in report.rows)
-    return align([[c.title for c in columns], *cells])
+KAPPA_COLUMNS = columns_of("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _known_by, "missing": _missing})
+COLUMNS = columns_of("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
 
 
 def default_report_instances(seed: int = 0) -> list[Instance]:

@@ -154,8 +154,8 @@ def gap_left(cell: ExactCell) -> float | None:
 
 def trivial_objective(instance: InstanceCell) -> float:
     """The best that needs no feature: w = 0 violates all margins; b = ±1 those of the smaller class and costs 1."""
-    if instance.lam is None or instance.n is None or instance.positives is None:
-        return -_NOTHING  # a model as it is stated
+    if instance.lam is None or instance.n is None or instance.positives is None:  # a model as it is stated
+        return -_NOTHING if instance.trivial is None else instance.trivial
     smaller = min(instance.positives, instance.n - instance.positives)
     zero = instance.lam * instance.n
     return min(zero, 1.0 + instance.lam * smaller) if instance.intercept else zero
@@ -163,7 +163,8 @@ def trivial_objective(instance: InstanceCell) -> float:
 
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
     """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
-    return instance.lam is not None and zeta.high >= trivial_objective(instance) * (1.0 - AGREE)
+    alone = trivial_objective(instance)
+    return alone != -_NOTHING and zeta.high >= alone - AGREE * abs(alone)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:

@@ -108,8 +108,8 @@ class ExactMean:
         Part of the problems with a gap of at most each of `TOLERANCES`.
     integral : float or None
         Mean primal-dual integral over the runs that have a trace, `primal_dual_integral`.
-    misclassified : float or None
-        Mean over the runs with a classifier.
+    misclassified, test_error : float or None
+        Means over the runs with a classifier.
     within : tuple of float
         Part of the problems proved within `FACTORS` times the fastest time.
     """
@@ -128,6 +128,7 @@ class ExactMean:
     reached: tuple[float, ...]
     integral: float | None
     misclassified: float | None
+    test_error: float | None
     within: tuple[float, ...]
 
 
@@ -149,6 +150,8 @@ class RelaxationMean:
         Instances where bound and ζ agree up to 0.01%.
     seconds : float
         Shifted geometric mean (1 s) of its solve.
+    test_error : float or None
+        Mean error of the recovered classifiers on the points held out.
     """
 
     family: str
@@ -160,11 +163,12 @@ class RelaxationMean:
     closed: float | None
     exact: int
     seconds: float
+    test_error: float | None
 
 
 def group_of(instance: InstanceCell) -> Group:
-    """Family and λ of an instance."""
-    return family(instance), trait(instance, "lam")
+    """Family and λ of an instance; no λ where it was chosen for the instance."""
+    return family(instance), trait(instance, "lam") if instance.lam_low is None else None
 
 
 def _table(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
@@ -255,6 +259,7 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         reached=tuple(sum(g is not None and g <= t for g in left) / within.size for t in TOLERANCES),
         integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
+        test_error=_mean(c.test_error for c in ran),
         within=tuple(fraction_within(within, factor) for factor in FACTORS),
     )
 
@@ -275,7 +280,8 @@ def relaxation_means(report: ReportData) -> list[RelaxationMean]:
                 seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in found], SECONDS)
                 closed = _mean(None if r.closed is None else r.closed.high for r in found)
                 exact = sum(g <= EXACT for g in gaps)
-                rows.append(RelaxationMean(*group, name, len(found), _mean(gaps), quartiles, closed, exact, seconds))
+                error = _mean(r.relaxation.test_error for r in found)
+                rows.append(RelaxationMean(*group, name, len(found), _mean(gaps), quartiles, closed, exact, seconds, error))
     return rows
 
 

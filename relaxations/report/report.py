@@ -11,12 +11,12 @@ from ...display import frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_text, write_texts
-from .columns import text_table
 from .data import ReportData
 from .document import Document
 from .formats import format_of, formats
 from .formats.csv import render_csv
 from .formats.json import read_json
+from .tables import report_text
 
 __all__ = ["GapReport"]
 
@@ -151,7 +151,7 @@ class GapReport(ReportData):
         return cls(**{f.name: getattr(data, f.name) for f in fields(data)})
 
     def __str__(self) -> str:
-        return text_table(self)
+        return report_text(self, self.document.tables)
 
     __repr__ = __str__
 

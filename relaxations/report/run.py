@@ -14,14 +14,17 @@ import datetime
 import platform
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ...display import read_by_somebody
 from ...errors import DataError, InputError, UnsupportedModelError
+from ...instances.naming import Naming
 from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model, as_model
@@ -31,13 +34,15 @@ from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import COMMON, Options
 from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, get_solver, installed, resolve, resolve_all
 from ..bounds.big_m import BigM, MSource
+from ..composed.reductions import parts_of
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations, get_relaxation, reduction_of
 from .cells.exact import ExactCell, ExactTask
 from .cells.heuristic import HeuristicTask, InstanceCell, StatedExactTask, StatedTask
 from .cells.kappa import KappaCell, KappaTask
-from .cells.record import InstanceAt, InstanceData, ModelSubject, Task
+from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, Task, TrainingPart
 from .cells.relaxation import RelaxationCell, RelaxationTask
+from .cells.tradeoff import Tradeoff, TradeoffTask
 from .report import GapReport
 from .runner import CellStore, Progress, Runner, blas, digest, machine
 
@@ -47,6 +52,7 @@ __all__ = [
     "model_gaps",
     "parse_encodings",
     "parse_exact",
+    "parse_held_out",
     "parse_kappas",
     "parse_lams",
     "parse_limits",
@@ -56,8 +62,8 @@ __all__ = [
     "split_instances_and_models",
 ]
 
-#: What a report takes: data for the 0-1 problem, or a problem as it is stated, which may say of what family it is.
-Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject
+#: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
+Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject | ModelAtLam | Callable[[float], Model] | Sequence[Model]
 #: Seconds for each solve where no limit is given.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
@@ -72,7 +78,7 @@ def parse_relaxations(given: Sequence[Reduction[Any] | str] | str) -> tuple[Redu
 
 def split_instances_and_models(
     problems: Sequence[Problem] | Mapping[str, Problem],
-) -> tuple[tuple[InstanceData, ...], tuple[ModelSubject, ...]]:
+) -> tuple[tuple[InstanceData, ...], tuple[ModelSubject | ModelAtLam, ...]]:
     """Instances, and models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
@@ -80,19 +86,14 @@ def split_instances_and_models(
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )
     instances: list[InstanceData] = []
-    models: list[ModelSubject] = []
+    models: list[ModelSubject | ModelAtLam] = []
     for name, problem in named_problems:
-        if isinstance(problem, Model | StandardForm):
-            model = as_model(problem)
-            models.append(ModelSubject.of(str(name) or model.name, model))
-        elif isinstance(problem, ModelSubject):
-            models.append(problem)
-        elif not isinstance(problem, InstanceData):
-            raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
-        elif name not in ("", problem.name):
-            raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
-        else:
+        if isinstance(problem, InstanceData) and not isinstance(problem, Model):
+            if name not in ("", problem.name):
+                raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
             instances.append(problem)
+        else:
+            models += _stated(str(name), problem)
     names = [*(data.name for data in instances), *(model.name for model in models)]
     if not names or len(set(names)) != len(names):
         raise InputError(
@@ -100,6 +101,20 @@ def split_instances_and_models(
             f"{{name: model}} names; they are {names}"
         )
     return tuple(instances), tuple(models)
+
+
+def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
+    """A model, the replicates of one, or a function of λ, under a name."""
+    if isinstance(problem, ModelSubject | ModelAtLam):
+        return [problem]
+    if isinstance(problem, Model | StandardForm):
+        model = as_model(problem)
+        return [ModelSubject.of(name or model.name, model)]
+    if name and callable(problem):
+        return [ModelAtLam(Naming(name, "", {}, {}), problem)]
+    if name and isinstance(problem, Sequence) and problem and all(isinstance(one, Model | StandardForm) for one in problem):
+        return [ModelSubject.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
+    raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -152,12 +167,56 @@ def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     return encodings
 
 
-def parse_lams(given: float | Sequence[float]) -> tuple[float, ...]:
-    """The values of λ, as they come."""
+def parse_lams(given: float | str | Sequence[float]) -> tuple[float, ...]:
+    """The values of λ, as they come; none for "auto"."""
+    if isinstance(given, str):
+        if given != "auto":
+            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {given!r}")
+        return ()
     values = np.atleast_1d(as_array(given, "lam"))
     if values.ndim != 1 or not values.size:
         raise InputError(f"lam must be a number > 0 or a list of them; it has shape {values.shape}")
     return tuple(as_positive(value, "lam") for value in values.tolist())
+
+
+def parse_held_out(
+    given: float | Mapping[str, Any] | None,
+    instances: tuple[InstanceData, ...],
+    models: Sequence[ModelSubject | ModelAtLam],
+    seed: int,
+) -> tuple[tuple[InstanceData, ...], dict[str, HeldOut]]:
+    """The instances without the part that is held out, and the points held out by the name of the problem.
+
+    Raises
+    ------
+    InputError
+        A fraction beside models, which have their points; a name of no problem, or of one without classes; other columns.
+    """
+    if given is None:
+        return instances, {}
+    if not isinstance(given, Mapping):
+        if models:
+            raise InputError(
+                f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part"
+            )
+        parts = [TrainingPart.of(data, given, seed) for data in instances]
+        return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
+    columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
+    for model in models:
+        composed = None if isinstance(model, ModelAtLam) else parts_of(model.model.unmodified)
+        if composed is not None and not composed.loss.labels:
+            raise InputError(f"held_out counts errors of classes, and {model.name} has none")
+        columns[model.name] = None if composed is None else composed.X.shape[1]
+    tests = {}
+    for name, data in given.items():
+        if name not in columns or not isinstance(data, InstanceData):
+            raise InputError(
+                f"held_out maps names of problems ({', '.join(columns)}) to instances; got {name!r}: {type(data).__name__}"
+            )
+        if columns[name] not in (None, data.X.shape[1]):
+            raise InputError(f"the points held out for {name} have {data.X.shape[1]} columns; the problem has {columns[name]}")
+        tests[name] = HeldOut(data.X, np.asarray(data.y), f"{data.X.shape[0]} points, {data.name}")
+    return instances, tests
 
 
 def parse_kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
@@ -223,9 +282,11 @@ class Plan:
     Parameters
     ----------
     instances : tuple of Instance
-    models : tuple of Stated
+    models : tuple of ModelSubject or ModelAtLam
+    held_out : mapping of str to HeldOut
+        Points to count errors on, by the name of the problem.
     lams : tuple of float
-        Of the instances; a model has its own.
+        Of the instances and of functions of λ; a model has its own. Empty: chosen for each.
     relaxations : tuple of Reduction
         Of the instances.
     asked : tuple of Reduction or None
@@ -240,6 +301,8 @@ class Plan:
     kappas : tuple of float
     seeds : tuple of int
         Of the exact solvers.
+    proofs : bool
+        Whether proof logs are kept.
     solver : Asked
         Of the relaxations.
     options : Options
@@ -247,7 +310,8 @@ class Plan:
     """
 
     instances: tuple[InstanceData, ...]
-    models: tuple[ModelSubject, ...]
+    models: tuple[ModelSubject | ModelAtLam, ...]
+    held_out: Mapping[str, HeldOut]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
     asked: tuple[Reduction[Any], ...] | None
@@ -257,6 +321,7 @@ class Plan:
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
     seeds: tuple[int, ...]
+    proofs: bool
     solver: SolverSpec
     options: Options
 
@@ -267,11 +332,13 @@ class Plan:
         problems: Sequence[Problem] | Mapping[str, Problem],
         relaxations: Sequence[Reduction[Any] | str] | str | None,
         exact: SolverLike | Sequence[SolverLike] | None,
-        lam: float | Sequence[float],
+        lam: float | str | Sequence[float],
         encodings: str | Sequence[str],
         M: str | float | Sequence[str | float] | None,
         kappa: float | Sequence[float] | None,
         seeds: Sequence[int] | None,
+        held_out: float | Mapping[str, InstanceData] | None,
+        proofs: bool,
         solver: SolverLike,
         options: Options,
     ) -> Plan:
@@ -283,6 +350,7 @@ class Plan:
             No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
         """
         instances, models = split_instances_and_models(problems)
+        instances, tests = parse_held_out(held_out, instances, models, options.seed)
         constants_list = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
         relaxation_list = None if relaxations is None else parse_relaxations(relaxations)
         chosen = list(default_relaxations() if relaxation_list is None else relaxation_list)
@@ -292,6 +360,7 @@ class Plan:
         return cls(
             instances=instances,
             models=models,
+            held_out=tests,
             lams=parse_lams(lam),
             relaxations=tuple(chosen),
             asked=relaxation_list,
@@ -301,6 +370,7 @@ class Plan:
             constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
             seeds=parse_seeds(seeds, options),
+            proofs=proofs,
             solver=resolve(solver),
             options=options,
         )
@@ -310,16 +380,41 @@ class Plan:
         """A limit of nodes says nothing to a relaxation."""
         return replace(self.options, node_limit=None)
 
-    def heuristics(self) -> list[HeuristicTask]:
+    def tradeoffs(self) -> list[TradeoffTask]:
+        """The choices of λ: one for each instance and each function of λ; none where λ is given."""
+        if self.lams:
+            return []
+        functions: list[Callable[[float], Subject]] = [partial(self._instance, data) for data in self.instances]
+        functions += [partial(self._model, model) for model in self.models if isinstance(model, ModelAtLam)]
+        with without_warnings():
+            return [TradeoffTask(at(1.0), self.relaxation_options, at) for at in functions]
+
+    def heuristics(self, chosen: Sequence[Tradeoff]) -> list[HeuristicTask]:
         """The first tasks of the instances: one for each and λ."""
+        lams = [[tradeoff.lam] for tradeoff in chosen] or [list(self.lams)] * len(self.instances)
         with without_warnings():
             return [
-                HeuristicTask(InstanceAt.of(data, lam), self.relaxation_options) for data in self.instances for lam in self.lams
+                HeuristicTask(self._instance(data, lam), self.relaxation_options)
+                for data, values in zip(self.instances, lams, strict=False)
+                for lam in values
             ]
 
-    def stated(self) -> list[StatedTask]:
-        """The first tasks of the models."""
-        return [StatedTask(model, self.relaxation_options) for model in self.models]
+    def stated(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
+        """The first tasks of the models; functions of λ are stated at each."""
+        later = iter(chosen[len(self.instances) :])
+        subjects: list[ModelSubject] = []
+        for model in self.models:
+            if isinstance(model, ModelAtLam):
+                subjects += [self._model(model, lam) for lam in self.lams or [next(later).lam]]
+            else:
+                subjects.append(replace(model, test=self.held_out.get(model.name)))
+        return [StatedTask(subject, self.relaxation_options) for subject in subjects]
+
+    def _instance(self, data: InstanceData, lam: float) -> InstanceAt:
+        return InstanceAt.of(data, lam, self.held_out.get(data.name))
+
+    def _model(self, model: ModelAtLam, lam: float) -> ModelSubject:
+        return replace(model.at(lam), test=self.held_out.get(model.name))
 
     def relaxed(self, tight: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
         """Every relaxation of one instance at one λ, with the M of the incumbent that its heuristic found."""
@@ -329,7 +424,7 @@ class Plan:
     def solved(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
         """Every exact solver × encoding × M × seed."""
         return [
-            ExactTask(tight, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
+            ExactTask(tight, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
             for solver in self._solvers(tight.model)
             for encoding, m in self._variants(solver)
             for seed in self.seeds
@@ -337,7 +432,7 @@ class Plan:
 
     def swept(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
         """Every κ, once for an instance."""
-        if subject.lam != self.lams[0]:
+        if self.lams and subject.lam != self.lams[0]:
             return []
         common = (subject, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
@@ -353,7 +448,7 @@ class Plan:
         relaxation_list = bounding(model) if self.asked is None else self.asked
         relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in relaxation_list]
         exact = [
-            StatedExactTask(subject, replace(self.options, seed=seed), w, solver)
+            StatedExactTask(subject, replace(self.options, seed=seed), w, solver, self.proofs)
             for solver in self._solvers(model)
             for seed in self.seeds
         ]
@@ -390,7 +485,7 @@ class Plan:
             digest(item.key)
         for subject in self.models:
             try:
-                digest(subject.parts)
+                digest((subject.at(1.0) if isinstance(subject, ModelAtLam) else subject).parts)
             except DataError as error:
                 raise InputError(f"{subject.name} has no key in a store: {error}; run the report without one") from error
         return CellStore(path)
@@ -409,6 +504,10 @@ class Plan:
             record["node limit"] = self.options.node_limit
         if self.options.memory_limit is not None:
             record["memory limit"] = self.options.memory_limit
+        if self.held_out:
+            record["held out"] = {name: test.words for name, test in self.held_out.items()}
+        if not self.lams:
+            record["lam"] = "auto"
         threads = "all" if self.options.threads is None else self.options.threads
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
 
@@ -418,7 +517,7 @@ def gap_report(
     instances: Sequence[Problem] | Mapping[str, Problem],
     relaxations: Sequence[Reduction[Any] | str] | str | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
-    lam: float | Sequence[float] = 1.0,
+    lam: float | Literal["auto"] | Sequence[float] = 1.0,
     *,
     progress: bool = True,
     solver: SolverLike = "auto",
@@ -427,6 +526,8 @@ def gap_report(
     M: str | float | Sequence[str | float] | None = None,
     kappa: float | Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
+    held_out: float | Mapping[str, InstanceData] | None = None,
+    proofs: bool = False,
     jobs: int | None = None,
     cluster: Cluster = None,
     options: Options | None = None,
@@ -436,7 +537,9 @@ def gap_report(
 
     A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
     formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
-    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own.
+    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own. In a mapping a name may
+    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
+    of one problem over which means are taken.
 
     For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
     every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
@@ -444,7 +547,7 @@ def gap_report(
 
     Parameters
     ----------
-    instances : sequence of Instance, Model or StandardForm, or mapping of name to model
+    instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
         Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
         data at several n. Values of a form that maximises are those of its negative, which the form minimises.
     relaxations : sequence of Reduction or str, optional
@@ -454,8 +557,11 @@ def gap_report(
         Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
         model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
         and the best classifier.
-    lam : float or sequence of float
-        λ of the instances, one or several; a model has its own.
+    lam : float, sequence of float, or "auto"
+        λ of the instances and of functions of λ; a model has its own. "auto" chooses it for each: the geometric mean of two ends.
+        Below the lower one no classifier is known to beat the intercept alone; above the upper one the least known cost of
+        violations is optimal. They are the first and the last breakpoint of the lower envelope of the heuristic's classifiers at
+        λ = 8^k, whose objectives are affine in λ.
     progress : bool
         Lines on standard error, with an estimate of what remains.
     solver : str, Solver or pair
@@ -473,6 +579,11 @@ def gap_report(
         A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
     seeds : sequence of int, optional
         Seeds of the exact solvers; ``seed`` where they are not given.
+    held_out : float or mapping of name to Instance, optional
+        Points on which the errors of every classifier are counted: a part of each instance, which nothing then is fitted on
+        (drawn with ``seed``, classes in proportion), or the points for each problem by its name, a model's too.
+    proofs : bool
+        Whether ``zero-one-bb`` writes proof logs (up to a megabyte each), which the HTML page verifies in the reader's browser.
     jobs : int, optional
         Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
         ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
@@ -500,11 +611,11 @@ def gap_report(
     """
     options = parse_limits(options, overrides)
     assert options.time_limit is not None  # there is one by now
-    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, held_out, proofs, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
-    with choose_executor(jobs, cluster) as team:
+    with choose_executor(jobs, cluster) as team, read_by_somebody(progress):
         cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
     progress_lines.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
@@ -525,7 +636,8 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
-    heuristics, stated = plan.heuristics(), plan.stated()
+    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoffs())]
+    heuristics, stated = plan.heuristics(chosen), plan.stated(chosen)
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated]
     outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated) if runner.progress.on else ())
     tasks: list[Task[Any]] = []
@@ -533,8 +645,15 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
         tasks += plan.after(first, np.array(record["w"]))
     for model, record in zip(stated, outcomes[len(heuristics) :], strict=True):
         tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
-    cells = tuple(first.cell(record) for first, record in zip(firsts, outcomes, strict=True))
+    ends = {choice.name: (choice.low, choice.high) for choice in chosen}
+    cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
     return cells, tasks, runner.run(tasks)
+
+
+def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
+    """The cell with the ends between which its λ was chosen."""
+    low, high = ends.get(cell.instance, (None, None))
+    return replace(cell, lam_low=low, lam_high=high)
 
 
 def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[StatedTask]) -> list[Task[Any]]:

@@ -9,116 +9,31 @@ The matrix of a report: a row for each instance at one λ, a column for each rel
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
+from ...display import legible
 from ...solvers.certification.result import Kind
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key, where
-from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, Table, exact_rows, interval, percent
-from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
-from .means import FACTORS, NODES, SECONDS, TOLERANCES, exact_means, relaxation_means
-
-__all__ = ["Cell", "Matrix", "Row", "report_tables"]
-
-
-# Columns of the tables of means over the instances of a family at one λ.
-
-
-def _at(name: str, k: int) -> Callable[[Any], Any]:
-    return lambda row: getattr(row, name)[k]
-
-
-_GROUP = (
-    Column("family", "family", "Instances whose names differ in n, p, σ or τ alone.", lambda r: r.family),
-    Column("lam", "λ", "Cost of a margin violation.", lambda r: r.lam, "value"),
-)
-
-RELAXATION_MEANS: tuple[Column, ...] = (
-    *_GROUP,
-    Column("relaxation", "relaxation", "What is solved in place of the problem.", lambda r: r.relaxation),
-    Column(
-        "instances",
-        "instances",
-        "Instances where its bound is one of ζ, those of trivial optimum left out.",
-        lambda r: r.instances,
-        "count",
-    ),
-    Column("gap", "mean gap", "Mean of (ζ - bound)/ζ, the upper end where ζ is unproven.", lambda r: r.gap, "percent"),
-    *(
-        Column(name, title, f"{what} of the same gaps.", _at("quartiles", k), "percent")
-        for k, (name, title, what) in enumerate(
-            (
-                ("q1", "lower quartile", "Lower quartile"),
-                ("median", "median gap", "Median"),
-                ("q3", "upper quartile", "Upper quartile"),
-            )
-        )
-    ),
-    Column(
-        "closed", "mean gap closed", "Mean of the part of the base big-M's gap that it closes.", lambda r: r.closed, "percent"
-    ),
-    Column("exact", "exact", "Instances where its bound is ζ up to 0.01%.", lambda r: r.exact, "count"),
-    Column("seconds", "mean s", f"Shifted geometric mean (shift {SECONDS:g} s) of its times.", lambda r: r.seconds, "seconds"),
-)
-
-EXACT_MEANS: tuple[Column, ...] = (
-    *_GROUP,
-    Column(
-        "variant",
-        "exact variant",
-        "Solver, encoding and M where they are not the usual ones; virtual best: for each problem whoever solved it soonest.",
-        lambda r: r.variant,
-    ),
-    Column("problems", "problems", "Instances × seeds, those of trivial optimum left out.", lambda r: r.problems, "count"),
-    Column("solved", "solved", "Problems whose optimum it proved, or claims to have: the details have the kind of each bound.",
-           lambda r: r.solved, "count"),
-    Column(
-        "right",
-        "right statuses",
-        "Part of its claims «optimal» that no better classifier contradicts; empty without such a claim.",
-        lambda r: r.right,
-        "percent",
-    ),
-    Column("fastest", "fastest", "Problems that nobody solved sooner.", lambda r: r.fastest, "count"),
-    Column(
-        "seconds",
-        "mean s",
-        f"Shifted geometric mean (shift {SECONDS:g} s) of the times, preparation included; a stopped run counts with its time.",
-        lambda r: r.seconds,
-        "seconds",
-    ),
-    Column("nodes", "mean nodes", f"Shifted geometric mean (shift {NODES:g}) of the nodes.", lambda r: r.nodes, "mean"),
-    Column("root_gap", "root gap", "Mean of (ζ - root bound)/ζ, where it tells a root bound.", lambda r: r.root_gap, "percent"),
-    Column("left", "gap left", "Mean of (incumbent - bound)/incumbent of its unsolved runs.", lambda r: r.left, "percent"),
-    *(
-        Column(f"reached_{t:g}", f"gap ≤ {t:.2%}", f"Part of the problems with a gap of at most {t:.2%}.", _at("reached", k),
-               "percent")
-        for k, t in enumerate(TOLERANCES)
-    ),
-    Column(
-        "integral",
-        "primal-dual integral",
-        "Mean of ∫ (incumbent - bound)/incumbent dt up to the time limit, in seconds (Berthold 2013), 1 while either is missing.",
-        lambda r: r.integral,
-        "seconds",
-    ),
-    Column(
-        "misclassified",
-        "mean misclassified",
-        "Mean number of points with y x'w < 0 under its classifiers.",
-        lambda r: r.misclassified,
-        "mean",
-    ),
-    *(
-        Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems solved within {f:g} times the fastest time.",
-               _at("within", k), "percent", drawn=True)  # in the profiles
-        for k, f in enumerate(FACTORS)
-    ),
+from .columns import (
+    COLUMNS,
+    EXACT_COLUMNS,
+    KAPPA_COLUMNS,
+    Table,
+    align,
+    columns_of,
+    exact_rows,
+    interval,
+    percent,
+    shown,
 )  # fmt: skip
+from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
+from .means import exact_means, relaxation_means
+
+__all__ = ["Cell", "Matrix", "Row", "report_tables", "report_text"]
 
 
 # The columns of the table of instances.
@@ -144,44 +59,16 @@ def _known_by(row: InstanceRow) -> str:
     return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"
 
 
-SUMMARY: tuple[Column, ...] = (
-    Column("instance", "instance", "Name of the data set.", lambda r: r[1].instance),
-    Column("source", "source", "Where it comes from and what was done to it.", lambda r: r[1].source),
-    Column("n", "n", "Number of points.", lambda r: r[1].n, "count"),
-    Column("positives", "n₊", "Points labelled +1.", lambda r: r[1].positives, "count"),
-    Column("p", "p", "Number of features, without the intercept.", lambda r: r[1].p, "count"),
-    Column("lam", "λ", "Cost of a margin violation.", lambda r: r[1].lam, "value"),
-    Column(
-        "zeta",
-        "optimum ζ",
-        "By all cells together: the least feasible objective found and, where nobody proved it, the largest bound.",
-        lambda r: r[0].best[r[1].key],
-        "value",
-        interval=True,
-    ),
-    Column("zeta_kind", "known by", "proved, and by whom; else what its two ends are.", _known_by),
-    Column(
-        "trivial",
-        "trivial",
-        "yes: no classifier is known that is better than the intercept alone; means leave the instance out.",
-        lambda r: "yes" if r[1].key in r[0].trivial else "",
-    ),
-    Column(
-        "heuristic",
-        "heuristic",
-        "Objective of rounding and local search: the UB behind tightened M.",
-        lambda r: r[1].objective,
-        "value",
-    ),
-    Column("heuristic_seconds", "heuristic s", "Its seconds.", lambda r: r[1].seconds, "seconds"),
-    Column(
-        "violations",
-        "margin violations",
-        "Points with y x'w < 1 under the heuristic's classifier.",
-        lambda r: r[1].violations,
-        "count",
-    ),
-    Column("misclassified", "misclassified", "Points with y x'w < 0 under it.", lambda r: r[1].misclassified, "count"),
+RELAXATION_MEANS = columns_of("relaxation-means", {})
+EXACT_MEANS = columns_of("exact-means", {})
+SUMMARY = columns_of(
+    "instances",
+    {
+        "known_by": _known_by,
+        "zeta": lambda row: row[0].best[row[1].key],
+        "trivial": lambda row: "yes" if row[1].key in row[0].trivial else "",
+        "held_out": lambda row: row[1].held_out or None,
+    },
 )
 
 
@@ -199,7 +86,35 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
         Table("exacts", "Exact solves", EXACT_COLUMNS, exact_rows(report), "A row for each run."),
         Table("kappas", "Sweep over κ", KAPPA_COLUMNS, report.kappas, "The κ form: min ||w||² with at most κn violations."),
     ]
-    return tuple(table for table in tables if table.rows or table.name in ("instances", "relaxations"))
+    return tuple(
+        replace(
+            table, columns=[c for c in table.columns if not c.optional or any(c.value(row) is not None for row in table.rows)]
+        )
+        for table in tables
+        if table.rows or table.name in ("instances", "relaxations")
+    )
+
+
+#: Tables and columns of a report in plain text; means where a family has several members.
+_TEXT = {
+    "instances": ("instance", "n", "lam", "zeta", "zeta_kind", "trivial", "held_out"),
+    "relaxation-means": ("family", "lam", "relaxation", "instances", "gap", "q1", "median", "q3", "seconds", "test_error"),
+    "exact-means": ("family", "lam", "variant", "problems", "solved", "seconds", "nodes", "left", "test_error"),
+    "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "recovered", "seconds", "test_error"),
+    "exacts": ("instance", "lam", "solver", "status", "incumbent", "bound", "kind", "left", "nodes", "seconds", "test_error"),
+}
+
+
+def report_text(report: ReportData, tables: Sequence[Table]) -> str:
+    """The main figures in plain text: optima, means over families, relaxations, exact solves."""
+    single = len({family(c) for c in report.instances}) == len(report.instances)
+    parts = []
+    for table in tables:
+        columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
+        if columns and table.rows and not (single and table.name.endswith("-means")):
+            cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
+            parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
+    return "\n\n".join(parts)
 
 
 #: What a cell of no run says.

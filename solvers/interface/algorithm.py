@@ -13,7 +13,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -33,6 +33,8 @@ __all__ = ["Algorithm", "Measure", "Outcome", "clear", "integers_and_floats", "n
 
 #: Seconds that one call of ``advance`` is asked to work: short enough for Ctrl-C, long enough to cost nothing.
 BUDGET = 0.05
+#: Seconds of the shortest call: about an iteration.
+_SHORT = 1e-4
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -139,7 +141,7 @@ class Algorithm(Solver, Generic[V, S]):
         is compiled later, of an engine whose turn comes late, counts. The returned point is whatever ``answer`` gives after the
         last completed ``advance``: a valid, usable point in every case.
         """
-        solver = self.accept(options.native)
+        solver = self.accept({**self._rows_by(options.trace_every), **options.native})
         with pooled(options.threads) if self.pooled else nullcontext():
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
@@ -147,6 +149,11 @@ class Algorithm(Solver, Generic[V, S]):
 
             with compile_clock(self.info.name, options.progress, self.compiling) as clock:
                 return solver._drive(model, options, clock)
+
+    def _rows_by(self, iterations: int | None) -> dict[str, int]:
+        """Return the parameter ``stride``, of those that stop after so many iterations by themselves."""
+        named = {f.name for f in fields(self)}  # type: ignore[arg-type]
+        return {"stride": iterations} if iterations is not None and "stride" in named else {}
 
     def _drive(self, model: Model, options: Options, clock: CompileClock | None) -> Answer:
         begin = time.perf_counter()
@@ -160,9 +167,10 @@ class Algorithm(Solver, Generic[V, S]):
         with interrupt_flag() as interrupted:
             state = self.init(view, options, np.random.default_rng(options.seed))
             outcome = Outcome.RUNNING
+            shortest = options.trace_every is not None and not self._rows_by(1)
             status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
             while status is None:
-                outcome = self.advance(state, _budget(options, start))
+                outcome = self.advance(state, _budget(options, start, shortest))
                 stop = recorder.measured(self.measure(state))
                 if outcome is not Outcome.RUNNING:
                     status = STATUS[outcome]
@@ -184,11 +192,13 @@ class Algorithm(Solver, Generic[V, S]):
         )
 
 
-def _budget(options: Options, start: float) -> float:
+def _budget(options: Options, start: float, shortest: bool) -> float:
+    if shortest:
+        return _SHORT
     if options.time_limit is None:
         return BUDGET
     left = options.time_limit - (time.perf_counter() - start)
-    return float(np.clip(left, 1e-4, BUDGET))
+    return float(np.clip(left, _SHORT, BUDGET))
 
 
 # Structured scalars: numbers that compiled loops and Python read and write by name.

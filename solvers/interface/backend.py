@@ -20,6 +20,7 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
+from .native_log import native_log
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .solver import BUILT, Kept, Solver, SolverInfo, version_of
 
@@ -216,13 +217,18 @@ class Backend(Solver):
                 first = kept.update is None
                 kept.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
             left = options.after(built)
-            return run_in_subprocess(functools.partial(self.solve_form, form, left), left, begin)
+            return run_in_subprocess(functools.partial(self._logged, form, left), left, begin)
         if kept is None:
-            return self.solve_form(form, options.after(built))
+            return self._logged(form, options.after(built))
         other = kept.under(options)
-        answer = self.solve_kept(form, options, kept)
+        with native_log(self.info.name, options) as logged:
+            answer = self.solve_kept(form, logged, kept)
         kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
         return answer
+
+    def _logged(self, form: StandardForm, options: Options) -> Answer:
+        with native_log(self.info.name, options) as logged:
+            return self.solve_form(form, logged)
 
     def _why_apart(self, form: StandardForm, options: Options) -> str:
         """Return why the call runs in a process of its own; empty where it does not."""

@@ -122,7 +122,7 @@ def _how_often() -> str:
 def _somebody_looks(progress: bool) -> bool:
     if multiprocessing.current_process().name != "MainProcess":
         return False
-    return progress or sys.stderr.isatty() or _in_notebook()
+    return progress or StatusLine.read or sys.stderr.isatty() or _in_notebook()
 
 
 def _in_notebook() -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -88,7 +89,7 @@ class Recorder:
         self._name, self._options = name, options
         self._start = time.perf_counter()
         self._rows: list[TraceRow] = []
-        self._stride, self._seen = 1, 0
+        self._stride, self._seen, self._next_iteration = 1, 0, 0
         self._shown = -np.inf
         self._error: BaseException | None = None
         self.stopped = False
@@ -119,7 +120,7 @@ class Recorder:
         """
         seconds = self.seconds
         self.last = TraceRow(now.iteration, seconds, float(now.objective), float(now.bound), now.active, now.columns, now.step)
-        self.next_row = self._start + seconds + _EVERY
+        self.next_row = self._start + seconds + _EVERY if self._options.trace_every is None else -np.inf
         if now.checkpoint:
             self._keep(self.last)
         if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
@@ -169,11 +170,23 @@ class Recorder:
         return Trace(tuple(rows))
 
     def _keep(self, row: TraceRow) -> None:
+        if self._options.trace_every is not None:
+            if row.iteration >= self._next_iteration:
+                self._rows.append(row)
+                self._next_iteration = row.iteration + self._options.trace_every
+                self._log(row)
+            return
+        self._log(row)
         if self._seen % self._stride == 0:
             self._rows.append(row)
             if len(self._rows) >= _ROWS:
                 self._rows, self._stride = self._rows[::2], 2 * self._stride
         self._seen += 1
+
+    def _log(self, row: TraceRow) -> None:
+        if self._options.log_file is not None:
+            with Path(self._options.log_file).open("a", encoding="utf-8") as stream:
+                stream.write(self._said(row) + "\n")
 
     def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""

@@ -14,13 +14,14 @@ import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from .errors import MissingPackageError
 
-__all__ = ["Display", "Displayed", "StatusLine", "Tabular", "frame", "legible"]
+__all__ = ["Display", "Displayed", "StatusLine", "Tabular", "frame", "legible", "read_by_somebody"]
 
 #: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
 # exempt (text): signs in names that a screen obeys and does not show
@@ -143,26 +144,34 @@ def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Seq
     return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)
 
 
-#: Seconds between two lines in a file: at first, and at most; it doubles.
-_FIRST, _MOST = 2.0, 60.0
+#: Seconds between two lines of states in a file: at first, and at most; it doubles. Seconds between two lines of events.
+_FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
 
 
 class StatusLine:
     """A line of progress.
 
     In a terminal each text takes the last one's place, cut to the width; in a notebook too, as an output that changes.
-    Elsewhere texts are lines of their own: fewer and fewer of them, so that a log of a day stays short.
+    Elsewhere texts are lines of their own: fewer and fewer of them, so that a log of a day stays short; of events one a second.
 
     Parameters
     ----------
     stream : text stream, optional
         Standard error where it is not given.
+
+    Attributes
+    ----------
+    read : bool
+        Whether somebody reads standard error though it is no terminal: the command line, and reports that tell of progress.
     """
+
+    read: ClassVar[bool] = False
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
         self._output: Any = None
         self._next, self._gap = 0.0, _FIRST
+        self._next_event, self._held = 0.0, ""
 
     @property
     def stream(self) -> TextIO:
@@ -197,7 +206,9 @@ class StatusLine:
             return
         width = shutil.get_terminal_size().columns - 1
         if not self.alive:
-            self._write(text + "\n")
+            self._held = text + "\n"
+            if time.monotonic() >= self._next_event:
+                self._release()
         elif len(text) <= width:
             self.show(text)
         else:
@@ -205,9 +216,16 @@ class StatusLine:
             self.show(f"{text[: max(width - end - 1, 0)]}…{text[len(text) - end :]}")
 
     def end(self) -> None:
-        """Leaves an empty line where the state stood; nothing in a file."""
+        """Leaves an empty line where the state stood; in a file, the last event."""
         if self.alive:
             self._write("\r\x1b[K")
+        else:
+            self._release()
+
+    def _release(self) -> None:
+        self._next_event = time.monotonic() + _EVENTS
+        self._write(self._held)
+        self._held = ""
 
     def _in_notebook(self, text: str) -> bool:
         """Shows the text as the notebook's output, one that changes, where the session is a notebook's."""
@@ -228,3 +246,13 @@ class StatusLine:
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
+
+
+@contextmanager
+def read_by_somebody(really: bool = True) -> Iterator[None]:
+    """Within it, somebody reads standard error: what compiles for long says so in files and pipes too."""
+    before, StatusLine.read = StatusLine.read, StatusLine.read or really
+    try:
+        yield
+    finally:
+        StatusLine.read = before

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.solvers.interface.solver import Kept, kept_parts
+from marginopt.solvers.records import UpdateKind
 
 _RNG = np.random.default_rng(0)
 _X = np.column_stack([np.ones(30), _RNG.normal(size=(30, 2))])
@@ -137,7 +138,7 @@ def test_a_new_structure_is_rebuilt_and_says_why() -> None:
 def test_solvers_that_keep_nothing_start_from_the_last_point() -> None:
     path = mo.path(mo.L2SVMDual(_X, _Y), "C", [0.5, 0.6], solver="smo")
     assert path.updated == 0
-    assert path[1].details["update"].startswith("rebuilt")
+    assert path[1].update is not None and path[1].update.kind is UpdateKind.WARM
     auto = mo.path(mo.L2SVMDual(_X, _Y, 1.0, mo.RBF(0.5)), "C", [1.0, 1.1])
     assert len({r.solver for r in auto}) == 1
     np.testing.assert_allclose(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -13,17 +17,19 @@ from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ....models.model import Model
 from ....solvers.certification.result import Result
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records import Options, Status, Trace
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
+from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen
 from .record import Cell, InstanceAt, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
 
-__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint", "answered"]
+__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint", "answered", "logged"]
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.
 TracePoint: TypeAlias = tuple[float, float | None, float | None]
@@ -33,6 +39,8 @@ STRUCTURED = "none: reads the data"
 
 #: Points of a trace that a cell keeps.
 _POINTS = 120
+#: Bytes of a packed proof log that a cell keeps.
+_LARGEST_LOG = 2**20
 #: A bound within this of the final one, relatively, is the final one.
 _REACHED = 1e-6
 _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "strengthened"}
@@ -74,6 +82,8 @@ class ExactCell(Cell):
         Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
     target_bound, target_kind : float or None, str
         With a caveat: the bound of the encoded program's own optimum alone.
+    test_error : float or None
+        Part of the points held out that its classifier gets wrong.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
     """
@@ -107,8 +117,13 @@ class ExactCell(Cell):
     trace: tuple[TracePoint, ...] = ()
     target_bound: float | None = None
     target_kind: str = "none"
+    test_error: float | None = None
+    log: str = ""
+    log_digest: str = ""
 
-    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none"}
+    added: ClassVar[Mapping[str, Any]] = {
+        "target_bound": None, "target_kind": "none", "test_error": None, "log": "", "log_digest": "",
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         withhold_bound(self)
@@ -140,10 +155,14 @@ def _trace_point(point: Any) -> TracePoint:
 
 @dataclass(frozen=True, eq=False)
 class ExactTask(Task[InstanceAt]):
-    """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding."""
+    """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding.
+
+    ``proofs`` asks for a proof log where the page's checker reads it.
+    """
 
     w: FloatArray
     solver: SolverSpec
+    proofs: bool
     encoding: Encoding | None
     constants: BigM | None
     relaxation_solver: SolverSpec
@@ -166,7 +185,12 @@ class ExactTask(Task[InstanceAt]):
     @property
     def parts(self) -> dict[str, Any]:
         """Return the incumbent, the solver, the encoding and M."""
-        what = {"solver": self.solver.key, "encoding": self.encoding, "M": self.constants}
+        what = {
+            "solver": self.solver.key,
+            "encoding": self.encoding,
+            "M": self.constants,
+            **({"log": True} if self.proofs else {}),
+        }
         if self.encoding == "strengthened":
             what["relaxation solver"] = self.relaxation_solver.key
         return {**super().parts, "incumbent": self.w, **what}
@@ -215,7 +239,8 @@ class ExactTask(Task[InstanceAt]):
             assert self.solver.solver is not None  # auto was settled with the plan
             warm = Gives.WARM_START in self.solver.solver.info.gives
             with without_warnings():  # the caveat says that M may be too small
-                result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
+                start = model.point(self.w) if warm else None
+                result, log = logged(model, self.solver, replace(options, start=start), self.proofs)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         form = None if self.encoding is None else model.form
@@ -223,6 +248,8 @@ class ExactTask(Task[InstanceAt]):
         figures = linear_summary(model.X, model.y, result.values["w"]) if has_point else {}
         return replace(
             answered(empty, self.solver.solver, result, figures),
+            **log,
+            test_error=self.subject.error(result.values),
             incumbent=model.objective(result.values["w"]) if has_point else None,
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
@@ -233,6 +260,21 @@ class ExactTask(Task[InstanceAt]):
     def told(self, record: dict[str, Any]) -> str:
         """Status, bound, incumbent, seconds."""
         return f"{self.subject.where}: {self.label}: {outcome(record['cell'])}"
+
+
+def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, str]]:
+    """Solve, and return the fields ``log`` and ``log_digest`` where a log is wanted that the page's checker reads."""
+    # exempt (formulation): the checker of the page reads logs of this formulation
+    readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"
+    if not wanted or not readable or "proof" in spec.own:
+        return solve_problem(model, spec, options), {}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        result = solve_problem(model, spec, replace(options, native={**options.native, "proof": str(path)}))
+        packed = gzip.compress(path.read_bytes(), mtime=0) if path.is_file() else b""
+    if not 0 < len(packed) <= _LARGEST_LOG:
+        return result, {}
+    return result, {"log": base64.b64encode(packed).decode(), "log_digest": LoggedZeroOneProblem.of_model(model).digest}
 
 
 def answered(empty: ExactCell, solver: Solver, result: Result, figures: Mapping[str, float]) -> ExactCell:

@@ -17,13 +17,12 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import has_constant_column, linear_summary
 from ....models.formulations.margin.model import Margin
+from ....models.model import Model
 from ....solvers.interface.solver import Gives, Solver
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
-from ....solvers.solve import solve_problem
-from ...composed.reductions import parts_of
-from ...strengthening.strengthen import heuristic, heuristic_solution
-from .exact import STRUCTURED, ExactCell, answered
+from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
+from .exact import STRUCTURED, ExactCell, answered, logged
 from .record import Cell, InstanceAt, ModelSubject, Task, as_count, as_number, outcome, worth_keeping
 
 __all__ = ["HeuristicTask", "InstanceCell", "StatedExactTask", "StatedTask"]
@@ -55,6 +54,14 @@ class InstanceCell(Cell):
         What it has in common with instances that differ in sizes and parameters alone; empty: its name.
     parameters : mapping of str to float
         What it was drawn with, but n and p.
+    lam_low, lam_high : float or None
+        The ends between which λ was chosen (`TradeoffTask`); None where λ was given.
+    trivial : float or None
+        Objective of the best point without features, of a model; of an instance it follows from the counts.
+    held_out : str
+        Which points are held out; empty where none are.
+    test_error : float or None
+        Part of them that the heuristic's classifier gets wrong.
     """
 
     source: str
@@ -69,8 +76,15 @@ class InstanceCell(Cell):
     floor: float | None = 0.0
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict, hash=False)
+    lam_low: float | None = None
+    lam_high: float | None = None
+    trivial: float | None = None
+    held_out: str = ""
+    test_error: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {"floor": 0.0}
+    added: ClassVar[Mapping[str, Any]] = {
+        "floor": 0.0, "lam_low": None, "lam_high": None, "trivial": None, "held_out": "", "test_error": None,
+    }  # fmt: skip
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
@@ -109,13 +123,14 @@ class HeuristicTask(Task[InstanceAt]):
         model = self.subject.model
         begin = time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            w, objective = heuristic(model, self.options.seed)
+            w, objective = self.subject.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         figures = linear_summary(model.X, model.y, w)
         constant = has_constant_column(model.X)
         cell = InstanceCell(
             self.subject.name, self.subject.lam, self.subject.source, model.X.shape[0], model.X.shape[1] - constant, constant,
             int((model.y > 0).sum()), objective, int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
+            held_out="" if self.subject.test is None else self.subject.test.words, test_error=self.subject.error({"w": w}),
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
 
@@ -150,19 +165,19 @@ class StatedTask(Task[ModelSubject]):
 
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            try:
-                known = heuristic_solution(subject.model, self.options)
-            except MarginoptError:
-                known = None  # the rows say why the model cannot be solved
+            known = subject.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         composed = parts_of(subject.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if known is None else known
-        figures = {} if w is None else subject.model.summary(subject.model.complete({"w": w}))
+        values = None if w is None else subject.model.complete({"w": w})
+        figures = {} if values is None else subject.model.summary(values)
         cell = InstanceCell(
             subject.name, None, subject.source, n, p, intercept, positives, as_number(objective),
             as_count(figures, "margin_violations"), as_count(figures, "misclassified"), seconds,
             0.0 if composed is not None and composed.loss.nonnegative() and composed is subject.model.composed else None,
+            trivial=_without_features(subject.model), held_out="" if subject.test is None else subject.test.words,
+            test_error=subject.error(values),
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
@@ -178,6 +193,15 @@ class StatedTask(Task[ModelSubject]):
         return f"{self.subject.where}: {self.subject.source}: {known}"
 
 
+def _without_features(model: Model) -> float | None:
+    """Return the objective of the best allowed point whose only coefficient is that of a constant column, or of w = 0."""
+    composed = parts_of(model)
+    if composed is None:
+        return None
+    points = [best_allowed_multiple(composed, model, w) for w in intercepts(composed)]
+    return as_number(min((composed.objective(w) for w in points if w is not None), default=None))
+
+
 def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
     n, p = composed.X.shape
     constant = has_constant_column(composed.X)
@@ -190,6 +214,7 @@ class StatedExactTask(Task[ModelSubject]):
 
     w: FloatArray | None
     solver: SolverSpec
+    proofs: bool
 
     @property
     def kind(self) -> str:
@@ -209,7 +234,8 @@ class StatedExactTask(Task[ModelSubject]):
     @property
     def parts(self) -> dict[str, Any]:
         """Return the parts with the start and the solver."""
-        return {**super().parts, "incumbent": self.w, "solver": self.solver.key}
+        log = {"log": True} if self.proofs else {}
+        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve."""
@@ -227,12 +253,14 @@ class StatedExactTask(Task[ModelSubject]):
         try:
             warm = self.w is not None and Gives.WARM_START in solver.info.gives
             start = model.complete({"w": self.w}) if warm and self.w is not None else None
-            result = solve_problem(model, self.solver, replace(options, start=start))
+            result, log = logged(model, self.solver, replace(options, start=start), self.proofs)
             form = model.form if solver.reads_form else None
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         return replace(
             answered(empty, solver, result, result.summary),
+            **log,
+            test_error=subject.error(result.values),
             incumbent=None if result.certificate is None else as_number(result.certificate.objective),
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,

@@ -10,32 +10,37 @@ The cells of a gap report as tasks: each knows all that determines it, and compu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
-from ....errors import DataError
+from ....errors import DataError, InputError, MarginoptError, UnsupportedModelError
+from ....instances.instance import as_fraction, split_rows
+from ....instances.naming import Naming
 from ....models.arrays import FloatArray, Points
 from ....models.formulations.zero_one.model import ZeroOneSVM
-from ....models.model import Model
+from ....models.model import Model, as_model
 from ....solvers.certification.result import Kind
 from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ...relaxed import bound_words
-from ...strengthening.strengthen import tighten
+from ...strengthening.strengthen import heuristic, heuristic_solution, tighten
 
 __all__ = [
     "Cell",
     "Drawn",
+    "HeldOut",
     "InstanceAt",
     "InstanceData",
     "Key",
+    "ModelAtLam",
     "ModelSubject",
     "Record",
     "Subject",
     "Task",
+    "TrainingPart",
     "as_count",
     "as_number",
     "outcome",
@@ -82,6 +87,66 @@ class Drawn(InstanceData, Protocol):
     @property
     def parameters(self) -> Mapping[str, float] | None:
         """Numbers by name; n and p are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Points on which errors are counted and nothing is fitted.
+
+    Parameters
+    ----------
+    X, y : arrays
+    words : str
+        Which points they are.
+    """
+
+    X: Points
+    y: Any
+    words: str
+
+    def error(self, model: Model, values: Mapping[str, FloatArray] | None) -> float | None:
+        """Part of the points that a model's classifier puts into the other class; None without a point or a classifier.
+
+        A score of 0 counts as +1, as in `Model.predict`.
+        """
+        if not values:
+            return None
+        try:
+            scores = model.decision_function(values, self.X)
+        except UnsupportedModelError:
+            return None
+        return float(np.mean(np.where(scores >= 0.0, 1.0, -1.0) != np.asarray(self.y)))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPart:
+    """Data without the part that is held out, under their name."""
+
+    X: Points
+    y: Any
+    name: str
+    source: str
+    family: str
+    parameters: Mapping[str, float]
+
+    @classmethod
+    def of(cls, data: InstanceData, fraction: float, seed: int) -> tuple[TrainingPart, HeldOut]:
+        """Split an instance at random, classes in proportion.
+
+        Raises
+        ------
+        InputError
+            A fraction outside (0, 1), or one that leaves a part without points of a class.
+        """
+        share = as_fraction(fraction, "held_out", 1.0)
+        kept, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
+        y = np.asarray(data.y)
+        if len(np.unique(y[kept])) < len(np.unique(y)):
+            raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class")
+        words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
+        family, parameters = (data.family, data.parameters) if isinstance(data, Drawn) else ("", None)
+        part = cls(data.X[kept], y[kept], data.name, f"{data.source}; without {words}", family, parameters or {})
+        return part, HeldOut(data.X[out], y[out], words)
 
 
 @dataclass(frozen=True)
@@ -176,6 +241,11 @@ class Subject(ABC):
 
     @property
     @abstractmethod
+    def test(self) -> HeldOut | None:
+        """The points held out, if there are any."""
+
+    @property
+    @abstractmethod
     def model(self) -> Model:
         """The problem."""
 
@@ -188,6 +258,14 @@ class Subject(ABC):
     @abstractmethod
     def parts(self) -> dict[str, Any]:
         """Return everything that determines the subject, for the store's key."""
+
+    @abstractmethod
+    def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
+        """Return the heuristic's classifier and its objective; None where no point is known."""
+
+    def error(self, values: Mapping[str, FloatArray] | None) -> float | None:
+        """Part of the points held out that a classifier gets wrong; None where there are none."""
+        return None if self.test is None else self.test.error(self.model, values)
 
     @property
     def optimum(self) -> str:
@@ -210,14 +288,19 @@ class InstanceAt(Subject):
     zero_one: ZeroOneSVM
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
+    test: HeldOut | None = None
 
     @classmethod
-    def of(cls, data: InstanceData, lam: float) -> InstanceAt:
+    def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceAt:
         """An instance, with family and parameters where it says them."""
         zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
         if isinstance(data, Drawn):
-            return cls(data.name, data.source, zero_one, data.family, data.parameters or {})
-        return cls(data.name, data.source, zero_one)
+            return cls(data.name, data.source, zero_one, data.family, data.parameters or {}, test)
+        return cls(data.name, data.source, zero_one, test=test)
+
+    def incumbent(self, options: Options) -> tuple[FloatArray, float]:
+        """Return the heuristic's classifier and its objective."""
+        return heuristic(self.model, options.seed)
 
     @property
     def model(self) -> ZeroOneSVM:
@@ -233,7 +316,8 @@ class InstanceAt(Subject):
     @property
     def parts(self) -> dict[str, Any]:
         """Name, source, data and λ."""
-        return {"name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y, "lam": self.model.lam}
+        data = {"X": self.model.X, "y": self.model.y, "lam": self.model.lam}
+        return {"name": self.name, "source": self.source, **data, **_held_out(self.test)}
 
     def tightened(self, w: FloatArray) -> InstanceAt:
         """Return the subject with the objective of a classifier as the upper bound behind M."""
@@ -250,11 +334,19 @@ class ModelSubject(Subject):
     stated: Model
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
+    test: HeldOut | None = None
 
     @classmethod
     def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelSubject:
         """A model under a name, with what it says of itself as the source."""
         return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
+
+    def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
+        """Return the best point that a heuristic for its kind of loss finds; None where none is known."""
+        try:
+            return heuristic_solution(self.model, options)
+        except MarginoptError:
+            return None  # the rows say why the model cannot be solved
 
     @property
     def model(self) -> Model:
@@ -269,7 +361,38 @@ class ModelSubject(Subject):
     @property
     def parts(self) -> dict[str, Any]:
         """Name, source and the model with its data."""
-        return {"name": self.name, "source": self.source, "model": self.model}
+        return {"name": self.name, "source": self.source, "model": self.model, **_held_out(self.test)}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAtLam:
+    """A problem that a function of λ states, under a name.
+
+    Parameters
+    ----------
+    naming : Naming
+        To which λ is added.
+    state : callable
+        λ to model.
+    """
+
+    naming: Naming
+    state: Callable[[float], Model]
+
+    @property
+    def name(self) -> str:
+        """The name without λ."""
+        return self.naming.name
+
+    def at(self, lam: float) -> ModelSubject:
+        """The model at one λ, which its name says."""
+        named = self.naming.changed({}, {"lam": lam})
+        return ModelSubject.of(named["name"], as_model(self.state(lam)), named["family"], named["parameters"])
+
+
+def _held_out(test: HeldOut | None) -> dict[str, Any]:
+    """Return the points held out as parts of a store's key, which is as it was where there are none."""
+    return {} if test is None else {"held out": [test.X, test.y]}
 
 
 #: Layout of the stored records: cells of another one are computed anew.

@@ -53,6 +53,8 @@ class RelaxationCell(Cell):
     build_seconds, solve_seconds : float or None
     reason : str
         Why there is no result; empty where there is one.
+    test_error : float or None
+        Part of the points held out that the recovered classifier gets wrong.
     """
 
     relaxation: str
@@ -81,8 +83,9 @@ class RelaxationCell(Cell):
     beside_m: bool = False
     target_bound: float | None = None
     target_kind: str = "none"
+    test_error: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none"}
+    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
 
     def __post_init__(self) -> None:
         withhold_bound(self)
@@ -165,6 +168,7 @@ class RelaxationTask(Task[Subject]):
             violations=as_count(figures, "margin_violations"),
             misclassified=as_count(figures, "misclassified"),
             rank_ratio=as_number(result.summary.get("rank_ratio")),
+            test_error=subject.error(solved.values),
             variables=form.n,
             rows=form.rows,
             bytes=form.bytes,

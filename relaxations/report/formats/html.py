@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from ....display import legible
 from ....models.statement import typeset
+from ....solvers.zero_one.check.checker import checker_script
 from ..cells.exact import ExactCell
-from ..columns import COLUMNS, EXACT_COLUMNS, Column, shown, sort_key
+from ..columns import Column, shown, sort_key
 from ..data import SWEPT
 from ..document import Document
 from ..tables import Row
@@ -28,11 +29,11 @@ _TEMPLATES = Path(__file__).parents[1] / "templates"
 #: Columns of the tables that open from a row of the matrix.
 _DETAILS = (
     "relaxation", "m_range", "bound", "kind", "bounds", "relaxation_solver", "relaxation_status", "gap", "closed", "verdict",
-    "recovered", "violations", "misclassified", "seconds",
+    "recovered", "violations", "misclassified", "seconds", "test_error",
 )  # fmt: skip
 _RUNS = (
     "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "kind", "root_gap", "left", "nodes", "violations",
-    "misclassified", "seconds", "bound_seconds",
+    "misclassified", "seconds", "bound_seconds", "test_error",
 )  # fmt: skip
 #: Tables that stand below the matrix; the others' rows are the matrix and its details.
 _TABLES = ("relaxation-means", "exact-means", "kappas")
@@ -81,7 +82,7 @@ def _runs(document: Document, row: Row) -> list[tuple[object, ExactCell, float]]
 
 def render_html(document: Document) -> str:
     """The page."""
-    pictures = document.pictures
+    pictures, columns = document.pictures, {t.name: t.columns for t in document.tables}
     shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
     titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
     places = {f.anchor: _PLACES.get(f.anchor, f.anchor) for f in document.findings}
@@ -95,9 +96,10 @@ def render_html(document: Document) -> str:
         anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
         on_page=lambda table: [c for c in table.columns if not c.drawn],
         matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
-        details=[c for c in COLUMNS if c.key in _DETAILS],
-        runs=[c for c in EXACT_COLUMNS if c.key in _RUNS],
+        details=[c for c in columns["relaxations"] if c.key in _DETAILS],
+        runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],
         runs_of=lambda row: _runs(document, row),
+        checker=checker_script() if any(cell.log for cell in document.data.exacts) else "",
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -185,3 +186,8 @@ def _incumbent_value(problem: LoggedZeroOneProblem, w: list[float]) -> float:
         if point.product(row) < 1:
             total += Fraction(weight)
     return rounded_up(total)
+
+
+def checker_script() -> str:
+    """Return the checker in JavaScript, which shares no line with this one and which pages hold."""
+    return resources.files(__package__).joinpath("checker.js").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ __all__ = [
     "certify",
     "check_proof",
     "compare",
-    "conflict_of_file",
+    "conflict_rows",
     "data",
     "dual",
     "inspect",
@@ -77,7 +77,8 @@ def inspect(a: argparse.Namespace) -> int:
         return _inspect_file(a)
     model = stated(a)
     if a.why:
-        return _why(_form(model), a)
+        _why(_form(model), a)
+        return SOLVED
     if a.latex and not a.json:
         print(model.latex())
         return SOLVED
@@ -99,21 +100,28 @@ def inspect(a: argparse.Namespace) -> int:
 
 def _inspect_file(a: argparse.Namespace) -> int:
     """A program's file in place of a formulation and data."""
-    program = _named_program(a.model, "inspect")
+    program = _named_program(a, "inspect")
     if a.why:
-        return _why(program, a)
+        _why(program, a)
+        return SOLVED
     answer(a, {"model": program.name, "variables": program.n, "rows": program.rows}, program)
     return SOLVED
 
 
-def _named_program(name: str, command: str) -> StandardForm:
-    """The program in a file that stands where a formulation and data may stand.
+def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
+    """The form of a formulation on data, or the program in a file that stands in place of both.
 
     Raises
     ------
     InputError
-        A formulation without data, or a file of data.
+        A formulation without data or without a form, or a file of data.
     """
+    name = a.model
+    if a.data is not None:
+        form = _form(stated(a))
+        if isinstance(form, str):
+            raise InputError(f"{command} needs a standard form: {form}")
+        return form
     if name in all_formulations() and not Path(name).exists():
         raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA")
     if not is_program(Path(name)):
@@ -122,8 +130,8 @@ def _named_program(name: str, command: str) -> StandardForm:
 
 
 def dual(a: argparse.Namespace) -> int:
-    """Print the Lagrangian dual of a program's file, or write it."""
-    program = _program(a.file, "dual").dual()
+    """Print the Lagrangian dual of a formulation on data or of a program's file, or write it."""
+    program = _named_program(a, "dual").dual()
     if a.out is not None:
         check_target(a.out, "--out: the dual")
         program.write(a.out)
@@ -132,18 +140,9 @@ def dual(a: argparse.Namespace) -> int:
     return SOLVED
 
 
-def conflict_of_file(a: argparse.Namespace) -> int:
-    """Print rows of a program's file that exclude each other: 0 where there are some, 1 where the program has a point."""
-    program = _program(a.file, "conflict")
-    try:
-        found = conflict(program)
-    except DataError:
-        raise
-    except InputError as error:
-        answer(a, {"conflict": None, "message": str(error)}, str(error))
-        return NOT_SOLVED
-    answer(a, asdict(found), found)
-    return SOLVED
+def conflict_rows(a: argparse.Namespace) -> int:
+    """Print rows of a program that exclude each other: 0 where there are some, 1 where the program has a point."""
+    return SOLVED if _why(_named_program(a, "conflict"), a) else NOT_SOLVED
 
 
 def _form(model: Model) -> StandardForm | str:
@@ -160,7 +159,7 @@ def solve(a: argparse.Namespace) -> int:
         if path is not None:
             check_target(path, what)
     common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
-    model = stated(a) if a.data is not None else _named_program(a.model, "solve")
+    model = stated(a) if a.data is not None else _named_program(a, "solve")
     try:
         result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
@@ -196,19 +195,19 @@ def native_options(given: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
-    """Why a form has no point: its conflict; or the point that it has."""
+def _why(form: StandardForm | str, a: argparse.Namespace) -> bool:
+    """Print why a form has no point, and return True; or print that it has one."""
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
     try:
-        conflict_found = conflict(form)
+        found = conflict(form)
     except DataError:
         raise
     except InputError as error:
         answer(a, {"conflict": None, "message": str(error)}, str(error))
-        return SOLVED
-    answer(a, asdict(conflict_found), conflict_found)
-    return SOLVED
+        return False
+    answer(a, asdict(found), found)
+    return True
 
 
 def compare(a: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 
 from .. import __version__
+from ..display import read_by_somebody
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from .parsing import Command, Top, at_the_prompt, say, show_warning
 
@@ -27,8 +28,8 @@ COMMANDS: dict[str, str] = {
     "data": "the catalogue of data sets, or one of them in figures",
     "inspect": "a formulation on data: the mathematics, the standard form",
     "solve": "solve a formulation on data, or a program's file, and print the certificate",
-    "dual": "the Lagrangian dual of a program's file, printed or written",
-    "conflict": "why a program's file has no point: rows that exclude each other",
+    "dual": "the Lagrangian dual of a formulation on data, or of a program's file, printed or written",
+    "conflict": "why a formulation on data, or a program's file, has no point: rows that exclude each other",
     "compare": "several solvers on one model",
     "benchmark": "several solvers on several data sets: times, gaps, a performance profile",
     "export": "programs as files of other tools, with a manifest of their optima",
@@ -53,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .quiet_output import own_words_only
 
     warnings.showwarning = show_warning
-    with own_words_only():
+    quiet = arguments.json or getattr(arguments, "quiet", False)  # not every command has it
+    with own_words_only(), read_by_somebody(not quiet):
         return _run(arguments)
 
 

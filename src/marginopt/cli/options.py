@@ -76,16 +76,16 @@ def solve(command: Command) -> None:
 
 
 def dual(command: Command) -> None:
-    """The dual of a program's file."""
-    command.add_argument("file", metavar="FILE", help=_PROGRAM)
+    """The dual of a formulation on data, or of a program's file."""
+    data_options.add_model_options(command, or_file=True)
     command.add_argument("-o", "--out", metavar="FILE", help="write the dual to this file instead (its suffix is the format)")
     command.set_defaults(run=commands.dual)
 
 
 def conflict(command: Command) -> None:
-    """Why a program's file has no point."""
-    command.add_argument("file", metavar="FILE", help=_PROGRAM)
-    command.set_defaults(run=commands.conflict_of_file)
+    """Why a formulation on data, or a program's file, has no point."""
+    data_options.add_model_options(command, or_file=True)
+    command.set_defaults(run=commands.conflict_rows)
 
 
 def compare(command: Command) -> None:

@@ -6,19 +6,20 @@ import argparse
 import datetime
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..instances import Instance
-from ..models import DataKind as ModelData
+from ..models import DataKind as ModelData, FormulationInfo, Model
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
-from ..relaxations.report.cells.record import ModelSubject
+from ..relaxations.report.cells.record import ModelAtLam, ModelSubject
 from ..relaxations.report.runner import digest
 from .commands import SOLVED, json_text
 from .data_options import named_instance, prepared, two_classes
@@ -45,7 +46,9 @@ def add_options(command: Command) -> None:
         metavar=("P,..", "SIGMA,..", "OUTLIERS,.."),
         help="Gaussian classes at --sizes, one set for each combination; outliers none|clustered|spread",
     )
-    group.add_argument("--lam", default="1", help="λ (default 1)")
+    group.add_argument("--subsample-seeds", metavar="A-B", help="replicates: a sub-sample for each of these seeds, such as 0-9")
+    group.add_argument("--held-out", type=float, metavar="PART", help="count errors on this part of each set, such as 0.3")
+    group.add_argument("--lam", default="1", help="λ (default 1), or auto: between the two ends where the problem is trivial")
     group.add_argument("--formulations", metavar="NAME,..", help="stated on the data: ramp, ... (default zero-one)")
     group.add_argument("--relaxations", help=_relaxations_help())
     group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
@@ -54,6 +57,7 @@ def add_options(command: Command) -> None:
     group.add_argument("--kappa", help="values of κ: sweep the conic relaxation's κ form")
     group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT values uniform in (0, 0.5]")
     group.add_argument("--seeds", help="seeds of the exact solvers (default --seed)")
+    group.add_argument("--proofs", action="store_true", help="keep proof logs of zero-one-bb, which the page verifies")
     group = command.add_argument_group("limits of each solve")
     group.add_argument("--time-limit", type=float, default=30.0, help="seconds (default 30)")
     group.add_argument("--node-limit", type=int, help="nodes of an exact solve")
@@ -107,20 +111,22 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
     dimensions: dict[str, Any] = {
         "relaxations": None if relaxed is None else [get_relaxation(name).reduction for name in relaxed],
         "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
-        "lam": _list(a.lam, float, "--lam"),
+        "lam": "auto" if a.lam == "auto" else _list(a.lam, float, "--lam"),
         "encodings": _list(a.encodings, str, "--encodings"),
         "M": None if a.M is None else _list(a.M, str, "--M"),
         "kappa": kappa,
         "seeds": None if a.seeds is None else _list(a.seeds, int, "--seeds"),
+        "held_out": a.held_out,
     }
     if a.store is not None and not a.resume:
         _note(a)
     with _backend(a.backend):
         return gap_report(
-            instances if a.formulations is None else _stated(a, instances, dimensions["lam"]),
+            instances if a.formulations is None else _stated(a, instances),
             **dimensions,
             time_limit=a.time_limit,
             seed=a.seed,
+            proofs=a.proofs,
             progress=not a.quiet,
             threads=a.threads,
             store=a.store,
@@ -142,10 +148,17 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
         raise InputError(f"--backend: joblib has no {name}: {error}") from error
 
 
-def _sized(name: str, n: int | None, a: argparse.Namespace) -> Instance:
-    """The set, with n of its points where n is given."""
-    instance = named_instance(name, a)
-    return instance if n is None else instance.subsample(n, seed=a.seed)
+def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance]:
+    """The set, with n of its points where n is given, for each seed of ``--subsample-seeds``."""
+    if a.subsample_seeds is None:
+        instance = named_instance(name, a)
+        return [instance if n is None else instance.subsample(n, seed=a.seed)]
+    size = a.n if n is None else n
+    first, _, last = a.subsample_seeds.partition("-")
+    if size is None or not first.isdigit() or not (last or first).isdigit():
+        raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {a.subsample_seeds!r}")
+    whole = named_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
+    return whole.subsamples(size, range(int(first), int(last or first) + 1))
 
 
 def _instances(a: argparse.Namespace) -> list[Instance]:
@@ -154,7 +167,8 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     if sizes is not None and a.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
     every: list[int | None] = [None] if sizes is None else [*sizes]
-    found = [prepared(two_classes(_sized(name, n, a), "a gap report"), a, intercept=True) for name in a.data for n in every]
+    drawn = [part for name in a.data for n in every for part in _sized(name, n, a)]
+    found = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in drawn]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 
@@ -177,20 +191,25 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return found or default_report_instances(a.seed)
 
 
-def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> list[ModelSubject]:
-    """The formulations on every instance, at every λ where they have one."""
-    models: list[ModelSubject] = []
+def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:
+    """The formulations on every instance, as functions of λ where they have one."""
+    models: list[ModelSubject | ModelAtLam] = []
     for instance, name in product(instances, _list(a.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
             raise InputError(f"--formulations takes formulations of two classes; {name} is stated on {info.data.value}")
-        known = {parameter.name for parameter in info.parameters}
-        for lam in lams if "lam" in known else [None]:
-            parameters = {} if lam is None else {"lam": lam}
-            naming = instance.naming.of_kind(name, parameters)
-            model = info.state({"X": instance.X, "y": instance.y}, parameters)
-            models.append(ModelSubject.of(naming.name, model, naming.family, naming.parameters))
+        state = partial(_at, info, instance)
+        naming = instance.naming.of_kind(name, {})
+        if "lam" in {parameter.name for parameter in info.parameters}:
+            models.append(ModelAtLam(naming, state))
+        else:
+            models.append(ModelSubject.of(naming.name, state(None), naming.family, naming.parameters))
     return models
+
+
+def _at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
+    """The formulation at one λ."""
+    return info.state({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
 
 
 def _relaxations_help() -> str:

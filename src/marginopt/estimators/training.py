@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import logging
+import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +19,7 @@ from ..models.arrays import FloatArray, Points
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
+from ..solvers.registry import resolve
 from ..solvers.solve import solve_problem
 from .training_set import Solution
 
@@ -28,6 +32,10 @@ __all__ = [
 _ROUNDING = 1e-9
 #: Share of the weight below which a class may be given up without a word.
 _MINOR = 0.01
+#: Seconds of a solve after which the log says what is being solved, and the kinds of problems of which it said so.
+WAIT = 10.0
+_TOLD: set[str] = set()
+_LOGGER = logging.getLogger("marginopt")
 #: Training points that are decided first.
 _LOOK = 1000
 
@@ -67,7 +75,8 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     SolverError
         The solver gave no point; where there is none, or no best one, that is what it says.
     """
-    result = solve_problem(problem, solver, options)
+    with _waiting(problem, resolve(solver).label, options):
+        result = solve_problem(problem, solver, options)
     if result.values:
         if not result.solved and result.status not in expected:
             gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
@@ -91,6 +100,29 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
         raise SolverError(f"{result.model} has no {learned} that satisfies its restrictions{rows}")
     raise SolverError(f"{result.solver} gave no {learned} for {result.model}: {result.status.message}; try another solver=")
+
+
+@contextmanager
+def _waiting(problem: Model, solver: str, options: Options) -> Iterator[None]:
+    """Log after some seconds, once a process for each kind of problem, which problem is being solved and how to end it."""
+
+    def tell() -> None:
+        _TOLD.add(problem.name)
+        _LOGGER.warning(
+            "%s by %s has taken %g s so far: %s; time_limit= bounds the time, verbose=True shows the progress",
+            problem.name, solver, WAIT, problem.statement.sizes,
+        )  # fmt: skip
+
+    if options.progress or problem.name in _TOLD:
+        yield
+        return
+    timer = threading.Timer(WAIT, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def warn_of_zero(problem: Model, result: Result) -> None:

@@ -1,25 +1,6 @@
 "use strict";
 /* The page around the checker: it unpacks a log, verifies it node by node, draws the tree and the bound, and forges on request. */
 
-/** Bytes of a log that may be packed by gzip; a packed log may unpack to 4 MB and 64 times its size. */
-async function unpack(bytes) {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const most = 2 ** 22 + 64 * bytes.length;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const pieces = [];
-  let size = 0;
-  for (const reader = stream.getReader(); ; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    pieces.push(value);
-    size += value.length;
-    if (size > most) throw new Error("the log unpacks to far more than its size: unpack it yourself, if you trust it");
-  }
-  const whole = new Uint8Array(size);
-  pieces.reduce((at, piece) => (whole.set(piece, at), at + piece.length), 0);
-  return whole;
-}
-
 /** Bytes of a log with other records; sealed anew, or with the old seal. */
 function rewritten(records, seal, reseal) {
   const encoder = new TextEncoder();
@@ -357,4 +338,4 @@ if (typeof document !== "undefined") {
   if (embedded.log !== "") void load(Uint8Array.from(atob(embedded.log), (character) => character.charCodeAt(0)), embedded.digest);
 }
 
-if (typeof module !== "undefined") module.exports = { unpack, treeLayout };
+if (typeof module !== "undefined") module.exports = { treeLayout };

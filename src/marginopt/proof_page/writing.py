@@ -17,7 +17,7 @@ from ..errors import DataError, InputError, TooLargeError
 from ..files import READ_ERRORS, check_target, read_bytes, read_error, write_text
 from ..models.model import Model
 from ..solvers.exact.check.arithmetic import InvalidProofError
-from ..solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
+from ..solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker, checker_script
 
 __all__ = ["write_proof_page"]
 
@@ -68,7 +68,7 @@ def write_proof_page(log: str | Path, path: str | Path, model: Model | None = No
     embedded = json.dumps({"log": base64.b64encode(packed).decode(), "digest": stated.digest})
     parts = {
         "title": escape(title or f"Proof log {Path(log).name}"),
-        "checker": _resource("checker.js"),
+        "checker": checker_script(),
         "page": _resource("page.js"),
         "embedded": embedded,
     }

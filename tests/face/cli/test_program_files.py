@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
@@ -92,6 +93,18 @@ def test_conflict_names_rows_that_exclude_each_other(impossible: Path, capsys: A
 
 def test_a_program_with_a_point_has_no_conflict(plan: Path) -> None:
     assert main(["conflict", str(plan)]) == 1
+
+
+def test_dual_and_conflict_take_a_formulation_on_data(tmp_path: Path, capsys: Any) -> None:
+    data = [str(points_file(tmp_path, 24, 0.7)), "--label", "label"]
+    out = tmp_path / "dual.npz"
+    assert main(["solve", "hinge", *data, "--json", "--quiet"]) == 0
+    optimum = _json(capsys)["objective"]
+    assert main(["dual", "hinge", *data, "--out", str(out)]) == 0
+    assert abs(mo.solve(mo.read(out)).objective) == pytest.approx(optimum, rel=1e-5)
+    assert main(["conflict", "hinge", *data]) == 1
+    assert main(["conflict", "hard-margin", *data]) == 0
+    assert main(["dual", "hinge"]) == main(["conflict", "nothing", *data]) == 2
 
 
 @pytest.mark.parametrize("words", [["solve", "hinge"], ["solve", "nothing.csv"], ["dual", "nothing.mps"], ["conflict", "x.csv"]])

@@ -88,9 +88,28 @@ def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
     assert all(cell.bound <= best[cell.instance] for cell in report.relaxations)
 
 
+def test_replicates_with_chosen_lam_held_out_points_and_proofs(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    chosen = ("--n", "16", "--subsample-seeds", "0-1", "--lam", "auto", "--held-out", "0.25", "--proofs")
+    asked = ("--relaxations", "conic", "--exact", "zero-one-bb", "--time-limit", "60")
+    assert run("report", data, "--label", "label", *chosen, *asked, "--out", out, "--quiet") == 0
+    report = GapReport.from_json(out / "report.json")
+    assert [c.n for c in report.instances] == [12, 12] and len({c.family for c in report.instances}) == 1
+    assert all(c.lam is not None and c.lam_low is not None and c.lam_low < c.lam for c in report.instances)
+    assert all(c.test_error is not None and c.log for c in report.exacts)
+    assert 'class="prove"' in (out / "report.html").read_text()
+    models = ("--formulations", "zero-one", "--lam", "auto", "--relaxations", "continuous", "--exact", "none")
+    assert run("report", data, "--label", "label", "--n", "16", *models, "--out", out, "--quiet") == 0
+    (cell,) = GapReport.from_json(out / "report.json").instances
+    assert cell.lam_low is not None and cell.lam_low < cell.parameters["lam"] and "zero-one" in cell.family
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("--subsample-seeds", "0-3"), "beside --n or --sizes"),
+        (("--n", "10", "--subsample-seeds", "a-b"), "--subsample-seeds takes A-B"),
+        (("--held-out", "2"), "held"),
         (("--lam", "one"), "--lam takes values"),
         (("--seeds", "1.5"), "--seeds takes values"),
         (("--relaxations", "conik"), "there is no relaxation 'conik'"),

@@ -12,8 +12,9 @@ from data import clouds
 from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write
 
 import marginopt as mo
+from marginopt.solvers.zero_one.check import checker
 
-CHECKER = Path(mo.__file__).parent / "proof_page"
+CHECKER = Path(checker.__file__).parent
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node (apt-get install nodejs), which runs checker.js")
 

@@ -4,8 +4,7 @@ const fs = require("fs");
 const path = require("path");
 
 const [checker, folder] = process.argv.slice(2);
-const { ProofCheck } = require(path.join(checker, "checker.js"));
-const { unpack } = require(path.join(checker, "page.js"));
+const { ProofCheck, unpack } = require(path.join(checker, "checker.js"));
 
 /** Numbers that JSON has not, as text. */
 const plain = (x) => (Number.isFinite(x) ? x : String(x));

@@ -246,7 +246,9 @@ def test_contradictions_are_shown() -> None:
 
 def test_text_and_notebook_forms() -> None:
     report = made_up()
-    assert "conic SDP" in str(report) and len(str(report).splitlines()) == 7
+    tables = str(report).split("\n\n")
+    assert [len(table.splitlines()) for table in tables] == [4, 8, len(report.exacts) + 2]  # optima, relaxations, exact solves
+    assert "conic SDP" in tables[1] and "the licence allows 200 variables" in tables[2]
     assert report._repr_html_().count("<table") == 1 and "<script" not in report._repr_html_()
 
 

@@ -1000,6 +1000,25 @@ class Heap {
   }
 }
 
+/** Bytes of a log that may be packed by gzip; a packed log may unpack to 4 MB and 64 times its size. */
+async function unpack(bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const most = 2 ** 22 + 64 * bytes.length;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const pieces = [];
+  let size = 0;
+  for (const reader = stream.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    pieces.push(value);
+    size += value.length;
+    if (size > most) throw new Error("the log unpacks to far more than its size: unpack it yourself, if you trust it");
+  }
+  const whole = new Uint8Array(size);
+  pieces.reduce((at, piece) => (whole.set(piece, at), at + piece.length), 0);
+  return whole;
+}
+
 /** The check of one log. After `run()` or the end of `steps()`, `report` is the verdict; `stage` says where it was refused. */
 class ProofCheck {
   constructor(bytes) {
@@ -1060,4 +1079,4 @@ class ProofCheck {
   }
 }
 
-if (typeof module !== "undefined") module.exports = { ProofCheck, sha256, exactSum, up, down, dyadic, floorDouble, ceilDouble };
+if (typeof module !== "undefined") module.exports = { ProofCheck, unpack, sha256, exactSum, up, down, dyadic, floorDouble, ceilDouble };

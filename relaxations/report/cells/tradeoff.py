@@ -1,0 +1,178 @@
+"""Choice of λ between its two trivial ends: the intercept alone is optimal below them, the fewest violations above them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....errors import InputError
+from ....models.arrays import FloatArray
+from ....models.model import Model
+from ....solvers.records import Options
+from ...composed.form_reductions import Continuous
+from ...composed.hull_reductions import EqualHulls
+from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
+from ...relaxed import relax
+from .record import Record, Subject, Task
+
+__all__ = ["Tradeoff", "TradeoffTask"]
+
+#: Factor between two λ that are tried, and how many are tried in one direction.
+_STEP, _TRIES = 8.0, 9
+#: Relative difference of costs from which on one is smaller.
+_LESS = 1e-9
+
+
+@dataclass(frozen=True)
+class Tradeoff(Record):
+    """The λ chosen for a problem, and the ends between which it lies; no ends where no classifier beats the intercept alone.
+
+    Parameters
+    ----------
+    name : str
+        Of the problem at this λ.
+    lam : float
+    low : float or None
+        Above it a classifier is known that is better than every one without a feature.
+    high : float or None
+        Above it the classifier of the least known cost of violations is the best known.
+    """
+
+    name: str
+    lam: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The objective of one classifier as a function of λ: norm + λ cost."""
+
+    norm: float
+    cost: float
+    constant: bool
+
+    def crossing(self, other: _Line) -> float:
+        """The λ above which this line, of the smaller cost, is below another."""
+        return (self.norm - other.norm) / (other.cost - self.cost)
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffTask(Task[Subject]):
+    """λ of one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
+
+    The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
+    two ends as its first and its last breakpoint; λ is the geometric mean of these.
+    """
+
+    at: Callable[[float], Subject]
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "lam"
+
+    @property
+    def label(self) -> str:
+        """Label in progress lines."""
+        return "choice of λ"
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Return the problem at two λ, which are all where the objective is affine in λ."""
+        return {**super().parts, "other": self.at(2.0).parts}
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Run the heuristic at λ = 8^k, as far as its answers change, and then at the two ends as long as these move."""
+        lines: list[_Line] = []
+        first = here = self._best(1.0, lines)
+        lam = 1.0
+        for _ in range(_TRIES):
+            if here.constant:
+                break
+            lam /= _STEP
+            here = self._best(lam, lines)
+        lam, here, idle = 1.0, first, 0
+        for _ in range(_TRIES):
+            if (not here.constant and here.cost <= 0.0) or idle == 2:
+                break
+            lam *= _STEP
+            before, here = here, self._best(lam, lines)
+            idle = 0 if here.constant or here.cost < before.cost * (1.0 - _LESS) else idle + 1
+        ends = _ends(lines)
+        for _ in range(_TRIES):
+            if ends is None:
+                break
+            for lam in ends:
+                self._best(lam, lines)
+            before_ends, ends = ends, _ends(lines)
+            if ends is None or np.allclose(ends, before_ends, rtol=_LESS, atol=0.0):
+                break
+        low, high = (None, None) if ends is None else ends
+        lam = 1.0 if ends is None else _middle(*ends)
+        return {"cell": Tradeoff(self.at(lam).name, lam, low, high).record()}, True
+
+    def _best(self, lam: float, lines: list[_Line]) -> _Line:
+        """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
+        subject, twice = self.at(lam), self.at(2.0 * lam)
+        composed, other = parts_of(subject.model.unmodified), parts_of(twice.model.unmodified)
+        if composed is None or other is None:
+            raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ")
+        known = subject.incumbent(self.options)
+        starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if known is None else ())]
+        points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
+        found = []
+        for w in ([] if known is None else [known[0]]) + [w for w in points if w is not None]:
+            value, scores = composed.objective(w), np.asarray(composed.points @ w)
+            cost = (other.objective(w) - value) / lam
+            found.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
+        if not found:
+            raise InputError(f"no point of {subject.name} is known at λ = {lam:g}: give its λ")
+        lines += found
+        return min(found, key=lambda line: line.norm + lam * line.cost)
+
+    def told(self, record: dict[str, Any]) -> str:
+        """λ and its ends."""
+        chosen = Tradeoff.from_record(record["cell"])
+        if chosen.low is None:
+            return f"{chosen.name}: no classifier is known that beats the intercept alone at any λ; λ = {chosen.lam:g}"
+        return f"{chosen.name}: λ = {chosen.lam:g}, between {chosen.low:.3g} and {chosen.high:.3g}"
+
+
+def _recovered(model: Model, options: Options) -> list[FloatArray]:
+    """Coefficients recovered from the cheapest relaxations that read a model, for models that no heuristic reads."""
+    points = []
+    for reduction in (Continuous(), EqualHulls()):
+        if not reduction.obstacle(model):
+            relaxed = relax(model, reduction, options=options)
+            points += [] if relaxed.values is None else [relaxed.values["w"]]
+    return points
+
+
+def _ends(lines: Sequence[_Line]) -> tuple[float, float] | None:
+    """Return two breakpoints of the lower envelope: behind the last line without features, and the last of all.
+
+    None where the envelope begins with a line of features, or ends with one without.
+    """
+    envelope: list[_Line] = []
+    for line in sorted(lines, key=lambda line: (-line.cost, -line.norm, not line.constant)):
+        while envelope and line.cost > envelope[-1].cost - _LESS * abs(line.cost):
+            envelope.pop()  # as costly, and no smaller norm
+        while envelope and line.crossing(envelope[-1]) <= (line.crossing(envelope[-2]) if len(envelope) > 1 else 0.0):
+            envelope.pop()
+        envelope.append(line)
+    constant = [k for k, line in enumerate(envelope) if line.constant]
+    if not constant or constant[-1] == len(envelope) - 1:
+        return None
+    low = envelope[constant[-1] + 1].crossing(envelope[constant[-1]])
+    return float(low), float(envelope[-1].crossing(envelope[-2]))
+
+
+def _middle(low: float, high: float) -> float:
+    """Return the geometric mean, in three digits where these lie between; twice the end where there is one alone."""
+    middle = float(np.sqrt(low * high)) if high > low * (1.0 + _LESS) else 2.0 * high
+    short = float(f"{middle:.3g}")
+    return short if low < short < max(high, 3.0 * low) else middle

@@ -1,0 +1,86 @@
+"""What a user hears while a fit takes long, while loops compile, and in a log of many events."""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from data import clouds
+
+import marginopt as mo
+from marginopt.display import StatusLine, read_by_somebody
+from marginopt.estimators import training
+from marginopt.solvers.interface.compile_times import CompileClock, compile_clock
+
+X, y = clouds(0, 20)
+
+
+@pytest.fixture(autouse=True)
+def slow_solves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Solves that take longer than the delay, which is a few hundredths of a second here."""
+    quick = training.solve_problem
+
+    def slow(*given: Any) -> Any:
+        time.sleep(0.2)
+        return quick(*given)
+
+    monkeypatch.setattr(training, "solve_problem", slow)
+    monkeypatch.setattr(training, "WAIT", 0.02)
+    training._TOLD.clear()
+    yield
+    training._TOLD.clear()
+
+
+def test_a_fit_that_takes_long_says_once_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "marginopt"):
+        for _ in range(2):
+            mo.estimators.HingeSVC(solver="clarabel").fit(X, y)
+    (record,) = caplog.records
+    assert record.name == "marginopt" and record.args is not None and "clarabel" in record.args
+
+
+def test_a_quick_fit_and_one_that_shows_its_progress_say_nothing(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with caplog.at_level(logging.WARNING, "marginopt"):
+        mo.estimators.HingeSVC(verbose=True).fit(X, y)
+        monkeypatch.setattr(training, "WAIT", 60.0)
+        mo.estimators.HingeSVC().fit(X, y)
+    assert caplog.records == []
+
+
+def test_compiling_is_said_in_a_pipe_where_somebody_reads_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
+
+    def run() -> str:
+        with compile_clock("any", False) as clock:
+            for _ in range(2):
+                clock.on_start(None)
+                clock.on_end(None)
+        return capsys.readouterr().err
+
+    assert run() == "" and CompileClock.outermost is None
+    with read_by_somebody():
+        assert "compiling any" in run()
+    with read_by_somebody(False):
+        assert run() == ""
+    assert not StatusLine.read
+
+
+def test_events_outside_a_terminal_are_a_line_a_second_and_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    log = io.StringIO()
+    line = StatusLine(log)
+    for k in range(26):
+        now[0] = 0.1 * k + 10.0
+        line.note(f"event {k}")
+    line.end()
+    line.end()
+    assert log.getvalue().splitlines() == ["event 0", "event 10", "event 20", "event 25"]
