@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from abc import ABC, abstractmethod
@@ -14,16 +15,18 @@ from typing import Any
 from ..models.model import Model
 from .exact.check.checker import ProofChecker, ProofReport
 from .exact.check.sealed import lines
-from .margin.check.checker import MarginChecker
 from .parallel import Cluster, choose_executor
-from .scoring.check import ScoringChecker
-from .sparse.check import SparseChecker
-from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["Question", "check_proof", "stated_bound"]
 
-#: The checker of every format.
-CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker(), SparseChecker())
+
+def checker_of(path: Path) -> ProofChecker[Any] | None:
+    """Return the checker of a log's format: of one of our solvers, or of one from outside."""
+    from .registry import EXTENSIONS, all_solvers  # imported here: the registry imports every solver
+
+    stated = _format(path)
+    solvers = itertools.chain(all_solvers(discover=False).values(), EXTENSIONS.usable().values())
+    return next((s.checker for s in solvers if s.checker is not None and s.checker.format == stated), None)
 
 
 class Question(ABC):
@@ -65,12 +68,10 @@ def check_proof(
     """
     if isinstance(model, Question):
         return _check_question(path, model, jobs, cluster)
-    stated = _format(Path(path))
-    checker = next((checker for checker in CHECKERS if checker.format == stated), None)
+    checker = checker_of(Path(path))
     if checker is None:
-        return ProofReport(
-            False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
-        )
+        stated = _format(Path(path))[:80]
+        return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated!r}")
     with choose_executor(jobs, cluster) as team:
         return checker.check(path, model, team)
 

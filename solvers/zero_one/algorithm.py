@@ -16,12 +16,16 @@ from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
+from ..exact.checkpoint import Saved, log_file
+from ..exact.dispatcher import bound_caveat
 from ..exact.limits import Limits, check_count, check_path
+from ..exact.log_file import LogFile, Mark
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..records import Answer, Options, Update, UpdateKind
+from .check.checker import ZeroOneChecker
 from .engines.engine import SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
@@ -152,18 +156,14 @@ def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneChec
     return ZeroOneCheckpoint(path, problem, tol)
 
 
-def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:
+def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
     """Restore the state from a saved search.
 
     Raises
     ------
     DataError
         The incumbent of the file does not belong to its search.
-    InputError
-        A proof log is requested, and the search began without one.
     """
-    if proof is not None and stopped.log is None:
-        raise InputError("the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=")
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
     if shared.upper > stopped.begun.ground.upper:
@@ -193,15 +193,12 @@ def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engi
 
 def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
     """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
-    checkpoint = state.keeper
     if state.writer is not None:
         state.writer.drop()
-    if stopped is not None and stopped.log is not None and checkpoint is not None:
-        writer = ProofWriter(proof, state.shared.reduced, checkpoint.part_of(stopped.log), stopped.log)
-        writer.hold(True)
-        return writer
-    state.earlier_nodes = 0  # the log covers the nodes of this tree only
-    return ProofWriter(proof, state.shared.reduced, None if checkpoint is None else checkpoint.part())
+    mark = None if stopped is None else stopped.log
+    if mark is None:
+        state.earlier_nodes = 0  # the log covers the nodes of this tree only
+    return ProofWriter(log_file(proof, state.keeper, mark), state.shared.reduced)
 
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
@@ -209,24 +206,14 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     from .distributed.boxes import SubtreeEngine
     from .engines.boxes import BoxEngine
 
-    checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
+    checkpoint, engine, shared = state.keeper, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
-    if shared.closed or not engine.open_nodes:
-        checkpoint.remove()
-        if writer is not None:
-            writer.hold(False)
-        return None
-    mark = None if writer is None else writer.mark()
-    if writer is not None and mark is None:
-        return writer.fault
-    try:
-        checkpoint.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
-    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
-        return error
-    if writer is not None:
-        writer.hold(True)
-    return None
+
+    def content(mark: Mark | None) -> Saved:
+        return checkpoint.content(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
+
+    return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)
 
 
 # The schedule of the engines: boxes, conflicts, or a portfolio of both, with the primal heuristic before each slice.
@@ -310,7 +297,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
             if state.writer is not None:
                 state.writer.drop()
             state.earlier_nodes = 0  # the log covers the nodes of this tree only
-            state.writer = ProofWriter(proof, shared.reduced)
+            state.writer = ProofWriter(LogFile(proof), shared.reduced)
         first = BoxEngine(shared, threads, state.writer)
         if chosen == "boxes":
             return first
@@ -373,6 +360,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
     compiling: ClassVar[float] = 8.0
+    checker: ClassVar[ZeroOneChecker] = ZeroOneChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         rank={Purpose.STRUCTURE: 1},
@@ -441,7 +429,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
-        stopped = None if checkpoint is None else checkpoint.read()
+        stopped = None if checkpoint is None else checkpoint.read(self.proof)
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
@@ -451,7 +439,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
         if stopped is not None:
-            resume_search(state, stopped, self.proof)
+            resume_search(state, stopped)
         if self.cluster is not None and reduced.rows.size:
             state.team = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
@@ -554,17 +542,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
             write_error=write_error,
-            bound_caveat=_bound_caveat(int(figures.get("workers", 0)), self.proof),
+            bound_caveat=bound_caveat(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
-
-
-def _bound_caveat(workers: int, proof: str | None) -> str:
-    """Return the caveat for a bound found by remote workers. Only a proof log exposes a worker that returned a wrong result."""
-    if not workers:
-        return ""
-    advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
-    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {advice}"
 
 
 def _violations(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -20,9 +21,9 @@ from ....models.model import Model
 from ....models.rounding import below
 from .arithmetic import InvalidProofError, rounded_up
 from .sealed import SealedLog
-from .trees import SpotChecked, VerifierPool
+from .trees import ROOT, NodeRules, SpotChecked, VerifierPool, tree_of, verify_in_order, verify_tree
 
-__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport"]
+__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport", "TreeChecker"]
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,50 @@ class ProofChecker(ABC, Generic[P]):
             return ProofReport(False, bound, value, 0, message, stated, digest)
         by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
         return ProofReport(True, bound, value, nodes, "every node is proved", stated, digest, own is not None, *by)
+
+
+class TreeChecker(ProofChecker[P]):
+    """Checker of the logs of `solvers.exact.search`. A problem brings the value of a point and the rules of its nodes."""
+
+    streams = True
+
+    @abstractmethod
+    def value(self, problem: P, w: list[float]) -> float | Fraction:
+        """Return the objective of a point, exactly or rounded up.
+
+        Raises
+        ------
+        InvalidProofError
+            The point is none of the problem.
+        """
+
+    @abstractmethod
+    def rules(self, problem: P, bound: float) -> tuple[NodeRules[Any], Any]:
+        """Return the rules of nodes that prove ``bound``, and the state of the root."""
+
+    def bounded(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the records with what the rules derive from several at once."""
+        return records
+
+    @final
+    def claim(self, problem: P, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the exact objective of the incumbent."""
+        return Claim(float(log.claim["bound"]), self.value(problem, [float(x) for x in log.claim["w"]]))
+
+    @final
+    def prove(self, problem: P, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+        """Verify node after node as they stand in the log, or with a crew subtree by subtree."""
+        bound = float(claim.bound)
+        rules, root = self.rules(problem, bound)
+        records = self.bounded(problem, log.records())
+        if crew is None or crew.size < 2:
+            return bound, verify_in_order(rules, records, root)
+        tree = tree_of(list(records))
+        if root is None:
+            return bound, 0
+        if ROOT not in tree:
+            raise InvalidProofError("the log has no root")
+        return bound, verify_tree(rules, tree, (tree[ROOT], root), crew)
 
 
 def _below(bound: float | Fraction) -> float:

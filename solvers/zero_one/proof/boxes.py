@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,15 +118,11 @@ class ProofWriter(LogWriter):
 
     Parameters
     ----------
-    path : str
+    file : LogFile
     reduced : Reduced
-    part : Path, optional
-        Where the log is meanwhile, if a checkpoint shall refer to it; see `LogFile`.
-    mark : Mark, optional
-        Of an earlier run, that this one goes on from.
     """
 
-    def __init__(self, path: str, reduced: ReducedZeroOneProblem, part: Path | None = None, mark: Mark | None = None) -> None:
+    def __init__(self, file: LogFile, reduced: ReducedZeroOneProblem) -> None:
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
@@ -140,7 +135,7 @@ class ProofWriter(LogWriter):
             "member": reduced.member.tolist(),
             "step": reduced.step * reduced.unit,
         }
-        super().__init__(LogFile(path, part, mark), header if mark is None else None)
+        super().__init__(file, header)
         self._records = BoxRecords()
 
     def mark(self) -> Mark | None:
@@ -156,10 +151,6 @@ class ProofWriter(LogWriter):
     def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Multipliers of the last node; see `BoxRecords.leaf`."""
         self._records.leaf(active, tau, target)
-
-    def merge(self, text: str) -> None:
-        """Lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
-        self._file.write_text(text)
 
     def finish(self, bound: float, w: FloatArray) -> None:
         """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
