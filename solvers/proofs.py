@@ -6,15 +6,14 @@ import itertools
 import json
 import math
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..models.model import Model
 from .exact.check.checker import ProofChecker, ProofReport
-from .exact.check.sealed import lines
+from .exact.check.sealed import lines, stated_bound
 from .parallel import Cluster, choose_executor
 
 __all__ = ["Question", "check_proof", "stated_bound"]
@@ -38,7 +37,12 @@ class Question(ABC):
 
 
 def check_proof(
-    path: str | Path, model: Model | Question | None = None, *, jobs: int | None = None, cluster: Cluster = None
+    path: str | Path,
+    model: Model | Question | None = None,
+    *,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    cited: Sequence[str | Path] = (),
 ) -> ProofReport:
     """Verify a proof log of ``zero-one-bb``, ``supports-bb``, ``sparse-bb`` or ``margin-bb``.
 
@@ -55,6 +59,9 @@ def check_proof(
     cluster : distributed.Client or str, optional
         The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. Who checks in
         parallel believes the workers but for two parts, drawn at random, which this process verifies again.
+    cited : sequence of path-like, optional
+        Files of logs that the log cites (``earlier=`` of ``zero-one-bb``). Others are looked for beside the log. Each one is
+        verified, and must have the digest that is cited.
 
     Returns
     -------
@@ -67,37 +74,29 @@ def check_proof(
         The model is none that such logs are about, ``cluster`` no cluster.
     """
     if isinstance(model, Question):
-        return _check_question(path, model, jobs, cluster)
+        return _check_question(path, model, jobs, cluster, cited)
     checker = checker_of(Path(path))
     if checker is None:
         stated = _format(Path(path))[:80]
         return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated!r}")
     with choose_executor(jobs, cluster) as team:
-        return checker.check(path, model, team)
+        return checker.check(path, model, team, cited)
 
 
-def _check_question(path: str | Path, question: Question, jobs: int | None, cluster: Cluster) -> ProofReport:
+def _check_question(
+    path: str | Path, question: Question, jobs: int | None, cluster: Cluster, cited: Sequence[str | Path]
+) -> ProofReport:
     """Return the verdict on a log of one of the problems of a question."""
     problems = question.problems()
     if not problems:
         return ProofReport(False, math.nan, math.nan, 0, "the question rests on no log: its data alone answer it")
     verdicts = []
     for name, problem in problems.items():
-        report = check_proof(path, problem, jobs=jobs, cluster=cluster)
+        report = check_proof(path, problem, jobs=jobs, cluster=cluster, cited=cited)
         if report.valid:
             return replace(report, problem=f"problem {name!r} of the question: {report.problem}")
         verdicts.append(f"{name!r}: {report.message}")
     return replace(report, message=f"the log proves no problem of the question ({'; '.join(verdicts)})")
-
-
-def stated_bound(path: str | Path) -> float:
-    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
-    try:
-        claim, _seal = deque(lines(Path(path)), maxlen=2)
-        bound = float(json.loads(claim)["bound"])
-    except Exception:  # noqa: BLE001 - a file may be wrong in every way
-        return -math.inf
-    return bound if math.isfinite(bound) else -math.inf
 
 
 def _format(path: Path) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import DataError, WriteError
 from .engines.engine import Engine
-from .proof.boxes import ProofWriter
+from .proof.boxes import ProofWriter, write_citing_log
 
 if TYPE_CHECKING:
     from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .distributed.boxes import SubtreeEngine
     from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
     from .engines.boxes import BoxEngine
-from .reuse import transferred_bound
+from .reuse import Transfer, transferred_bound
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -74,6 +74,7 @@ class ZeroOneState:
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
+    transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``carried``
     again: int = 0  #: node count of the engine at which the heuristic runs again
     keeper: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
@@ -97,12 +98,24 @@ class ZeroOneState:
 
     @property
     def logged(self) -> bool:
-        """Return whether the log of the box search proves the end of a finished search."""
+        """Return whether the log of the box search, or cited logs, prove the end of a finished search."""
+        if self._closed_at(self.carried):
+            return True
         engine = self.logging_engine
         if engine is None or engine is self.engine:
             return engine is not None
+        return self._closed_at(engine.own_bound)
+
+    def _closed_at(self, bound: float) -> bool:
         value = self.shared.incumbent.value
-        return value - engine.own_bound <= self.shared.limits.tol * value
+        return bound > 0.0 and value - bound <= self.shared.limits.tol * value
+
+    @property
+    def cites(self) -> bool:
+        """Return whether the bounds of cited logs are the best ones that a log can prove."""
+        engine = self.logging_engine
+        recorded = self.recorder is not None and self.recorder.succeeded
+        return self.carried > (0.0 if engine is None else engine.own_bound) and not recorded
 
     def take_start(self, w: FloatArray) -> None:
         """Offer a classifier, and its polish, to the incumbent.
@@ -119,15 +132,15 @@ class ZeroOneState:
         self.shared.incumbent.offer(reduced, w)
         self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
 
-    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> None:
-        """Offer the solutions of solved problems to the incumbent, and take over the bound that they imply."""
+    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
+        """Offer the solutions of solved problems to the incumbent, and take over the bound that they, or their logs, imply."""
         if not earlier:
             return
-        bound = transferred_bound(view, earlier)
+        self.transfer = transferred_bound(view, [item.logged for item in earlier] if logged else earlier)
         for item in earlier:
             if item.w is not None:
                 self.take_start(item.w)
-        self.shared.lower_bound = max(self.shared.lower_bound, min(bound, self.shared.incumbent.value))
+        self.shared.lower_bound = max(self.shared.lower_bound, min(self.transfer.bound, self.shared.incumbent.value))
         self.carried = self.shared.lower_bound
 
 
@@ -334,7 +347,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points. Their solutions are tried as incumbents, and
-        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search.
+        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search. With
+        ``proof`` the bounds of their logs count, which the log cites by digest.
     cluster : distributed.Client or str, optional
         Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
         session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
@@ -382,8 +396,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)
         check_path("proof", self.proof, "the proof log")
-        if self.proof is not None and self.earlier:
-            raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
@@ -445,7 +457,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
-        state.take_earlier(view, as_solved_problem(self.earlier))
+        state.take_earlier(view, as_solved_problem(self.earlier), self.proof is not None)
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
@@ -521,7 +533,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.team is not None:
             state.team.close()
         logging_engine = state.logging_engine
-        if logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
+        if self.proof is not None and state.cites:
+            for log in (state.recorder, state.writer):
+                if log is not None:
+                    log.drop()
+            file = write_citing_log(self.proof, problem, state.transfer, state.carried, w)
+            details |= {"proof": self.proof, "proof_bound": state.carried}
+            write_error = file.fault
+        elif logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
             assert state.writer is not None
             if state.recorder is not None:
                 state.recorder.drop()

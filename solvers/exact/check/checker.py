@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -157,7 +157,36 @@ class ProofChecker(ABC, Generic[P]):
         """
 
     @final
-    def check(self, path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
+    def proved_by(self, log: SealedLog, sha256: str, crew: VerifierPool | None) -> tuple[P, float]:
+        """Return the problem of a cited log, and the bound that it proves.
+
+        Raises
+        ------
+        InvalidProofError
+            It does not prove its claim.
+        """
+        if sha256 not in log.proved:
+            problem = self.of_log(log.header)
+            claim = self.claim(problem, log)
+            self._check_claim(claim)
+            log.proved[sha256] = problem, _below(self.prove(problem, log, claim, crew)[0])
+        problem, bound = log.proved[sha256]
+        return problem, bound
+
+    def _check_claim(self, claim: Claim) -> None:
+        largest = math.inf if self.claims_infeasibility else math.nextafter(math.inf, 0.0)
+        if not -math.inf < claim.bound <= min(claim.value, largest):
+            bound, value = _below(claim.bound), _above(claim.value)
+            raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+
+    @final
+    def check(
+        self,
+        path: str | Path,
+        model: Model | None = None,
+        crew: VerifierPool | None = None,
+        cited: Sequence[str | Path] = (),
+    ) -> ProofReport:
         """Verify a proof log.
 
         Parameters
@@ -168,6 +197,8 @@ class ProofChecker(ABC, Generic[P]):
             proves a bound of the problem that it states itself.
         crew : VerifierPool, optional
             Verifiers of the parts of the tree; two parts drawn at random are verified here again.
+        cited : sequence of path-like, optional
+            Files of logs that the log cites; others are looked for beside it.
 
         Returns
         -------
@@ -187,16 +218,14 @@ class ProofChecker(ABC, Generic[P]):
         stated = digest = ""
         try:
             with np.errstate(all="ignore"):
-                log = SealedLog(Path(path), self.format, self.versions, self.streams)
+                log = SealedLog(Path(path), self.format, self.versions, self.streams, cited)
                 problem = self.of_log(log.header)
                 stated, digest = str(problem), problem.digest
                 if own is not None and (difference := own.difference(problem)) is not None:
                     raise InvalidProofError(f"this log is about another problem than the model: {difference}")
                 claim = self.claim(problem, log)
                 bound, value = _below(claim.bound), _above(claim.value)
-                largest = math.inf if self.claims_infeasibility else math.nextafter(math.inf, 0.0)
-                if not -math.inf < claim.bound <= min(claim.value, largest):
-                    raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+                self._check_claim(claim)
                 proved, nodes = self.prove(problem, log, claim, watched)
                 bound = _below(proved)
         except InvalidProofError as error:

@@ -7,17 +7,21 @@ pairs, prices], with θ where losses weigh more, and its split; then the claimed
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ....models.views import ZeroOneProblem
 from ...exact.log_file import LogFile, LogWriter, Mark
 from ..reduced import ReducedZeroOneProblem
+from ..reuse import Transfer
 
-__all__ = ["BoxRecords", "ProofWriter"]
+__all__ = ["BoxRecords", "ProofWriter", "write_citing_log"]
 
 #: Share of the claimed bound that is left to the checker's own rounding.
 SLACK = 1e-9
@@ -111,6 +115,20 @@ class BoxRecords:
                 alpha[point] = alpha.get(point, 0.0) + 2.0 * t * float(u[k]) / scale
         points = np.array(sorted(alpha), dtype=np.float64)
         self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
+
+
+def write_citing_log(path: str, problem: ZeroOneProblem, transfer: Transfer, bound: float, w: FloatArray) -> LogFile:
+    """Write a log whose bound follows from those of other logs (`solvers.zero_one.reuse`), cited by digest; return its file."""
+    file = LogFile(path)
+    header = {"A": problem.A.tolist(), "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist()}
+    file.write([{"format": "marginopt-zero-one-proof", "version": 6, "kind": "cited", **header}])
+    for item, share in transfer.shares:
+        assert item.log is not None
+        log = Path(item.log)
+        file.write([{"file": log.name, "sha256": hashlib.sha256(log.read_bytes()).hexdigest(), "theta": share}])
+    file.write([{"bound": bound * (1.0 - SLACK), "w": w.tolist()}])
+    file.seal()
+    return file
 
 
 class ProofWriter(LogWriter):
