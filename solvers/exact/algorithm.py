@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, WriteError
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
@@ -124,7 +124,7 @@ class ExactSearch(Algorithm[V, SearchState]):
         reached = search.bound >= incumbent.cut - incumbent.tol * abs(incumbent.value)
         return Outcome.CONVERGED if reached else Outcome.STALLED
 
-    def _save(self, state: SearchState) -> Exception | None:
+    def _save(self, state: SearchState) -> WriteError | None:
         search = state.search
         return None if state.keeper is None else state.keeper.update(search.done, search.log, search.saved)
 

@@ -187,7 +187,7 @@ class TreeLog(LogWriter):
 
 def _packed(nodes: Sequence[Node], root: NodeArrays) -> dict[str, Any]:
     m = len(nodes)
-    arrays = {"bound": np.array([node.bound for node in nodes], dtype=np.float64)}
+    arrays: dict[str, Any] = {"bound": np.array([node.bound for node in nodes], dtype=np.float64)}
     arrays["origin"] = np.array([node.origin for node in nodes], dtype=np.int64).reshape(m, 2)
     for name, array in root.items():
         rows = [node.arrays[name] for node in nodes]

@@ -158,6 +158,7 @@ class NodeRules(Protocol[S]):
 
     def skip(self, record: dict[str, Any]) -> None:
         """Read a node that needs no proof, as a part of a proved one."""
+        return
 
     def objection(self, state: S) -> str:
         """Return the reason why an open node is not proved, as the end of a sentence."""

@@ -2,6 +2,7 @@
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
+from .fairness_game import FairnessGame, GameRound, fairness_game
 from .good_classifiers import coefficient_ranges, feature_importance, supports
 from .lam_selection import LamSelection, select_lam
 from .stability import ConformalSets, PredictionStability, conformal_sets, prediction_stability
@@ -12,7 +13,9 @@ __all__ = [
     "BoundedQuestion",
     "ConformalSets",
     "Evidence",
+    "FairnessGame",
     "FairnessQuestion",
+    "GameRound",
     "LamSelection",
     "PredictionStability",
     "ProofLog",
@@ -20,6 +23,7 @@ __all__ = [
     "audit_fairness",
     "coefficient_ranges",
     "conformal_sets",
+    "fairness_game",
     "feature_importance",
     "prediction_stability",
     "select_lam",
