@@ -5,6 +5,7 @@ from .fairness import FairnessQuestion, Subgroup, audit_fairness
 from .fairness_game import FairnessGame, GameRound, fairness_game
 from .good_classifiers import coefficient_ranges, feature_importance, supports
 from .lam_selection import LamSelection, select_lam
+from .most_different import Disagreements, most_different_classifier
 from .stability import ConformalSets, PredictionStability, conformal_sets, prediction_stability
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "AnswerReport",
     "BoundedQuestion",
     "ConformalSets",
+    "Disagreements",
     "Evidence",
     "FairnessGame",
     "FairnessQuestion",
@@ -25,6 +27,7 @@ __all__ = [
     "conformal_sets",
     "fairness_game",
     "feature_importance",
+    "most_different_classifier",
     "prediction_stability",
     "select_lam",
     "supports",
