@@ -561,7 +561,7 @@ class SupportQuestion(LevelQuestion):
         chosen = [item for item in self.exclusions if self.excluded(item, bounds)]
         return float(len(self.listed)) if self._covered((), chosen) else float(2 ** len(self.columns))
 
-    def _covered(self, pattern: tuple[int, ...], chosen: list[Exclusion]) -> bool:
+    def _covered(self, pattern: tuple[int, ...], chosen: list[Restriction]) -> bool:
         """Return whether each completion of a sign pattern is excluded or has a listed support."""
         item = pattern_box(self.model.width, self.columns, pattern)
         if item in chosen or not item.possible(self.model):
