@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..models.model import Model
 from .exact.check.checker import ProofChecker, ProofReport
-from .exact.check.sealed import lines
-from .margin.check.checker import MarginChecker
+from .exact.check.sealed import lines, stated_bound
 from .parallel import Cluster, choose_executor
-from .scoring.check import ScoringChecker
-from .sparse.check import SparseChecker
-from .zero_one.check.checker import ZeroOneChecker
 
 __all__ = ["Question", "check_proof", "stated_bound"]
 
-#: The checker of every format.
-CHECKERS: tuple[ProofChecker[Any], ...] = (ZeroOneChecker(), MarginChecker(), ScoringChecker(), SparseChecker())
+
+def checker_of(path: Path) -> ProofChecker[Any] | None:
+    """Return the checker of a log's format: of one of our solvers, or of one from outside."""
+    from .registry import EXTENSIONS, all_solvers  # imported here: the registry imports every solver
+
+    stated = _format(path)
+    solvers = itertools.chain(all_solvers(discover=False).values(), EXTENSIONS.usable().values())
+    return next((s.checker for s in solvers if s.checker is not None and s.checker.format == stated), None)
 
 
 class Question(ABC):
@@ -35,7 +37,12 @@ class Question(ABC):
 
 
 def check_proof(
-    path: str | Path, model: Model | Question | None = None, *, jobs: int | None = None, cluster: Cluster = None
+    path: str | Path,
+    model: Model | Question | None = None,
+    *,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    cited: Sequence[str | Path] = (),
 ) -> ProofReport:
     """Verify a proof log of ``zero-one-bb``, ``supports-bb``, ``sparse-bb`` or ``margin-bb``.
 
@@ -52,6 +59,9 @@ def check_proof(
     cluster : distributed.Client or str, optional
         The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. Who checks in
         parallel believes the workers but for two parts, drawn at random, which this process verifies again.
+    cited : sequence of path-like, optional
+        Files of logs that the log cites (``earlier=`` of ``zero-one-bb``). Others are looked for beside the log. Each one is
+        verified, and must have the digest that is cited.
 
     Returns
     -------
@@ -64,39 +74,29 @@ def check_proof(
         The model is none that such logs are about, ``cluster`` no cluster.
     """
     if isinstance(model, Question):
-        return _check_question(path, model, jobs, cluster)
-    stated = _format(Path(path))
-    checker = next((checker for checker in CHECKERS if checker.format == stated), None)
+        return _check_question(path, model, jobs, cluster, cited)
+    checker = checker_of(Path(path))
     if checker is None:
-        return ProofReport(
-            False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated[:80]!r}"
-        )
+        stated = _format(Path(path))[:80]
+        return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated!r}")
     with choose_executor(jobs, cluster) as team:
-        return checker.check(path, model, team)
+        return checker.check(path, model, team, cited)
 
 
-def _check_question(path: str | Path, question: Question, jobs: int | None, cluster: Cluster) -> ProofReport:
+def _check_question(
+    path: str | Path, question: Question, jobs: int | None, cluster: Cluster, cited: Sequence[str | Path]
+) -> ProofReport:
     """Return the verdict on a log of one of the problems of a question."""
     problems = question.problems()
     if not problems:
         return ProofReport(False, math.nan, math.nan, 0, "the question rests on no log: its data alone answer it")
     verdicts = []
     for name, problem in problems.items():
-        report = check_proof(path, problem, jobs=jobs, cluster=cluster)
+        report = check_proof(path, problem, jobs=jobs, cluster=cluster, cited=cited)
         if report.valid:
             return replace(report, problem=f"problem {name!r} of the question: {report.problem}")
         verdicts.append(f"{name!r}: {report.message}")
     return replace(report, message=f"the log proves no problem of the question ({'; '.join(verdicts)})")
-
-
-def stated_bound(path: str | Path) -> float:
-    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
-    try:
-        claim, _seal = deque(lines(Path(path)), maxlen=2)
-        bound = float(json.loads(claim)["bound"])
-    except Exception:  # noqa: BLE001 - a file may be wrong in every way
-        return -math.inf
-    return bound if math.isfinite(bound) else -math.inf
 
 
 def _format(path: Path) -> str:

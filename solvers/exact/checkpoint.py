@@ -6,18 +6,18 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 import numpy as np
 
-from ...errors import DataError, InputError
+from ...errors import DataError, InputError, WriteError
 from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
-from .log_file import Mark
+from .log_file import LogFile, LogWriter, Mark
 
-__all__ = ["Checkpoint", "Saved"]
+__all__ = ["Checkpoint", "Saved", "log_file"]
 
 #: Version of the file layout; other versions are rejected.
 LAYOUT = 1
@@ -54,7 +54,7 @@ class Checkpoint(ABC, Generic[S]):
     """
 
     #: The solver, and the names of its numbers in the order of the file.
-    solver: ClassVar[str]
+    solver: str
     numbers: ClassVar[tuple[str, ...]]
 
     def __init__(self, path: str | os.PathLike[str], digest: str, tol: float) -> None:
@@ -106,21 +106,54 @@ class Checkpoint(ABC, Generic[S]):
             self.part_of(previous).unlink(missing_ok=True)  # the checkpoint refers to it no longer
         self._next_time = time.monotonic() + INTERVAL
 
+    @final
+    def update(self, finished: bool, log: LogWriter | None, content: Callable[[Mark | None], Saved]) -> WriteError | None:
+        """Save a search, or remove the file of a finished one; return the error of a file that could not be written.
+
+        Parameters
+        ----------
+        finished : bool
+        log : LogWriter, optional
+            The proof log, whose part file stays as long as the checkpoint refers to it.
+        content : callable
+            Returns the content of the file for the position of the log.
+        """
+        if finished:
+            self.remove()
+            if log is not None:
+                log.hold(False)
+            return None
+        mark = None if log is None else log.mark()
+        if log is not None and mark is None:
+            return log.fault
+        try:
+            self.save(content(mark))
+        except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
+            return error
+        if log is not None:
+            log.hold(True)
+        return None
+
     def remove(self) -> None:
         """Remove the file of a finished search."""
         self.path.unlink(missing_ok=True)
         self._log = None
 
     @final
-    def read(self) -> S | None:
+    def read(self, proof: object) -> S | None:
         """Return the saved search; None without a file.
+
+        Parameters
+        ----------
+        proof : object
+            The path of the requested proof log; None without one.
 
         Raises
         ------
         DataError
             The file is not a checkpoint, is damaged, or belongs to another problem.
         InputError
-            The search began with another tolerance.
+            The search began with another tolerance, or without the requested proof log.
         """
         if not self.path.exists():
             return None
@@ -136,8 +169,18 @@ class Checkpoint(ABC, Generic[S]):
             mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
             next_id = int(mark.pop("next_id"))
             self._log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
+            if proof is not None and self._log is None:
+                raise InputError(
+                    "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof="
+                )
             return self.parse(Saved(numbers, arrays, self._log, next_id))
         except (DataError, InputError):
             raise
         except READ_ERRORS as error:
             raise DataError(f"{self.path} is no checkpoint of {self.solver}, or is damaged: {read_error(error)}") from error
+
+
+def log_file(path: str, checkpoint: Checkpoint[Any] | None, mark: Mark | None = None) -> LogFile:
+    """Return the file of a proof log that begins, or continues at a mark; beside the checkpoint, if there is one."""
+    part = None if checkpoint is None else checkpoint.part() if mark is None else checkpoint.part_of(mark)
+    return LogFile(path, part, mark)

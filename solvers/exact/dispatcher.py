@@ -24,6 +24,7 @@ __all__ = [
     "Dispatcher",
     "Outcome",
     "WorkerPool",
+    "bound_caveat",
     "check_counts",
     "check_numbers",
     "check_point",
@@ -289,3 +290,11 @@ def lines_of(packed: Any) -> str:
         raise ValueError(f"a part of a log that cannot be unpacked: {error}") from error
     _require(text[-1:] in ("", "\n"), "a part of a log that ends within a line")
     return text
+
+
+def bound_caveat(workers: int, proof: object) -> str:
+    """Return the caveat for a bound found by remote workers. Only a proof log exposes a worker that returned a wrong result."""
+    if not workers:
+        return ""
+    advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
+    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {advice}"

@@ -54,6 +54,8 @@ class LogFile:
         Why nothing will be at the path.
     kept : bool
         Whether ``part`` stays when the log is sealed, since a checkpoint refers to it.
+    continued : bool
+        Whether an earlier run began the log.
 
     Raises
     ------
@@ -65,7 +67,7 @@ class LogFile:
 
     def __init__(self, path: str, part: Path | None = None, mark: Mark | None = None) -> None:
         self.fault: WriteError | None = None
-        self.kept = False
+        self.kept = self.continued = mark is not None
         self._path, self._part = path, part
         self._digest = hashlib.sha256()
         self._held: list[str] = []
@@ -203,13 +205,13 @@ class LogWriter:
     Parameters
     ----------
     file : LogFile
-    header : dict, optional
-        The first record; none if an earlier run has written it.
+    header : dict
+        The first record, which a continued log has already.
     """
 
-    def __init__(self, file: LogFile, header: dict[str, Any] | None) -> None:
+    def __init__(self, file: LogFile, header: dict[str, Any]) -> None:
         self._file = file
-        if header is not None:
+        if not file.continued:
             file.write([header])
 
     @property
@@ -224,6 +226,10 @@ class LogWriter:
     def hold(self, held: bool) -> None:
         """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
         self._file.kept = held
+
+    def merge(self, text: str) -> None:
+        """Append lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
+        self._file.write_text(text)
 
     def drop(self) -> None:
         """End the log: another tree is searched instead."""

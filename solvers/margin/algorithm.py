@@ -14,13 +14,15 @@ from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.views import Corners, MarginProblem
+from ..exact.checkpoint import Saved, log_file
 from ..exact.limits import Limits, check_count, check_path
-from ..exact.log_file import LogFile, Mark
+from ..exact.log_file import Mark
 from ..exact.rotation import rotation, turned
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.recorder import beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
+from .check.checker import MarginChecker
 from .checkpoint import MarginCheckpoint, StoppedMarginSearch
 from .proof import ProofLog
 
@@ -329,30 +331,20 @@ class MarginState:
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
     """Write the checkpoint, or remove it once the bound is within the tolerance; return the error if it could not be written."""
-    keeper, log, tree = state.keeper, state.log, state.tree
+    keeper, tree = state.keeper, state.tree
     if keeper is None:
         return None
-    if not tree.count[0] or (state.has_point and state.value - bound <= state.limits.tol * state.value):
-        keeper.remove()
-        if log is not None:
-            log.hold(False)
-        return None
-    mark = None if log is None else log.mark()
-    if log is not None and mark is None:
-        return log.fault
-    nodes = tree.heap[: tree.count[0]]
-    is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
-    search = StoppedMarginSearch(
-        tree.boxes[nodes], tree.keys.ravel()[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
-        int(tree.count[1]), state.first_value, is_rotated, mark,
-    )  # fmt: skip
-    try:
-        keeper.write(search)
-    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
-        return error
-    if log is not None:
-        log.hold(True)
-    return None
+
+    def content(mark: Mark | None) -> Saved:
+        nodes = tree.heap[: tree.count[0]]
+        is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
+        return keeper.content(StoppedMarginSearch(
+            tree.boxes[nodes], tree.keys.ravel()[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
+            int(tree.count[1]), state.first_value, is_rotated, mark,
+        ))  # fmt: skip
+
+    closed = state.has_point and state.value - bound <= state.limits.tol * state.value
+    return keeper.update(closed or not tree.count[0], state.log, content)
 
 
 #: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
@@ -408,6 +400,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
     compiling: ClassVar[float] = 7.0
+    checker: ClassVar[MarginChecker] = MarginChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="margin-bb",
         summary="exact branch and bound for nonconvex problems from parts: boxes with convex envelopes, for few features",
@@ -456,7 +449,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state = MarginState(view, axes, limits, tree)
         if self.checkpoint is not None:
             state.keeper = MarginCheckpoint(self.checkpoint, view, tol)
-            if (stopped := state.keeper.read()) is not None:
+            if (stopped := state.keeper.read(self.proof)) is not None:
                 return self._resume(state, stopped, options, rng)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
@@ -480,7 +473,6 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """Restore a search, and descend from the given start, if there is one."""
         from . import loops
 
-        stopped.check_proof_option(self.proof)
         if not stopped.rotated:
             state.rotated = unrotated(state.problem)
         replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
@@ -514,11 +506,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """Begin the log, or continue it, and allocate the buffer of its events."""
         from . import loops
 
-        node, keeper = state.node, state.keeper
-        part = None if keeper is None else keeper.part() if mark is None else keeper.part_of(mark)
-        cut = self._cutoff(state) if mark is None else None
-        state.log = ProofLog(LogFile(path, part, mark), state.problem, state.rotated.V, state.loops, cut)
-        state.log.hold(mark is not None)
+        node, file = state.node, log_file(path, state.keeper, mark)
+        state.log = ProofLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, InputError
+from ...errors import DataError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem
 from ..exact.checkpoint import Checkpoint, Saved
@@ -49,19 +49,6 @@ class StoppedMarginSearch:
     rotated: bool
     log: Mark | None = None
 
-    def check_proof_option(self, proof: object) -> None:
-        """Check that a log can be continued.
-
-        Raises
-        ------
-        InputError
-            A proof log is requested, and the search began without one.
-        """
-        if proof is not None and self.log is None:
-            raise InputError(
-                "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof="
-            )
-
 
 _ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]
 _TYPES: dict[str, Any] = dict.fromkeys(_ARRAYS, np.float64) | {"origin": np.int64, "signs": np.int8}
@@ -84,16 +71,11 @@ class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
         super().__init__(path, LoggedMarginProblem.of_problem(problem).digest, tol)
         self._problem = problem
 
-    def write(self, search: StoppedMarginSearch) -> None:
-        """Save a search.
-
-        Raises
-        ------
-        WriteError
-            The file could not be written. The previous file remains.
-        """
+    @staticmethod
+    def content(search: StoppedMarginSearch) -> Saved:
+        """Return the content of the file of a search."""
         numbers = {"nodes": search.nodes, "first_value": search.first_value, "rotated": search.rotated}
-        self.save(Saved(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log))
+        return Saved(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
 
     def parse(self, saved: Saved) -> StoppedMarginSearch:
         """Return the search of a file's content."""

@@ -45,9 +45,9 @@ class ProofLog(LogWriter):
         The problem as the loops have it: terms, and prices of budgets.
     """
 
-    def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float | None) -> None:
+    def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float) -> None:
         header = {"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}
-        super().__init__(file, None if cut is None else header)
+        super().__init__(file, header)
         self._V, self._problem = V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]

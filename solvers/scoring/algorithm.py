@@ -19,6 +19,7 @@ from ..exact.limits import Limits, check_count, check_path
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
+from .check import ScoringChecker
 
 if TYPE_CHECKING:
     from .log import ProofLog
@@ -70,6 +71,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
     compiling: ClassVar[float] = 4.5
+    checker: ClassVar[ScoringChecker] = ScoringChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",
         rank={Purpose.STRUCTURE: 2},

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,13 +34,12 @@ from ...models.model import Model
 from ...models.rounding import gamma
 from ...models.views import LinearLoss
 from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, sum_down
-from ..exact.check.checker import Claim, ProofChecker
-from ..exact.check.sealed import SealedLog
-from ..exact.check.trees import VerifierPool
+from ..exact.check.checker import TreeChecker
+from ..exact.check.trees import NodeRules
 
-__all__ = ["FORMAT", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
+__all__ = ["FORMAT", "VERSION", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
 
-FORMAT = "marginopt-sparse-proof"
+FORMAT, VERSION = "marginopt-sparse-proof", 2
 #: States of a feature, and what a record does with its node besides a split.
 _FREE, _IN, _OUT = 0, 1, 2
 _CLOSED, _AGAIN = -1, -2
@@ -186,11 +185,47 @@ class NodeBounds:
         return inside, outside
 
 
-class SparseChecker(ProofChecker[LoggedSparseProblem]):
+#: State of an open node: its features' states, and a proved bound.
+_OpenNode: TypeAlias = "tuple[Any, float] | None"
+
+
+class SparseRules(NodeRules[_OpenNode]):
+    """The rules of nodes: a record's α bounds the node and its parts."""
+
+    def __init__(self, problem: SparseProblem, bound: float) -> None:
+        self._counted, self._bound = problem.counted, bound
+
+    def _open(self, state: Any, floor: float) -> _OpenNode:
+        return (state, floor) if floor < self._bound else None
+
+    def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
+        """Return the parts of a node, with the features that the record decides."""
+        assert state is not None
+        split, bounds, (features, floor) = int(record["split"]), record["bounds"], state
+        floor = max(floor, bounds.node(features))
+        features = _decided(bounds, features, record, self._bound, self._counted)
+        if split == _CLOSED:
+            if floor < self._bound:
+                raise InvalidProofError(f"node {record['id']} {self.objection((features, floor))}")
+            return []
+        if split == _AGAIN:
+            return [self._open(features, max(floor, bounds.node(features)))]
+        if not 0 <= split < features.size or features[split] != _FREE or not self._counted[split]:
+            raise InvalidProofError(f"node {record['id']} is split by feature {split}, which is not free there")
+        parts = [features.copy(), features.copy()]
+        parts[0][split], parts[1][split] = _IN, _OUT
+        return [self._open(part, max(floor, bounds.node(part))) for part in parts]
+
+    def objection(self, state: _OpenNode) -> str:
+        """Return the bound of an open node."""
+        assert state is not None
+        return f"is proved to cost {state[1]:.12g} and no more; the claim is {self._bound:.12g}"
+
+
+class SparseChecker(TreeChecker[LoggedSparseProblem]):
     """Checker of the logs of ``sparse-bb``."""
 
-    format, versions = FORMAT, (1,)
-    streams = True
+    format, versions = FORMAT, (VERSION,)
 
     def of_model(self, model: Model) -> LoggedSparseProblem:
         """Return the problem of a composition with a count or prices of coefficients."""
@@ -200,43 +235,23 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
         """Return the problem that a log's header states."""
         return LoggedSparseProblem.of_log(header)
 
-    def claim(self, problem: LoggedSparseProblem, log: SealedLog) -> Claim:
-        """Return the claimed bound, and the exact objective of the incumbent."""
-        return Claim(float(log.claim["bound"]), problem.value([float(x) for x in log.claim["w"]]))
+    def value(self, problem: LoggedSparseProblem, w: list[float]) -> Fraction:
+        """Return the exact objective of a point."""
+        return problem.value(w)
 
-    def prove(self, problem: LoggedSparseProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
-        """Verify every record, and then every node that is not split."""
-        bound, p = float(claim.bound), problem.problem
-        nodes = {0: (np.zeros(p.price.size, dtype=np.int8), 0.0)}  # no term of the objective is negative
-        count, following = 0, 1
-        for record, bounds in _bounded(p, log.records()):
-            count += 1
-            number, split = int(record["node"]), int(record["split"])
-            if number not in nodes:
-                raise InvalidProofError(f"node {number} is not open")
-            state, floor = nodes.pop(number)
-            floor = max(floor, bounds.node(state))
-            state = _decided(bounds, state, record, bound, p.counted)
-            if split == _CLOSED:
-                if floor < bound:
-                    raise InvalidProofError(
-                        f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}"
-                    )
-                continue
-            if split == _AGAIN:
-                nodes[number] = state, max(floor, bounds.node(state))
-                continue
-            if not 0 <= split < state.size or state[split] != _FREE or not p.counted[split]:
-                raise InvalidProofError(f"node {number} is split by feature {split}, which is not free there")
-            for side in (_IN, _OUT):
-                child = state.copy()
-                child[split] = side
-                nodes[following] = child, max(floor, bounds.node(child))
-                following += 1
-        for number, (_, floor) in nodes.items():
-            if floor < bound:
-                raise InvalidProofError(f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}")
-        return bound, count
+    def rules(self, problem: LoggedSparseProblem, bound: float) -> tuple[SparseRules, _OpenNode]:
+        """Return the rules, and the root: no feature is decided, and no term of the objective is negative."""
+        root = np.zeros(problem.problem.price.size, dtype=np.int8)
+        return SparseRules(problem.problem, bound), (root, 0.0) if bound > 0.0 else None
+
+    def bounded(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield each record with the bounds that its α gives."""
+        p = problem.problem
+        columns = np.abs(p.A).max(axis=0, initial=0.0)
+        while batch := list(islice(records, _BATCH)):
+            points = np.array([_alpha(p, record) for record in batch])
+            for record, alpha, v in zip(batch, points, points @ p.A, strict=True):
+                yield {**record, "bounds": _bounds(p, columns, alpha, v)}
 
 
 def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
@@ -259,16 +274,6 @@ def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: floa
             raise InvalidProofError("a feature is decided, and the other choice may cost less than the claim")
         state[features] = value
     return state
-
-
-def _bounded(p: SparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], NodeBounds]]:
-    """Yield each record with the bounds that its α gives."""
-    columns = np.abs(p.A).max(axis=0, initial=0.0)
-    while batch := list(islice(records, _BATCH)):
-        points = np.array([_alpha(p, record) for record in batch])
-        products = points @ p.A
-        for record, alpha, v in zip(batch, points, products, strict=True):
-            yield record, _bounds(p, columns, alpha, v)
 
 
 def _alpha(p: SparseProblem, record: dict[str, Any]) -> FloatArray:

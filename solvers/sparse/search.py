@@ -1,16 +1,19 @@
-"""The search: nodes by their bounds, the least first; relaxations of the features that matter, and incumbents by swaps."""
+"""The bounding rule of supports: relaxations of the features that matter, and incumbents by swaps."""
 
 from __future__ import annotations
 
-import heapq
+import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
+from ...models.views import LinearLoss
+from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
+from .check import FORMAT, VERSION
 from .dual import (
     FREE,
     IN,
@@ -27,7 +30,7 @@ from .dual import (
 )
 from .relaxation import Workspace, relax, workspace_for
 
-__all__ = ["AGAIN", "CLOSED", "NodeRecord", "Search"]
+__all__ = ["SparseRule"]
 
 #: Features beside the count that a relaxation begins with, and that a round may add; rounds of a node.
 _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
@@ -35,36 +38,12 @@ _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
 _NEAR = 0.1
-#: Relative distance of bounds from the incumbent's value, which is rounded.
-_ROUNDING = 1e-12
 #: Features that a swap tries to bring in for each that it takes out.
 _CANDIDATES = 8
 
 
 #: A node that is not split: closed, or open with more features decided.
 CLOSED, AGAIN = -1, -2
-
-
-@dataclass(frozen=True, eq=False)
-class NodeRecord:
-    """A node with its dual point, the features that the point decides, and the feature that splits it.
-
-    In place of a feature ``split`` is `CLOSED`, or `AGAIN` where the node stays open with the decided features.
-    """
-
-    number: int
-    point: DualPoint
-    inside: IntArray
-    outside: IntArray
-    split: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Node:
-    number: int
-    state: State
-    bound: float
-    order: IntArray  #: features by their gains at the parent's dual point, the largest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,85 +58,71 @@ class _Relaxed:
     z: FloatArray
 
 
-@dataclass(eq=False)
-class Search:
-    """Branch and bound over supports.
+class SparseRule(BoundingRule[SparseProblem]):
+    """The bounding rule of supports.
+
+    A node has the states of the features, and ``order``: the features by their gains at the parent's dual point, the largest
+    first.
 
     Parameters
     ----------
     problem : SparseProblem
         All costs positive.
-    tol : float
-        Relative gap at which a node is closed.
-    listener : callable, optional
-        Takes the record of each node that is done.
     """
 
-    problem: SparseProblem
-    tol: float
-    listener: Callable[[NodeRecord], None] | None = None
-    nodes: int = 0
-    value: float = math.inf
-    w: FloatArray = field(init=False)
-    closed: float = math.inf  #: least bound of what is closed
-    _heap: list[tuple[float, int, _Node]] = field(default_factory=list)
-    _numbers: int = 1
-    _known: dict[bytes, float] = field(default_factory=dict)
-    _workspaces: dict[int, Workspace] = field(default_factory=dict)
+    format, version = FORMAT, VERSION
+    lowest = 0.0
 
-    def __post_init__(self) -> None:
-        problem = self.problem
-        p = problem.price.size
-        self.w = np.zeros(p)
+    def __init__(self, problem: SparseProblem) -> None:
+        super().__init__(problem)
         self._columns = column_sizes(problem)
         self._rows = np.ascontiguousarray(problem.A.T)
         self._kind = int(problem.loss)
-        never = problem.counted & (problem.lower == 0.0) & (problem.upper == 0.0)
-        state = np.zeros(p, dtype=np.int8)
+        self._never = problem.counted & (problem.lower == 0.0) & (problem.upper == 0.0)
+        self._known: dict[bytes, float] = {}
+        self._workspaces: dict[int, Workspace] = {}
+        self._slopes = np.zeros(problem.price.size)
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
-        self._never = never
-        self._refit(np.zeros(p, dtype=np.bool_))
-        self._push(_Node(0, state, 0.0, np.argsort(-gains.values, kind="stable")))
+        self._order = np.argsort(-gains.values, kind="stable")
 
-    @property
-    def bound(self) -> float:
-        """The proved lower bound."""
-        return min(self.closed, self._heap[0][0] if self._heap else math.inf, self.value * (1.0 - _ROUNDING))
+    @classmethod
+    def load(cls) -> None:
+        """Solve a small problem with each loss, so that every compiled loop is there."""
+        _load()
 
-    @property
-    def cut(self) -> float:
-        """Bound at which a node is closed."""
-        return self.value - self.tol * abs(self.value)
+    def header(self) -> dict[str, Any]:
+        """Return the problem."""
+        p = self.problem
+        vectors = {name: getattr(p, name).tolist() for name in ("A", "costs", "curvature", "price", "lower", "upper", "counted")}
+        return {**vectors, "loss": p.loss.name, "most": p.most}
 
-    @property
-    def open_nodes(self) -> int:
-        """Number of open nodes."""
-        return len(self._heap)
+    def first_point(self) -> FloatArray:
+        """Return the point 0, or the nearest one."""
+        p = self.problem
+        return np.where(p.counted, 0.0, np.clip(0.0, p.lower, p.upper))
 
-    @property
-    def memory(self) -> float:
-        """Bytes of the open nodes, about."""
-        return len(self._heap) * (9.0 * self.problem.price.size + 400.0)
+    def root(self) -> NodeArrays:
+        """Return the node without a decided feature."""
+        return {"state": np.zeros(self._order.size, dtype=np.int8), "order": self._order}
 
-    def step(self) -> None:
-        """Process the open node of the least bound."""
-        _, _, node = heapq.heappop(self._heap)
-        if node.bound >= self.cut:
-            self.closed = min(self.closed, node.bound)
-            return
-        self.nodes += 1
+    def accepts(self, arrays: NodeArrays) -> bool:
+        """Return whether the states are states, and the order is one."""
+        ranks = np.arange(self._order.size)
+        return bool(np.isin(arrays["state"], (FREE, IN, OUT)).all() and np.array_equal(np.sort(arrays["order"]), ranks))
+
+    def branch(self, node: Node, incumbent: Incumbent) -> Branching:
+        """Bound a node by its relaxation, try the rounded support, and split the node."""
+        self._incumbent = incumbent
         relaxed = self._relax(node)
-        self._round(node.state, relaxed)
-        self._branch(node, relaxed)
+        self._round(node.arrays["state"], relaxed)
+        return self._branch(node, relaxed)
 
-    def offer(self, w: FloatArray) -> None:
+    def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
         """Take the support of a point, with the best coefficients on it."""
+        self._incumbent = incumbent
         support = (w != 0.0) & self.problem.counted
         if int(support.sum()) <= self.problem.most and not (support & self._never).any():
             self._refit(support)
-
-    def _push(self, node: _Node) -> None:
-        heapq.heappush(self._heap, (node.bound, node.number, node))
 
     def _workspace(self, d: int) -> Workspace:
         size = 1 << max(d - 1, 7).bit_length()
@@ -174,18 +139,20 @@ class Search:
         )  # fmt: skip
         return workspace
 
-    def _relax(self, node: _Node) -> _Relaxed:
+    def _relax(self, node: Node) -> _Relaxed:
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
-        problem, state = self.problem, node.state
+        problem, state, order = self.problem, node.arrays["state"], node.arrays["order"]
         held = features_of(state, problem.counted, IN)
         count = problem.most - held.size
         free = state == FREE
         free &= problem.counted & ~self._never
         own = np.concatenate([np.flatnonzero(~problem.counted), held])
-        ordered = node.order[free[node.order]] if count else node.order[:0]
+        ordered = order[free[order]] if count else order[:0]
         chosen = ordered[: 2 * count + _BESIDE]
         best: _Relaxed | None = None
-        tol, cut = _SHARE * self.tol, self.cut + _SHARE * self.tol * abs(self.cut)
+        target = self._incumbent.cut
+        tol = _SHARE * self._incumbent.tol
+        cut = target + tol * abs(target)
         for _ in range(_ROUNDS):
             active = np.concatenate([own, chosen])
             fixed = np.arange(active.size) < own.size
@@ -201,7 +168,7 @@ class Search:
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
             larger = np.flatnonzero(g > max(last, 0.0))
-            if best.bounds.node >= self.cut or (not larger.size and (chosen.size or cut == math.inf)):
+            if best.bounds.node >= target or (not larger.size and (chosen.size or cut == math.inf)):
                 break
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
                 tol, cut = _EXACT, math.inf
@@ -228,10 +195,10 @@ class Search:
         problem, better = self.problem, True
         while better:
             better = False
-            support = (self.w != 0.0) & problem.counted
+            support = (self._incumbent.w != 0.0) & problem.counted
             order = np.argsort(-self._slopes, kind="stable")
             entering = [j for j in order.tolist() if problem.counted[j] and not support[j] and not self._never[j]][:_CANDIDATES]
-            leaving = sorted(np.flatnonzero(support).tolist(), key=lambda j: abs(self.w[j]) * self._columns[j])
+            leaving = sorted(np.flatnonzero(support).tolist(), key=lambda j: abs(self._incumbent.w[j]) * self._columns[j])
             trials: list[tuple[int, int]] = [(-1, j) for j in entering] if support.sum() < problem.most else []
             trials += [(i, -1) for i in leaving] if problem.price.any() else []
             trials += [(i, j) for i in leaving for j in entering]
@@ -261,9 +228,9 @@ class Search:
             alpha = problem.costs if problem.loss.bounded else 2.0 * problem.costs
         value = self.objective(w)
         self._known[key] = value
-        if value >= self.value:
+        if not self._incumbent.offer(w, value):
             return False
-        self.value, self.w, self._slopes = value, w, np.abs(problem.A.T @ alpha)
+        self._slopes = np.abs(problem.A.T @ alpha)
         return True
 
     def objective(self, w: FloatArray) -> float:
@@ -272,36 +239,35 @@ class Search:
         losses = float(p.costs @ p.loss.values(p.A @ w))
         return losses + float(0.5 * p.curvature @ (w * w) + p.price @ (w != 0.0))
 
-    def _branch(self, node: _Node, relaxed: _Relaxed) -> None:
+    def _branch(self, node: Node, relaxed: _Relaxed) -> Branching:
         """Close the node, or decide what its dual point decides and split it."""
-        problem, cut = self.problem, self.cut
-        bounds = relaxed.bounds
+        problem, cut, closed = self.problem, self._incumbent.cut, math.inf
+        bounds, state = relaxed.bounds, node.arrays["state"].copy()
         bound = max(node.bound, bounds.node)
-        free = (node.state == FREE) & problem.counted
+        free = (state == FREE) & problem.counted
         inside = outside = np.zeros(0, dtype=np.int64)
         split = CLOSED
-        state = node.state.copy()
         if bound < cut:
             outside = np.flatnonzero(free & (bounds.inside >= cut))
             inside = np.flatnonzero(free & (bounds.outside >= cut) & ~(bounds.inside >= cut))
             for fixed, values in ((outside, bounds.inside), (inside, bounds.outside)):
-                self.closed = min(self.closed, float(values[fixed].min(initial=math.inf)))
+                closed = min(closed, float(values[fixed].min(initial=math.inf)))
             state[outside], state[inside] = OUT, IN
             split = self._split(state, relaxed)
             if split == CLOSED and (inside.size or outside.size):
                 split = AGAIN
-        if self.listener is not None:
-            self.listener(NodeRecord(node.number, relaxed.point, inside, outside, split))
-        if split == CLOSED:
-            self.closed = min(self.closed, bound)
-            return
+        record = {
+            "exponent": relaxed.point.exponent, "alpha": relaxed.point.text, "inside": inside.tolist(),
+            "outside": outside.tolist(), "split": split,
+        }  # fmt: skip
+        children: list[tuple[float, NodeArrays]] = []
         order = np.argsort(-relaxed.gains.values, kind="stable")
-        for choice in (FREE,) if split == AGAIN else (IN, OUT):
-            child, number = state.copy(), node.number
+        for choice in () if split == CLOSED else (FREE,) if split == AGAIN else (IN, OUT):
+            child = state.copy()
             if split != AGAIN:
-                child[split], number = choice, self._numbers
-                self._numbers += 1
-            self._push(_Node(number, child, max(bound, child_bounds(problem, relaxed.gains, child).node), order))
+                child[split] = choice
+            children.append((child_bounds(problem, relaxed.gains, child).node, {"state": child, "order": order}))
+        return Branching(bound, children, record, closed)
 
     def _split(self, state: State, relaxed: _Relaxed) -> int:
         """Return the free feature with the most fractional z; `CLOSED` where no choice is left."""
@@ -314,3 +280,14 @@ class Search:
         z[relaxed.active] = relaxed.z
         score = np.where(free, np.minimum(z, 1.0 - z) + 1e-9 * relaxed.gains.values / (1.0 + np.abs(relaxed.gains.values)), -1.0)
         return int(np.argmax(score))
+
+
+@functools.cache
+def _load() -> None:
+    A = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0], [2.0, 1.0], [0.0, -2.0]])
+    one = np.ones(2)
+    for loss in LinearLoss:
+        problem = SparseProblem(A, np.ones(5), loss, one, 0.0 * one, -np.inf * one, np.inf * one, one > 0.0, 1)
+        search = TreeSearch(SparseRule(problem), Incumbent(1e-6))
+        while not search.done:
+            search.step()

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,12 +16,16 @@ from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
+from ..exact.checkpoint import Saved, log_file
+from ..exact.dispatcher import bound_caveat
 from ..exact.limits import Limits, check_count, check_path
+from ..exact.log_file import LogFile, Mark
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..records import Answer, Options, Update, UpdateKind
+from .check.checker import ZeroOneChecker
 from .engines.engine import SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
@@ -36,7 +40,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import DataError, WriteError
 from .engines.engine import Engine
-from .proof.boxes import ProofWriter
+from .proof.boxes import ProofWriter, write_citing_log
 
 if TYPE_CHECKING:
     from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     from .distributed.boxes import SubtreeEngine
     from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
     from .engines.boxes import BoxEngine
-from .reuse import transferred_bound
+from .reuse import Transfer, transferred_bound
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -70,6 +74,7 @@ class ZeroOneState:
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
+    transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``carried``
     again: int = 0  #: node count of the engine at which the heuristic runs again
     keeper: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
@@ -93,12 +98,24 @@ class ZeroOneState:
 
     @property
     def logged(self) -> bool:
-        """Return whether the log of the box search proves the end of a finished search."""
+        """Return whether the log of the box search, or cited logs, prove the end of a finished search."""
+        if self._closed_at(self.carried):
+            return True
         engine = self.logging_engine
         if engine is None or engine is self.engine:
             return engine is not None
+        return self._closed_at(engine.own_bound)
+
+    def _closed_at(self, bound: float) -> bool:
         value = self.shared.incumbent.value
-        return value - engine.own_bound <= self.shared.limits.tol * value
+        return bound > 0.0 and value - bound <= self.shared.limits.tol * value
+
+    @property
+    def cites(self) -> bool:
+        """Return whether the bounds of cited logs are the best ones that a log can prove."""
+        engine = self.logging_engine
+        recorded = self.recorder is not None and self.recorder.succeeded
+        return self.carried > (0.0 if engine is None else engine.own_bound) and not recorded
 
     def take_start(self, w: FloatArray) -> None:
         """Offer a classifier, and its polish, to the incumbent.
@@ -115,15 +132,15 @@ class ZeroOneState:
         self.shared.incumbent.offer(reduced, w)
         self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
 
-    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> None:
-        """Offer the solutions of solved problems to the incumbent, and take over the bound that they imply."""
+    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
+        """Offer the solutions of solved problems to the incumbent, and take over the bound that they, or their logs, imply."""
         if not earlier:
             return
-        bound = transferred_bound(view, earlier)
+        self.transfer = transferred_bound(view, [item.logged for item in earlier] if logged else earlier)
         for item in earlier:
             if item.w is not None:
                 self.take_start(item.w)
-        self.shared.lower_bound = max(self.shared.lower_bound, min(bound, self.shared.incumbent.value))
+        self.shared.lower_bound = max(self.shared.lower_bound, min(self.transfer.bound, self.shared.incumbent.value))
         self.carried = self.shared.lower_bound
 
 
@@ -152,18 +169,14 @@ def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneChec
     return ZeroOneCheckpoint(path, problem, tol)
 
 
-def resume_search(state: ZeroOneState, stopped: StoppedSearch, proof: str | None) -> None:
+def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
     """Restore the state from a saved search.
 
     Raises
     ------
     DataError
         The incumbent of the file does not belong to its search.
-    InputError
-        A proof log is requested, and the search began without one.
     """
-    if proof is not None and stopped.log is None:
-        raise InputError("the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=")
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
     if shared.upper > stopped.begun.ground.upper:
@@ -193,15 +206,12 @@ def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engi
 
 def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
     """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
-    checkpoint = state.keeper
     if state.writer is not None:
         state.writer.drop()
-    if stopped is not None and stopped.log is not None and checkpoint is not None:
-        writer = ProofWriter(proof, state.shared.reduced, checkpoint.part_of(stopped.log), stopped.log)
-        writer.hold(True)
-        return writer
-    state.earlier_nodes = 0  # the log covers the nodes of this tree only
-    return ProofWriter(proof, state.shared.reduced, None if checkpoint is None else checkpoint.part())
+    mark = None if stopped is None else stopped.log
+    if mark is None:
+        state.earlier_nodes = 0  # the log covers the nodes of this tree only
+    return ProofWriter(log_file(proof, state.keeper, mark), state.shared.reduced)
 
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
@@ -209,24 +219,14 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     from .distributed.boxes import SubtreeEngine
     from .engines.boxes import BoxEngine
 
-    checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
+    checkpoint, engine, shared = state.keeper, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
-    if shared.closed or not engine.open_nodes:
-        checkpoint.remove()
-        if writer is not None:
-            writer.hold(False)
-        return None
-    mark = None if writer is None else writer.mark()
-    if writer is not None and mark is None:
-        return writer.fault
-    try:
-        checkpoint.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
-    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
-        return error
-    if writer is not None:
-        writer.hold(True)
-    return None
+
+    def content(mark: Mark | None) -> Saved:
+        return checkpoint.content(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
+
+    return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)
 
 
 # The schedule of the engines: boxes, conflicts, or a portfolio of both, with the primal heuristic before each slice.
@@ -310,7 +310,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
             if state.writer is not None:
                 state.writer.drop()
             state.earlier_nodes = 0  # the log covers the nodes of this tree only
-            state.writer = ProofWriter(proof, shared.reduced)
+            state.writer = ProofWriter(LogFile(proof), shared.reduced)
         first = BoxEngine(shared, threads, state.writer)
         if chosen == "boxes":
             return first
@@ -347,7 +347,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points. Their solutions are tried as incumbents, and
-        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search.
+        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search. With
+        ``proof`` the bounds of their logs count, which the log cites by digest.
     cluster : distributed.Client or str, optional
         Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
         session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
@@ -373,6 +374,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
     compiling: ClassVar[float] = 8.0
+    checker: ClassVar[ZeroOneChecker] = ZeroOneChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         rank={Purpose.STRUCTURE: 1},
@@ -394,8 +396,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)
         check_path("proof", self.proof, "the proof log")
-        if self.proof is not None and self.earlier:
-            raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
@@ -441,7 +441,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
-        stopped = None if checkpoint is None else checkpoint.read()
+        stopped = None if checkpoint is None else checkpoint.read(self.proof)
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
@@ -451,13 +451,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
         if stopped is not None:
-            resume_search(state, stopped, self.proof)
+            resume_search(state, stopped)
         if self.cluster is not None and reduced.rows.size:
             state.team = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
-        state.take_earlier(view, as_solved_problem(self.earlier))
+        state.take_earlier(view, as_solved_problem(self.earlier), self.proof is not None)
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
@@ -533,7 +533,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.team is not None:
             state.team.close()
         logging_engine = state.logging_engine
-        if logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
+        if self.proof is not None and state.cites:
+            for log in (state.recorder, state.writer):
+                if log is not None:
+                    log.drop()
+            file = write_citing_log(self.proof, problem, state.transfer, state.carried, w)
+            details |= {"proof": self.proof, "proof_bound": state.carried}
+            write_error = file.fault
+        elif logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
             assert state.writer is not None
             if state.recorder is not None:
                 state.recorder.drop()
@@ -554,17 +561,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
             write_error=write_error,
-            bound_caveat=_bound_caveat(int(figures.get("workers", 0)), self.proof),
+            bound_caveat=bound_caveat(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
-
-
-def _bound_caveat(workers: int, proof: str | None) -> str:
-    """Return the caveat for a bound found by remote workers. Only a proof log exposes a worker that returned a wrong result."""
-    if not workers:
-        return ""
-    advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
-    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {advice}"
 
 
 def _violations(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:

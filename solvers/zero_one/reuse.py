@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..certification.result import Result
+from ..exact.check.sealed import stated_bound
 
-__all__ = ["SolvedProblem", "as_solved_problem", "ends_first", "transferred_bound"]
+__all__ = ["SolvedProblem", "Transfer", "as_solved_problem", "ends_first", "transferred_bound"]
 
 _EPS = 2.0**-53
 
@@ -39,11 +40,14 @@ class SolvedProblem:
     bound : float
         Proved lower bound; 0 if none is known.
     w : ndarray (p,), optional
+    log : str, optional
+        Path of the proof log of the bound.
     """
 
     problem: ZeroOneProblem
     bound: float
     w: FloatArray | None
+    log: str | None = None
 
     @classmethod
     def of(cls, model: Model, result: Result) -> SolvedProblem:
@@ -59,7 +63,13 @@ class SolvedProblem:
             raise InputError(f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}")
         claim = result.claim
         proved = claim.bound is not None and claim.proved and math.isfinite(claim.bound)
-        return cls(view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"))
+        log = result.details.get("proof")
+        return cls(view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"), log and str(log))
+
+    @property
+    def logged(self) -> SolvedProblem:
+        """The record with the bound that its log states, which is 0 without a log."""
+        return replace(self, bound=0.0 if self.log is None else min(self.bound, max(stated_bound(self.log), 0.0)))
 
     def __repr__(self) -> str:
         return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
@@ -87,7 +97,15 @@ def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
     return tuple(records)
 
 
-def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> float:
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """The bound that earlier problems imply, with the share θ_k of each one that counts."""
+
+    bound: float = 0.0
+    shares: tuple[tuple[SolvedProblem, float], ...] = ()
+
+
+def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> Transfer:
     """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text).
 
     Raises
@@ -104,7 +122,7 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
             )
     bounded = [item for item in earlier if item.bound > 0.0]
     if not bounded:
-        return 0.0
+        return Transfer()
     weights, counts = _weights(problem, bounded)
     bounds = np.array([item.bound for item in bounded])
     candidates = [np.eye(len(bounded))[k] for k in range(len(bounded))]
@@ -112,7 +130,10 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
     theta_lp = _best_theta(weights, counts, bounds)
     if theta_lp is not None:
         candidates += [theta_lp, theta_lp * (1.0 - 1e-8)]
-    return max(0.0, *(_bound_at(theta, weights, counts, bounds) for theta in candidates))
+    values = [_bound_at(theta, weights, counts, bounds) for theta in candidates]
+    k = int(np.argmax(values))
+    shares = [(item, share) for item, share in zip(bounded, _feasible(candidates[k]).tolist(), strict=True) if share > 0.0]
+    return Transfer(values[k], tuple(shares)) if values[k] > 0.0 else Transfer()
 
 
 def _weights(problem: ZeroOneProblem, known: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
@@ -148,10 +169,7 @@ def _best_theta(weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> 
 
 def _bound_at(theta: FloatArray, weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> float:
     """Return Σ θL - Σ (Σ θλ^k - λ)₊, rounded down, at θ scaled to be feasible."""
-    theta = np.maximum(theta, 0.0)
-    total = math.fsum(theta)
-    if total > 1.0:
-        theta = theta / (total * (1.0 + 4.0 * _EPS))
+    theta = _feasible(theta)
     mixed = weights[:, 1:] @ theta
     slack = 4.0 * _EPS * (len(bounds) + 2) * (mixed + weights[:, 0])
     excess = np.maximum(mixed - weights[:, 0] + slack, 0.0)
@@ -159,6 +177,13 @@ def _bound_at(theta: FloatArray, weights: FloatArray, counts: FloatArray, bounds
     gain = math.fsum(theta * bounds)
     loss = math.fsum(counts * excess)
     return gain - loss - 8.0 * _EPS * (len(bounds) + 2) * (gain + loss)
+
+
+def _feasible(theta: FloatArray) -> FloatArray:
+    """Return θ ≥ 0 scaled to a sum of at most 1."""
+    theta = np.maximum(theta, 0.0)
+    total = math.fsum(theta)
+    return theta / (total * (1.0 + 4.0 * _EPS)) if total > 1.0 else theta
 
 
 def ends_first(ranked: list[int]) -> list[int]:

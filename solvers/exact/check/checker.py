@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -20,9 +21,9 @@ from ....models.model import Model
 from ....models.rounding import below
 from .arithmetic import InvalidProofError, rounded_up
 from .sealed import SealedLog
-from .trees import SpotChecked, VerifierPool
+from .trees import ROOT, NodeRules, SpotChecked, VerifierPool, tree_of, verify_in_order, verify_tree
 
-__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport"]
+__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport", "TreeChecker"]
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,36 @@ class ProofChecker(ABC, Generic[P]):
         """
 
     @final
-    def check(self, path: str | Path, model: Model | None = None, crew: VerifierPool | None = None) -> ProofReport:
+    def proved_by(self, log: SealedLog, sha256: str, crew: VerifierPool | None) -> tuple[P, float]:
+        """Return the problem of a cited log, and the bound that it proves.
+
+        Raises
+        ------
+        InvalidProofError
+            It does not prove its claim.
+        """
+        if sha256 not in log.proved:
+            problem = self.of_log(log.header)
+            claim = self.claim(problem, log)
+            self._check_claim(claim)
+            log.proved[sha256] = problem, _below(self.prove(problem, log, claim, crew)[0])
+        problem, bound = log.proved[sha256]
+        return problem, bound
+
+    def _check_claim(self, claim: Claim) -> None:
+        largest = math.inf if self.claims_infeasibility else math.nextafter(math.inf, 0.0)
+        if not -math.inf < claim.bound <= min(claim.value, largest):
+            bound, value = _below(claim.bound), _above(claim.value)
+            raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+
+    @final
+    def check(
+        self,
+        path: str | Path,
+        model: Model | None = None,
+        crew: VerifierPool | None = None,
+        cited: Sequence[str | Path] = (),
+    ) -> ProofReport:
         """Verify a proof log.
 
         Parameters
@@ -167,6 +197,8 @@ class ProofChecker(ABC, Generic[P]):
             proves a bound of the problem that it states itself.
         crew : VerifierPool, optional
             Verifiers of the parts of the tree; two parts drawn at random are verified here again.
+        cited : sequence of path-like, optional
+            Files of logs that the log cites; others are looked for beside it.
 
         Returns
         -------
@@ -186,16 +218,14 @@ class ProofChecker(ABC, Generic[P]):
         stated = digest = ""
         try:
             with np.errstate(all="ignore"):
-                log = SealedLog(Path(path), self.format, self.versions, self.streams)
+                log = SealedLog(Path(path), self.format, self.versions, self.streams, cited)
                 problem = self.of_log(log.header)
                 stated, digest = str(problem), problem.digest
                 if own is not None and (difference := own.difference(problem)) is not None:
                     raise InvalidProofError(f"this log is about another problem than the model: {difference}")
                 claim = self.claim(problem, log)
                 bound, value = _below(claim.bound), _above(claim.value)
-                largest = math.inf if self.claims_infeasibility else math.nextafter(math.inf, 0.0)
-                if not -math.inf < claim.bound <= min(claim.value, largest):
-                    raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+                self._check_claim(claim)
                 proved, nodes = self.prove(problem, log, claim, watched)
                 bound = _below(proved)
         except InvalidProofError as error:
@@ -207,6 +237,50 @@ class ProofChecker(ABC, Generic[P]):
             return ProofReport(False, bound, value, 0, message, stated, digest)
         by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
         return ProofReport(True, bound, value, nodes, "every node is proved", stated, digest, own is not None, *by)
+
+
+class TreeChecker(ProofChecker[P]):
+    """Checker of the logs of `solvers.exact.search`. A problem brings the value of a point and the rules of its nodes."""
+
+    streams = True
+
+    @abstractmethod
+    def value(self, problem: P, w: list[float]) -> float | Fraction:
+        """Return the objective of a point, exactly or rounded up.
+
+        Raises
+        ------
+        InvalidProofError
+            The point is none of the problem.
+        """
+
+    @abstractmethod
+    def rules(self, problem: P, bound: float) -> tuple[NodeRules[Any], Any]:
+        """Return the rules of nodes that prove ``bound``, and the state of the root."""
+
+    def bounded(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the records with what the rules derive from several at once."""
+        return records
+
+    @final
+    def claim(self, problem: P, log: SealedLog) -> Claim:
+        """Return the claimed bound, and the exact objective of the incumbent."""
+        return Claim(float(log.claim["bound"]), self.value(problem, [float(x) for x in log.claim["w"]]))
+
+    @final
+    def prove(self, problem: P, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+        """Verify node after node as they stand in the log, or with a crew subtree by subtree."""
+        bound = float(claim.bound)
+        rules, root = self.rules(problem, bound)
+        records = self.bounded(problem, log.records())
+        if crew is None or crew.size < 2:
+            return bound, verify_in_order(rules, records, root)
+        tree = tree_of(list(records))
+        if root is None:
+            return bound, 0
+        if ROOT not in tree:
+            raise InvalidProofError("the log has no root")
+        return bound, verify_tree(rules, tree, (tree[ROOT], root), crew)
 
 
 def _below(bound: float | Fraction) -> float:

@@ -6,7 +6,8 @@ import gzip
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from .arithmetic import InvalidProofError
 
-__all__ = ["SealedLog", "lines"]
+__all__ = ["SealedLog", "lines", "stated_bound"]
 
 #: What a packed log may unpack to in the memory: so many characters and JSON values (at most 72 bytes each), whatever its size,
 #: and for each byte of its file. Logs have two characters for each byte, and matrices of zeros and ones twenty.
@@ -81,6 +82,8 @@ class SealedLog:
         The versions that are read.
     streamed : bool
         Whether the records are used one by one, so that the whole of a packed log needs no limit.
+    cited : sequence of path-like
+        Files of logs that this one may cite. Others are looked for beside it.
 
     Attributes
     ----------
@@ -94,8 +97,12 @@ class SealedLog:
         no object, or a packed log unpacks to far more than its size.
     """
 
-    def __init__(self, path: Path, kind: str, versions: tuple[int, ...], streamed: bool = False) -> None:
-        self._path = path
+    def __init__(
+        self, path: Path, kind: str, versions: tuple[int, ...], streamed: bool = False, cited: Sequence[str | Path] = ()
+    ) -> None:
+        self._path, self._kind, self._versions, self._streamed, self._cited = path, kind, versions, streamed, tuple(cited)
+        #: What was proved by cited logs, by digest: a log that several logs cite is verified once.
+        self.proved: dict[str, Any] = {}
         allowance = None if streamed else _Allowance.of(path)
         digest = hashlib.sha256()
         first = before = last = ""
@@ -116,6 +123,25 @@ class SealedLog:
         if seal["sha256"] != digest.hexdigest():
             raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
 
+    def cited_log(self, name: str, sha256: str) -> SealedLog:
+        """Return a log that this one cites: a given file of this digest, or the file of this name beside this log.
+
+        Raises
+        ------
+        InvalidProofError
+            There is no such file, or it has another digest.
+        """
+        beside = self._path.with_name(Path(name).name)
+        for path in (*map(Path, self._cited), beside):
+            if path.is_file() and _digest(path) == sha256:
+                log = SealedLog(path, self._kind, self._versions, self._streamed, self._cited)
+                log.proved = self.proved
+                return log
+        state = "has another digest" if beside.is_file() else "is not beside it"
+        raise InvalidProofError(
+            f"the cited log {Path(name).name} (sha256 {sha256[:16]}) {state}: give the cited logs, cited=[...]"
+        )
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records between the header and the claim, one by one.
 
@@ -125,6 +151,21 @@ class SealedLog:
             A line is no object.
         """
         yield from map(_record, islice(lines(self._path), 1, self._lines - 2))
+
+
+def stated_bound(path: str | Path) -> float:
+    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
+    try:
+        claim, _seal = deque(lines(Path(path)), maxlen=2)
+        bound = float(json.loads(claim)["bound"])
+    except Exception:  # noqa: BLE001 - a file may be wrong in every way
+        return -math.inf
+    return bound if math.isfinite(bound) else -math.inf
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _record(line: str) -> dict[str, Any]:

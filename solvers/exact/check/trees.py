@@ -11,7 +11,21 @@ import numpy as np
 
 from .arithmetic import InvalidProofError
 
-__all__ = ["NodeRules", "SpotChecked", "Tree", "VerifierPool", "below", "parted", "tree_of", "verify_tree"]
+__all__ = [
+    "ROOT",
+    "NodeRules",
+    "SpotChecked",
+    "Tree",
+    "VerifierPool",
+    "below",
+    "parted",
+    "tree_of",
+    "verify_in_order",
+    "verify_tree",
+]
+
+#: Parent and side of the root in logs whose nodes are numbered from 1.
+ROOT = (0, 0)
 
 #: Records by parent and side.
 Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
@@ -120,7 +134,7 @@ class NodeRules(Protocol[S]):
     """The rules of one problem's nodes, which any process may apply."""
 
     def children(self, record: dict[str, Any], state: S) -> list[S]:
-        """Return the states of the children of a node; none if the node is proved.
+        """Return the states of the children of a node, None for a child that the node's record proves; [] for a proved node.
 
         Raises
         ------
@@ -130,6 +144,64 @@ class NodeRules(Protocol[S]):
 
     def for_records(self, records: Iterable[dict[str, Any]]) -> NodeRules[S]:
         """Return the rules with the data that these nodes need."""
+        return self
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Read a record between nodes.
+
+        Raises
+        ------
+        InvalidProofError
+            The log has no such records.
+        """
+        raise InvalidProofError("a record is neither a node nor the last one")
+
+    def skip(self, record: dict[str, Any]) -> None:
+        """Read a node that needs no proof, as a part of a proved one."""
+        return
+
+    def objection(self, state: S) -> str:
+        """Return the reason why an open node is not proved, as the end of a sentence."""
+        return "is not proved"
+
+
+def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> int:
+    """Return the number of nodes of a log whose parents stand before their children, one record at a time.
+
+    A node without a record must be proved by its parent's record. A proved node may be split all the same: the search had a worse
+    incumbent. The records below it are skipped.
+
+    Raises
+    ------
+    InvalidProofError
+        A node is not proved, or is part of no node before it.
+    """
+    waiting: dict[tuple[int, int], S] = {ROOT: root}
+    proved: set[int] = set()
+    nodes = 0
+    for record in records:
+        if "id" not in record:
+            rules.note(record)
+            continue
+        number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
+        nodes += 1
+        if origin not in waiting and origin[0] not in proved:
+            raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
+        if (state := waiting.pop(origin, None)) is None:
+            rules.skip(record)
+            proved.add(number)
+            continue
+        children = rules.children(record, state)
+        if not children:
+            proved.add(number)
+        for side, child in enumerate(children):
+            if (number, side) in waiting:
+                raise InvalidProofError(f"two nodes have the number {number}")
+            waiting[number, side] = child
+    for (parent, side), state in waiting.items():
+        if state is not None:
+            raise InvalidProofError(f"part {side} of node {parent} {rules.objection(state)}")
+    return nodes
 
 
 def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], crew: VerifierPool | None = None) -> int:
@@ -161,6 +233,8 @@ def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any],
         visited += 1
         for side, child in enumerate(rules.children(record, state)):
             key = (int(record["id"]), side)
+            if child is None:
+                continue
             if key not in tree:
                 raise InvalidProofError(f"child {side} of node {record['id']} is missing")
             pending.append((tree[key], child))

@@ -9,7 +9,6 @@ and bounds are recomputed, in float64 with all roundings taken off. The incumben
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from operator import index
 from typing import Any, TypeGuard
 
@@ -19,7 +18,7 @@ from ....models.model import Model
 from ...exact.check.arithmetic import InvalidProofError
 from ...exact.check.checker import Claim, ProofChecker
 from ...exact.check.sealed import SealedLog
-from ...exact.check.trees import VerifierPool
+from ...exact.check.trees import NodeRules, VerifierPool, verify_in_order
 from .boxes import CheckedBox, propagate, root
 from .coordinates import RotatedProblem, in_coordinates
 from .rules import apply_relaxation, search_box
@@ -75,41 +74,48 @@ def _proved_nodes(problem: LoggedMarginProblem, log: SealedLog, target: float) -
     """Return the number of nodes of the tree after proving each to cost at least the target."""
     cut = math.inf if log.header["cut"] is None else float(log.header["cut"])
     rotated = in_coordinates(problem, np.array(log.header["T"], dtype=np.float64), max(target, cut))
-    return _check_tree(rotated, target, log.records())
+    rules = _MarginRules(rotated, target)
+    return verify_in_order(rules, log.records(), rules.waiting(root(rotated)))
 
 
-def _check_tree(problem: RotatedProblem, target: float, records: Iterable[dict[str, Any]]) -> int:
-    """Return the number of nodes, each of them proved; a node without a record must be proved by its parent.
+class _MarginRules(NodeRules["CheckedBox | None"]):
+    """The rules of boxes.
 
-    A proved node may be split all the same: the search began with a worse incumbent. Boxes are tightened by the cost of that
-    incumbent, ``cut``, as in the search: its multipliers are for those boxes.
+    Boxes are tightened by the cost of that incumbent, ``cut``, as in the search: its multipliers are for those boxes.
     """
-    cut = problem.target
-    waiting: dict[tuple[int, int], CheckedBox | None] = {(0, 0): root(problem)}
-    last_number = nodes = 0
-    for record in records:
-        if "id" not in record:  # a better point was found between two nodes
-            cut = min(cut, max(float(record["cut"]), target))
-            continue
-        number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
-        if origin not in waiting or number <= last_number:
-            raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
-        box, last_number, nodes = waiting.pop(origin), number, nodes + 1
+
+    def __init__(self, problem: RotatedProblem, target: float) -> None:
+        self._problem, self._target, self._cut = problem, target, problem.target
+
+    def waiting(self, box: CheckedBox | None) -> CheckedBox | None:
+        """Return the box; None if it is proved."""
+        return box if _open(box, self._target) else None
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Read the cutoff of a better point that was found between two nodes."""
+        self._cut = min(self._cut, max(float(record["cut"]), self._target))
+
+    def skip(self, record: dict[str, Any]) -> None:
+        """Read the cutoffs of a node's rounds."""
         for entry in record["rounds"]:
-            cut = min(cut, max(float(entry.get("cut", cut)), target))
-            if _open(box, target):
-                box = _apply_round(problem, box, entry, cut)
-        if not _open(box, target):
-            box = None
+            self.note({"cut": entry.get("cut", self._cut)})
+
+    def children(self, record: dict[str, Any], state: CheckedBox | None) -> list[CheckedBox | None]:
+        """Return the two sides of a split; no side of a proved node."""
+        problem, box = self._problem, state
+        for entry in record["rounds"]:
+            self.note({"cut": entry.get("cut", self._cut)})
+            box = None if box is None else self.waiting(_apply_round(problem, box, entry, self._cut))
+        if box is None:
+            return []
         if _SPLITS & record.keys():
-            for side in (0, 1):
-                waiting[number, side] = None if box is None else _part(problem, box, record, side)
-        elif box is not None:
-            raise InvalidProofError(f"node {number} {_objection(box, target)}")
-    for (parent, side), box in waiting.items():
-        if _open(box, target):
-            raise InvalidProofError(f"part {side} of node {parent} {_objection(box, target)}")
-    return nodes
+            return [self.waiting(_part(problem, box, record, side)) for side in (0, 1)]
+        raise InvalidProofError(f"node {record['id']} {self.objection(box)}")
+
+    def objection(self, state: CheckedBox | None) -> str:
+        """Return the bound of an open box."""
+        assert state is not None
+        return _objection(state, self._target)
 
 
 def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
-from ...exact.check.trees import VerifierPool, tree_of, verify_tree
+from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
 __all__ = [
     "FREE",
@@ -337,7 +337,7 @@ def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packin
 
 
 @dataclass(frozen=True, eq=False)
-class BoxRules:
+class BoxRules(NodeRules[CheckedBox]):
     """The rules of the nodes of a tree of boxes."""
 
     problem: BoxProblem

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -37,7 +38,7 @@ from .conflicts import check_conflict_tree, norm_within_budget
 __all__ = ["LoggedZeroOneProblem", "ZeroOneChecker"]
 
 
-_KINDS = ("boxes", "conflicts", "budget")
+_KINDS = ("boxes", "conflicts", "budget", "cited")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +150,8 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
     """Checker of the logs of ``zero-one-bb``: of boxes, of conflicts, and of conflicts within a budget of violations."""
 
     format = "marginopt-zero-one-proof"
-    #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
-    versions = (3, 4, 5)
+    #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers; 6 may cite other logs.
+    versions = (3, 4, 5, 6)
 
     def of_model(self, model: Model) -> LoggedZeroOneProblem:
         """Return the rows, costs and intercept of a `ZeroOneSVM`, built anew from X and y."""
@@ -174,8 +175,42 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
         bound = float(claim.bound)
         if not bound > 0.0:
             return bound, 0
+        if log.header["kind"] == "cited":
+            return self._prove_by_citation(problem, log, bound, crew)
         check = check_conflict_tree if log.header["kind"] in ("conflicts", "budget") else check_box_tree
         return bound, check(log.header, problem.A, problem.weights, problem.penalised, bound, list(log.records()), crew)
+
+    def _prove_by_citation(
+        self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None
+    ) -> tuple[float, int]:
+        """Verify the cited logs, and the bound that they imply."""
+        items: list[tuple[Fraction, LoggedZeroOneProblem, float]] = []
+        for record in log.records():
+            sha256, theta = str(record["sha256"]), Fraction(float(record["theta"]))
+            other, proved = self.proved_by(log.cited_log(str(record["file"]), sha256), sha256, crew)
+            if other.budget is not None or not np.array_equal(other.penalised, problem.penalised):
+                raise InvalidProofError("a cited log is about a problem with other columns, another intercept or a budget")
+            items.append((theta, other, proved))
+        implied = _implied_bound(problem, items)
+        if implied < Fraction(bound):
+            raise InvalidProofError(f"the cited logs imply {float(implied):.12g}; the claim is {bound:.12g}")
+        return bound, len(items)
+
+
+def _implied_bound(problem: LoggedZeroOneProblem, items: Sequence[tuple[Fraction, LoggedZeroOneProblem, float]]) -> Fraction:
+    """Return Σ_k θ_k L_k - Σ_i (Σ_k θ_k λ^k_i - λ_i)₊ in fractions, where a point that a problem lacks has λ_i = 0.
+
+    With θ ≥ 0 and Σθ ≤ 1 it bounds the problem: indicators lie between 0 and 1, and ||w||² ≥ 0.
+    """
+    if any(theta < 0 for theta, _, _ in items) or sum((theta for theta, _, _ in items), Fraction(0)) > 1:
+        raise InvalidProofError("the shares of cited bounds must be ≥ 0 and sum to at most 1")
+    excess: dict[bytes, Fraction] = {}
+    for theta, stated in ((Fraction(-1), problem), *((theta, other) for theta, other, _ in items)):
+        for row, weight in zip(stated.A + 0.0, stated.weights.tolist(), strict=True):
+            key = row.tobytes()
+            excess[key] = excess.get(key, Fraction(0)) + theta * Fraction(weight)
+    gain = sum((theta * Fraction(proved) for theta, _, proved in items), Fraction(0))
+    return gain - sum((value for value in excess.values() if value > 0), Fraction(0))
 
 
 def _incumbent_value(problem: LoggedZeroOneProblem, w: list[float]) -> float:

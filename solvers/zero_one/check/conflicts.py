@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
-from ...exact.check.trees import VerifierPool, tree_of, verify_tree
+from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
 __all__ = [
     "DELETED",
@@ -204,7 +204,7 @@ def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflic
 State: TypeAlias = tuple[States, float]
 
 
-class Conflicts:
+class Conflicts(NodeRules[State]):
     """The rules of the nodes of a log, with its conflicts by their numbers; each is verified where it is first used.
 
     Parameters

@@ -51,14 +51,9 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         super().__init__(path, fingerprint((problem.A, problem.weights, problem.penalised)), tol)
         self._problem = problem
 
-    def write(self, shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> None:
-        """Save a search and the position of its log.
-
-        Raises
-        ------
-        WriteError
-            The file could not be written. The previous file remains.
-        """
+    @staticmethod
+    def content(shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
+        """Return the content of the file of a search, with the position of its log."""
         reduced = begun.ground.reduced
         numbers = {
             "upper": begun.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
@@ -66,7 +61,7 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         }  # fmt: skip
         arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
         arrays |= {f"open_{name}": array for name, array in begun.nodes.arrays().items()}
-        self.save(Saved(numbers, arrays, log, begun.first_id))
+        return Saved(numbers, arrays, log, begun.first_id)
 
     def parse(self, saved: Saved) -> StoppedSearch:
         """Return the search of a file's content."""

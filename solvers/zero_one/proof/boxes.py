@@ -7,6 +7,7 @@ pairs, prices], with θ where losses weigh more, and its split; then the claimed
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ....models.views import ZeroOneProblem
 from ...exact.log_file import LogFile, LogWriter, Mark
 from ..reduced import ReducedZeroOneProblem
+from ..reuse import Transfer
 
-__all__ = ["BoxRecords", "ProofWriter"]
+__all__ = ["BoxRecords", "ProofWriter", "write_citing_log"]
 
 #: Share of the claimed bound that is left to the checker's own rounding.
 SLACK = 1e-9
@@ -114,20 +117,30 @@ class BoxRecords:
         self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
 
 
+def write_citing_log(path: str, problem: ZeroOneProblem, transfer: Transfer, bound: float, w: FloatArray) -> LogFile:
+    """Write a log whose bound follows from those of other logs (`solvers.zero_one.reuse`), cited by digest; return its file."""
+    file = LogFile(path)
+    header = {"A": problem.A.tolist(), "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist()}
+    file.write([{"format": "marginopt-zero-one-proof", "version": 6, "kind": "cited", **header}])
+    for item, share in transfer.shares:
+        assert item.log is not None
+        log = Path(item.log)
+        file.write([{"file": log.name, "sha256": hashlib.sha256(log.read_bytes()).hexdigest(), "theta": share}])
+    file.write([{"bound": bound * (1.0 - SLACK), "w": w.tolist()}])
+    file.seal()
+    return file
+
+
 class ProofWriter(LogWriter):
     """Writes a proof log as the search goes; what other processes searched is merged into it, in any order.
 
     Parameters
     ----------
-    path : str
+    file : LogFile
     reduced : Reduced
-    part : Path, optional
-        Where the log is meanwhile, if a checkpoint shall refer to it; see `LogFile`.
-    mark : Mark, optional
-        Of an earlier run, that this one goes on from.
     """
 
-    def __init__(self, path: str, reduced: ReducedZeroOneProblem, part: Path | None = None, mark: Mark | None = None) -> None:
+    def __init__(self, file: LogFile, reduced: ReducedZeroOneProblem) -> None:
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
@@ -140,7 +153,7 @@ class ProofWriter(LogWriter):
             "member": reduced.member.tolist(),
             "step": reduced.step * reduced.unit,
         }
-        super().__init__(LogFile(path, part, mark), header if mark is None else None)
+        super().__init__(file, header)
         self._records = BoxRecords()
 
     def mark(self) -> Mark | None:
@@ -156,10 +169,6 @@ class ProofWriter(LogWriter):
     def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Multipliers of the last node; see `BoxRecords.leaf`."""
         self._records.leaf(active, tau, target)
-
-    def merge(self, text: str) -> None:
-        """Lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
-        self._file.write_text(text)
 
     def finish(self, bound: float, w: FloatArray) -> None:
         """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""

@@ -2,8 +2,10 @@
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
+from .fairness_game import FairnessGame, GameRound, fairness_game
 from .good_classifiers import coefficient_ranges, feature_importance, supports
 from .lam_selection import LamSelection, select_lam
+from .most_different import Disagreements, most_different_classifier
 from .stability import ConformalSets, PredictionStability, conformal_sets, prediction_stability
 
 __all__ = [
@@ -11,8 +13,11 @@ __all__ = [
     "AnswerReport",
     "BoundedQuestion",
     "ConformalSets",
+    "Disagreements",
     "Evidence",
+    "FairnessGame",
     "FairnessQuestion",
+    "GameRound",
     "LamSelection",
     "PredictionStability",
     "ProofLog",
@@ -20,7 +25,9 @@ __all__ = [
     "audit_fairness",
     "coefficient_ranges",
     "conformal_sets",
+    "fairness_game",
     "feature_importance",
+    "most_different_classifier",
     "prediction_stability",
     "select_lam",
     "supports",

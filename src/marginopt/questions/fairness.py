@@ -36,7 +36,7 @@ from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FairnessMetric", "FairnessQuestion", "Subgroup", "audit_fairness"]
+__all__ = ["FairnessMetric", "FairnessQuestion", "Side", "Subgroup", "audit_fairness", "audited", "fairness_question"]
 
 #: The rate that is compared: predictions of one among y = 0, of zero among y = 1, of one among all, or y minus prediction.
 FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate", "selection-rate", "calibration"]
@@ -44,6 +44,8 @@ Side: TypeAlias = Literal["above", "below"]
 
 #: Margin of the half-spaces where the columns are too fine for a bound over all half-spaces.
 _MARGIN = 1e-3
+#: Largest number of earlier problems that a solve uses.
+_EARLIER = 8
 #: Share of a bound that a log leaves to rounding.
 _LOG_SLACK = 1e-8
 #: Words of a sentence.
@@ -183,6 +185,11 @@ class FairnessQuestion(BoundedQuestion):
         if self.metric == "calibration":
             return [Fraction(t) - Fraction(p) for p, t in pairs]
         return [Fraction(p) for p, _ in pairs]
+
+    @property
+    def prediction_slope(self) -> float:
+        """The slope of a person's term of the rate in its prediction: 1 or -1."""
+        return -1.0 if self.metric in ("false-negative-rate", "calibration") else 1.0
 
     @cached_property
     def _member_weights(self) -> list[Fraction]:
@@ -326,14 +333,34 @@ def audit_fairness(
     ----------
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
-    question = _question(predictions, y, protected, metric, weights, margin)
+    return audited(fairness_question(predictions, y, protected, metric, weights, margin), proof, time_limit, {})
+
+
+def audited(
+    question: FairnessQuestion,
+    proof: str | Path | None,
+    time_limit: float | None,
+    earlier: dict[Side, list[tuple[Model, Result]]],
+) -> Answer:
+    """Return the answer to a question.
+
+    Parameters
+    ----------
+    question : FairnessQuestion
+    proof, time_limit
+        As in `audit_fairness`.
+    earlier : dict of str to list of (Model, Result)
+        Solved problems of each side over the same protected rows, whose groups and bounds help; the problems of this question are
+        added.
+    """
     solver = _Solver(proof, len(question.sides) > 1, time_limit)
     problems, bounds, proved = question.problems(), dict[str, float](), True
     candidates, logs, details = list[Subgroup](), list[ProofLog](), list[str]()
     for side, best in question.sides.items():
         normal = np.zeros(len(best.columns))
         if side in problems:
-            result = solver.solve(side, problems[side], best.margin is None)
+            result = solver.solve(side, problems[side], best.margin is None, earlier.get(side, []))
+            earlier.setdefault(side, []).append((problems[side], result))
             proved = proved and result.bound_kind == "proved"
             bounds[side], log = solver.logged_bound(side, result)
             logs += [log] if log is not None else []
@@ -355,10 +382,10 @@ class _Solver:
     several: bool
     time_limit: float | None
 
-    def solve(self, side: Side, model: Model, every: bool) -> Result:
+    def solve(self, side: Side, model: Model, every: bool, earlier: list[tuple[Model, Result]]) -> Result:
         """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
         limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.several)
-        native: dict[str, Any] = {"engine": "conflicts" if every else "auto"}
+        native: dict[str, Any] = {"engine": "conflicts" if every else "auto", "earlier": tuple(earlier[-_EARLIER:])}
         if self.proof is not None:
             native["proof"] = str(self._path(side))
         return solve(model, "zero-one-bb", time_limit=limit, threads=1, **native)
@@ -379,7 +406,7 @@ class _Solver:
         return path.with_name(f"{side}-{path.name}") if self.several else path
 
 
-def _question(
+def fairness_question(
     predictions: object, y: object, protected: object, metric: FairnessMetric, weights: object, margin: float | None
 ) -> FairnessQuestion:
     """Return the question, with the default margin where the columns are too fine to go without."""

@@ -10,6 +10,7 @@ machine learning models, 2022.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,16 +32,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "CoefficientRanges", "Exclusion", "FeatureImportance", "ImportanceQuestion", "RangeQuestion", "SupportQuestion", "SupportSet",
-    "coefficient_ranges", "feature_importance", "supports",
+    "CoefficientRanges", "Exclusion", "Explorer", "FeatureImportance", "ImportanceQuestion", "LevelQuestion", "RangeQuestion",
+    "Restriction", "SupportQuestion", "SupportSet", "coefficient_ranges", "feature_importance", "supports",
 ]  # fmt: skip
 
 #: Solves of one side of one coefficient's range.
 _STEPS = 30
 
 
+class Restriction(ABC):
+    """A restriction of the classifiers; its bound above the level proves that no classifier of the set satisfies it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The restriction in words: the key of its problem."""
+
+    @abstractmethod
+    def model(self, base: Margin) -> Margin:
+        """Return the composition with the restriction."""
+
+    @abstractmethod
+    def possible(self, base: Margin) -> bool:
+        """Return whether the domain leaves a point."""
+
+
 @dataclass(frozen=True)
-class Exclusion:
+class Exclusion(Restriction):
     """The statement that no classifier of the set has lower ≤ w ≤ upper, coefficient by coefficient.
 
     Parameters
@@ -130,7 +148,7 @@ class CoefficientRanges(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class _LevelQuestion(BoundedQuestion):
+class LevelQuestion(BoundedQuestion):
     """A question about the classifiers of objective at most ``level``.
 
     Parameters
@@ -147,13 +165,13 @@ class _LevelQuestion(BoundedQuestion):
     model: Margin
     within: float
     level: float
-    exclusions: tuple[Exclusion, ...]
+    exclusions: tuple[Restriction, ...]
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model under each restriction."""
         return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
 
-    def excluded(self, item: Exclusion, bounds: Mapping[str, float]) -> bool:
+    def excluded(self, item: Restriction, bounds: Mapping[str, float]) -> bool:
         """Return whether bounds of the problems prove an exclusion."""
         return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
 
@@ -169,7 +187,7 @@ class _LevelQuestion(BoundedQuestion):
 
 
 @dataclass(frozen=True, eq=False)
-class RangeQuestion(_LevelQuestion):
+class RangeQuestion(LevelQuestion):
     """The number of coefficients that have one sign in every classifier of the set."""
 
     names: tuple[str, ...]
@@ -205,7 +223,7 @@ class RangeQuestion(_LevelQuestion):
         return f"{count} in every classifier within {100.0 * self.within:.3g}% of the best"
 
 
-class _Explorer:
+class Explorer:
     """Solves of a model under restrictions, with the classifiers that they find.
 
     Parameters
@@ -241,7 +259,7 @@ class _Explorer:
         self.best_cost, self.best = min(self.found)
         self.level = self.best_cost + self.within * abs(self.best_cost)
 
-    def solve(self, item: Exclusion) -> float:
+    def solve(self, item: Restriction) -> float:
         """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
         if not item.possible(self.model):
             return math.inf
@@ -265,7 +283,7 @@ class _Explorer:
         self.bounds[name] = bound
         return bound
 
-    def excludes(self, item: Exclusion) -> bool:
+    def excludes(self, item: Restriction) -> bool:
         """Return whether no classifier of the set satisfies a restriction."""
         return self.solve(item) > self.level
 
@@ -273,7 +291,7 @@ class _Explorer:
         """Return the classifiers found within the level, the best one first."""
         return [w for cost, w in sorted(self.found) if cost <= self.level]
 
-    def logs_of(self, exclusions: Iterable[Exclusion]) -> tuple[ProofLog, ...]:
+    def logs_of(self, exclusions: Iterable[Restriction]) -> tuple[ProofLog, ...]:
         """Return the logs of the restrictions that an answer rests on."""
         return tuple(self.logs[item.name] for item in exclusions if item.name in self.logs)
 
@@ -314,7 +332,7 @@ def coefficient_ranges(
     InputError
         A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
     """
-    explorer = _Explorer(model, within, solver, time_limit, proof)
+    explorer = Explorer(model, within, solver, time_limit, proof)
     base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
     p = base.width
     columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
@@ -336,7 +354,7 @@ def coefficient_ranges(
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
 
 
-def _reach(explorer: _Explorer, j: int, sign: int, width: float) -> float:
+def _reach(explorer: Explorer, j: int, sign: int, width: float) -> float:
     """Return t such that no classifier of the set has sign × w_j ≥ t, by doubling and bisection; infinite if none is proved."""
     p = explorer.model.width
 
@@ -471,7 +489,7 @@ def feature_importance(
     InputError
         As in `coefficient_ranges`.
     """
-    explorer = _Explorer(model, 0.0, solver, time_limit, proof)
+    explorer = Explorer(model, 0.0, solver, time_limit, proof)
     base = explorer.model
     columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
     names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
@@ -524,7 +542,7 @@ class SupportSet(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class SupportQuestion(_LevelQuestion):
+class SupportQuestion(LevelQuestion):
     """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
 
     names: tuple[str, ...]
@@ -543,7 +561,7 @@ class SupportQuestion(_LevelQuestion):
         chosen = [item for item in self.exclusions if self.excluded(item, bounds)]
         return float(len(self.listed)) if self._covered((), chosen) else float(2 ** len(self.columns))
 
-    def _covered(self, pattern: tuple[int, ...], chosen: list[Exclusion]) -> bool:
+    def _covered(self, pattern: tuple[int, ...], chosen: list[Restriction]) -> bool:
         """Return whether each completion of a sign pattern is excluded or has a listed support."""
         item = pattern_box(self.model.width, self.columns, pattern)
         if item in chosen or not item.possible(self.model):
@@ -593,7 +611,7 @@ def supports(
     InputError
         As in `coefficient_ranges`; coefficients that are real numbers.
     """
-    explorer = _Explorer(model, within, solver, time_limit, proof)
+    explorer = Explorer(model, within, solver, time_limit, proof)
     base = explorer.model
     if not base.domain.integer:
         raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem")
@@ -621,7 +639,7 @@ def supports(
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
 
 
-def _witnessed(explorer: _Explorer, item: Exclusion) -> bool:
+def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
     return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
 

@@ -256,3 +256,109 @@ def test_an_answer_prints_and_draws(audited: tuple[mo.questions.Answer, Path]) -
 def test_bad_input_is_refused(predictions: object, y: object, protected: object, options: dict[str, object]) -> None:
     with pytest.raises(mo.errors.InputError):
         mo.questions.audit_fairness(predictions, y, protected, **options)
+
+
+# The game of a learner and the auditor.
+
+
+def persons(seed: int, n: int = 14) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A few persons with features, biased labels and coarse protected attributes."""
+    rng = np.random.default_rng(seed)
+    protected = np.column_stack([rng.integers(0, 2, n), 20 + 10 * rng.integers(0, 3, n)]).astype(float)
+    y = (protected[:, 0] + rng.standard_normal(n) > 0.5).astype(int)
+    y[:2] = 0, 1
+    return np.column_stack([protected[:, 0] + 0.3 * rng.standard_normal(n), rng.standard_normal((n, 2))]), y, protected
+
+
+def mixed(game: mo.questions.FairnessGame, X: np.ndarray, rounds: int) -> FairnessQuestion:
+    question = game.answer.question
+    assert isinstance(question, FairnessQuestion)
+    p = game.predict_proba(X, rounds)
+    return FairnessQuestion(p, question.y, question.protected, question.names, question.metric, question.weights, question.margin)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_round_is_that_of_enumeration(metric: FairnessMetric, tmp_path: Path) -> None:
+    X, y, protected = persons(METRICS.index(metric))
+    game = mo.questions.fairness_game(X, y, protected, metric, rounds=4, proof=tmp_path / "last.jsonl")
+    for number, state in enumerate(game.rounds, 1):
+        question = mixed(game, X, number)
+        worst = float(enumerated(question))
+        assert state.proved
+        assert state.unfairness == pytest.approx(worst, rel=1e-9, abs=1e-12)
+        assert worst * (1 - 1e-12) <= state.bound <= worst + 1e-5
+        assert state.error == pytest.approx(float(np.abs(y - question.predictions).mean()))
+    assert game.answer.bound == game.rounds[-1].bound
+    if game.answer.logs:
+        assert game.answer.check().valid
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_learner_of_every_labelling_answers_best(metric: FairnessMetric) -> None:
+    """With a column for each person the regression is exact: predictions are 1 where error and accusations fall by it."""
+    _, y, protected = persons(10 + METRICS.index(metric))
+    n, penalty = y.size, 3.0
+    X = np.eye(n)
+    game = mo.questions.fairness_game(X, y, protected, metric, rounds=5, penalty=penalty)
+    slopes = np.zeros(n)
+    for number, state in enumerate(game.rounds, 1):
+        costs = (1.0 - 2.0 * y) / n + penalty * slopes / max(number - 1, 1)
+        w = game.classifiers[number - 1]
+        predictions = (w[0] + X @ w[1:] > 0.0).astype(float)
+        decided = np.abs(costs) > 1e-9
+        assert (predictions[decided] == (costs[decided] < 0.0)).all()
+        if state.unfairness > game.allowed:  # the group's signed disparity is linear in each prediction
+            question = mixed(game, X, number)
+            best = question.sides[state.group.side]
+
+            def signed(p: np.ndarray, question: FairnessQuestion = question, state: mo.questions.GameRound = state) -> float:
+                changed = FairnessQuestion(
+                    p, question.y, question.protected, question.names, question.metric, question.weights, question.margin
+                )
+                return float(changed.sides[state.group.side].value(state.group.half_space) / changed.weight)
+
+            assert len(best.codes) == len(question.cells[0])
+            p = question.predictions
+            for i in range(n):
+                high, low = p.copy(), p.copy()
+                high[i], low[i] = 1.0, 0.0
+                slopes[i] += signed(high) - signed(low)
+
+
+def test_accusations_lessen_the_disparity() -> None:
+    """On biased labels of 200 persons the mixture's disparity falls far below that of the first classifier."""
+    rng = np.random.default_rng(0)
+    n = 200
+    protected = np.column_stack([rng.integers(0, 2, n), rng.integers(0, 3, n)]).astype(float)
+    y = (1.5 * protected[:, 0] + rng.standard_normal(n) > 0.7).astype(int)
+    X = np.column_stack([protected[:, 0] + 0.2 * rng.standard_normal(n), rng.standard_normal((n, 2))])
+    game = mo.questions.fairness_game(X, y, protected, rounds=12)
+    assert game.bounds.shape == game.errors.shape == (12,)
+    assert game.bounds[-1] < 0.5 * game.bounds[0]
+    again = mo.questions.fairness_game(X, y, protected, rounds=12)
+    assert (again.classifiers == game.classifiers).all()
+    ax = game.plot()
+    assert len(ax.lines) == 3
+    assert (ax.lines[0].get_ydata() == game.errors).all()
+    assert isinstance(str(game), str)
+    free = mo.questions.fairness_game(X, y, protected, rounds=3, allowed=1.0)
+    assert (free.classifiers == free.classifiers[0]).all()  # no group is accused
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rounds": 0}, {"rounds": 2.5}, {"rounds": True}, {"penalty": 0.0}, {"allowed": -1.0}, {"metric": "odds"}]
+)
+def test_bad_options_of_a_game_are_refused(wrong: dict[str, object]) -> None:
+    X, y, protected = persons(0)
+    with pytest.raises(mo.errors.InputError):
+        mo.questions.fairness_game(X, y, protected, **wrong)  # type: ignore[arg-type]
+
+
+def test_other_data_of_a_game_are_refused() -> None:
+    X, y, protected = persons(0)
+    for data in ((X[:-1], y, protected), (X, y[:-1], protected), (X, np.zeros(len(y)), protected), (X * np.nan, y, protected)):
+        with pytest.raises(mo.errors.InputError):
+            mo.questions.fairness_game(*data, "false-negative-rate", rounds=1)
+    game = mo.questions.fairness_game(X, y, protected, rounds=1)
+    with pytest.raises(mo.errors.InputError):
+        game.predict_proba(X[:, :1])

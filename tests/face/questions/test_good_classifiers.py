@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.questions import coefficient_ranges, feature_importance, supports
+from marginopt.questions import Disagreements, coefficient_ranges, feature_importance, most_different_classifier, supports
 from marginopt.questions.good_classifiers import CoefficientRanges, SupportSet
 
 #: Largest intercept and coefficient of the integer classifiers.
@@ -166,3 +167,56 @@ def test_bad_options_are_refused(real: mo.ZeroOneSVM) -> None:
         coefficient_ranges(real, 0.1, precision=0.0)
     with pytest.raises(mo.errors.InputError):
         supports(real)
+
+
+def check_difference(model: mo.Margin, within: float, proof: Path) -> None:
+    W, costs = enumerated(model)
+    answer = most_different_classifier(model, within, proof=proof)
+    question, evidence = answer.question, answer.evidence
+    assert isinstance(evidence, Disagreements)
+    turned = np.where(model.X @ np.array(evidence.best) > 0.0, -1.0, 1.0)
+    good = W[costs <= question.level]
+    worst = int(((good @ model.X.T) * turned >= 1.0).sum(axis=1).max())
+    assert answer.value == answer.bound == worst
+    assert len(evidence.points) == worst
+    report = answer.check()
+    assert answer.proved
+    assert report.valid, report.message
+    for log in answer.logs:
+        assert mo.check_proof(log.path, question).valid
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_most_different_classifier_is_that_of_enumeration(seed: int, tmp_path: Path) -> None:
+    check_difference(instance(seed), (0.0, 0.1, 0.5)[seed % 3], tmp_path)
+
+
+def test_the_most_different_classifier_on_60_instances(tmp_path: Path) -> None:
+    for seed in range(3000, 3060):
+        check_difference(instance(seed), (0.0, 0.1, 0.5)[seed % 3], tmp_path / str(seed))
+
+
+def test_a_forged_exclusion_of_turned_predictions_is_refused(tmp_path: Path) -> None:
+    """A log of another number of turned predictions, or of other labels, proves nothing here."""
+    model = instance(4)
+    answer = most_different_classifier(model, 0.1, proof=tmp_path / "a")
+    assert answer.logs
+    fewer = replace(answer.question, exclusions=(replace(answer.question.exclusions[0], least=int(answer.bound)),))
+    assert not mo.check_proof(answer.logs[0].path, fewer).valid
+    other = replace(answer, question=fewer, bound=answer.bound - 1)
+    assert not other.check().valid
+    flipped = tuple(-x for x in answer.question.exclusions[0].turned)
+    assert not mo.check_proof(
+        answer.logs[0].path, replace(answer.question, exclusions=(replace(answer.question.exclusions[0], turned=flipped),))
+    ).valid
+    lie = replace(answer, value=answer.value + 1.0)
+    assert not lie.check().valid
+
+
+def test_groups_and_restrictions_of_margins_have_no_difference() -> None:
+    model = instance(4)
+    restricted = replace(model, subject_to=(mo.error_budget(1, 1.0),))
+    with pytest.raises(mo.errors.InputError):
+        most_different_classifier(restricted)
+    with pytest.raises(mo.errors.InputError):
+        most_different_classifier(model, -0.1)

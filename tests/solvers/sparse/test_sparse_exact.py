@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 import marginopt as mo
 from marginopt.models.formulations.margin.problems import SparseProblem
 from marginopt.models.views import LinearLoss
-from marginopt.solvers.sparse.search import Search
+from marginopt.solvers.exact.search import Incumbent, TreeSearch
+from marginopt.solvers.sparse.search import SparseRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -79,6 +80,13 @@ def _enumerated(X, y, costs, loss, k, price=0.0):
     return min(low for low, _ in bounds), min(high for _, high in bounds)
 
 
+def _searched(problem):
+    search = TreeSearch(SparseRule(problem), Incumbent(1e-6))
+    while not search.done:
+        search.step()
+    return search
+
+
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("name", LOSSES)
 def test_optimum_is_that_of_the_best_support(name, block):
@@ -92,14 +100,12 @@ def test_optimum_is_that_of_the_best_support(name, block):
             assert view is None
             continue
         low, high = _enumerated(X, y, costs, LOSSES[name], k)
-        search = Search(view, 1e-6)
-        while search.open_nodes and search.bound < search.cut:
-            search.step()
+        search = _searched(view)
         assert search.bound <= high * (1 + 1e-12), seed
-        assert search.value >= low * (1 - 1e-9), seed
-        assert search.value <= high * (1 + 1e-6), seed
-        assert search.bound >= search.value * (1 - 2e-6), seed
-        assert np.count_nonzero(search.w) <= k
+        assert search.incumbent.value >= low * (1 - 1e-9), seed
+        assert search.incumbent.value <= high * (1 + 1e-6), seed
+        assert search.bound >= search.incumbent.value * (1 - 2e-6), seed
+        assert np.count_nonzero(search.incumbent.w) <= k
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -113,12 +119,10 @@ def test_a_price_for_each_coefficient(name, seed):
         y[:, None] * X, costs, LOSSES[name], one, price * one, -np.inf * one, np.inf * one, one > 0, p
     )  # fmt: skip
     low, high = _enumerated(X, y, costs, LOSSES[name], p, price)
-    search = Search(problem, 1e-6)
-    while search.open_nodes and search.bound < search.cut:
-        search.step()
+    search = _searched(problem)
     assert search.bound <= high * (1 + 1e-12)
-    assert low * (1 - 1e-9) <= search.value <= high * (1 + 1e-6)
-    assert search.bound >= search.value * (1 - 2e-6)
+    assert low * (1 - 1e-9) <= search.incumbent.value <= high * (1 + 1e-6)
+    assert search.bound >= search.incumbent.value * (1 - 2e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))

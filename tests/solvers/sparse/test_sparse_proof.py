@@ -87,6 +87,26 @@ def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> N
         assert report.nodes == limit
 
 
+def test_a_search_stops_and_continues_with_its_log(tmp_path: Path) -> None:
+    """In pieces of a few nodes: nodes, bound and point of one run, and one log of all."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 25))
+    y = np.where(X[:, :4].sum(axis=1) + rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    stated = mo.Margin(X, y, "hinge", "half-l2", weights=1.0, subject_to=[mo.at_most(4).nonzero])
+    whole = mo.solve(stated, "sparse-bb", tol=1e-3)
+    options: dict[str, Any] = {"tol": 1e-3, "checkpoint": str(tmp_path / "s.npz"), "proof": str(tmp_path / "a.log")}
+    pieces = [mo.solve(stated, "sparse-bb", node_limit=limit, **options) for limit in (3, whole.nodes // 2)]
+    assert [piece.status for piece in pieces] == [mo.Status.NODE_LIMIT] * 2
+    last = mo.solve(stated, "sparse-bb", **options)
+    assert last.status is mo.Status.OPTIMAL
+    assert last.objective == pytest.approx(whole.objective, rel=1e-3)
+    report = check_proof(options["proof"], stated)
+    assert report.valid, report
+    assert report.bound == last.bound
+    assert report.nodes == last.nodes
+    assert not list(tmp_path.glob("s.npz*"))
+
+
 def _forge(rng: np.random.Generator, records: list[Record]) -> None:
     """Change one thing: a bound, a point, a record, a number of α, a decided feature, a split, a number of the problem."""
     nodes, kind = records[1:-1], int(rng.integers(8))
@@ -106,7 +126,7 @@ def _forge(rng: np.random.Generator, records: list[Record]) -> None:
     elif kind == 5:
         record["split"] = int(rng.integers(-3, 9))
     elif kind == 6:
-        record["node"] = int(rng.integers(0, 12))
+        record[str(rng.choice(["id", "parent", "side"]))] = int(rng.integers(0, 12))
     else:
         name = str(rng.choice(["costs", "price", "curvature", "lower"]))
         records[0][name][-1] = float(rng.uniform(0.0, 2.0))
@@ -136,7 +156,7 @@ def test_forged_logs_are_refused(tmp_path: Path) -> None:
     assert refused > 0.6 * FORGED
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]\n[2]\n[3]\n", '{"format": "marginopt-sparse-proof", "version": 1}\n'])
+@pytest.mark.parametrize("text", ["", "{}", "[1]\n[2]\n[3]\n", '{"format": "marginopt-sparse-proof", "version": 2}\n'])
 def test_a_damaged_log_is_a_verdict(text: str, tmp_path: Path) -> None:
     """No error is raised for a file that is no log."""
     (tmp_path / "a.log").write_text(text)

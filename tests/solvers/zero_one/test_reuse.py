@@ -1,9 +1,13 @@
 """What solved 0-1 problems say about related ones: never more than the truth, and enough to end early."""
 
+import hashlib
 import itertools
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from proof_logs import read, sealed
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -47,7 +51,7 @@ def test_no_carried_bound_exceeds_the_optimum(seed):
     optimum = solved(target, tol=1e-9)
     for size in range(1, 5):
         for some in itertools.combinations(earlier, size):
-            assert transferred_bound(target.view(ZeroOneProblem), some) <= optimum.objective * (1 + 1e-12)
+            assert transferred_bound(target.view(ZeroOneProblem), some).bound <= optimum.objective * (1 + 1e-12)
     warm = solved(target, earlier=earlier)
     assert warm.objective == pytest.approx(optimum.objective, rel=2e-6)
     assert warm.bound <= optimum.objective * (1 + 1e-12)
@@ -60,14 +64,14 @@ def test_special_cases():
     between = mo.ZeroOneSVM(X, y, lam=2.0).view(ZeroOneProblem)
     above, below = (mo.ZeroOneSVM(X, y, lam=lam).view(ZeroOneProblem) for lam in (10.0, 0.5))
     # concave between two, nondecreasing above, proportional below
-    assert transferred_bound(between, [low, high]) >= 0.5 * (low.bound + high.bound) * (1 - 1e-7)
-    assert transferred_bound(above, [low, high]) >= high.bound * (1 - 1e-12)
-    assert transferred_bound(below, [low, high]) >= 0.5 * low.bound * (1 - 1e-12)
+    assert transferred_bound(between, [low, high]).bound >= 0.5 * (low.bound + high.bound) * (1 - 1e-7)
+    assert transferred_bound(above, [low, high]).bound >= high.bound * (1 - 1e-12)
+    assert transferred_bound(below, [low, high]).bound >= 0.5 * low.bound * (1 - 1e-12)
     # points added change nothing, one removed takes its λ at most
     more = mo.ZeroOneSVM(np.vstack([X, X[0] + np.array([0.0, 0.1, 0.1])]), np.append(y, y[0]), lam=3.0).view(ZeroOneProblem)
     fewer = mo.ZeroOneSVM(X[1:], y[1:], lam=3.0).view(ZeroOneProblem)
-    assert transferred_bound(more, [high]) >= high.bound * (1 - 1e-12)
-    assert transferred_bound(fewer, [high]) >= (high.bound - 3.0) * (1 - 1e-7)
+    assert transferred_bound(more, [high]).bound >= high.bound * (1 - 1e-12)
+    assert transferred_bound(fewer, [high]).bound >= (high.bound - 3.0) * (1 - 1e-7)
 
 
 def test_a_path_equals_cold_solves_and_ends_early():
@@ -106,7 +110,7 @@ def test_a_removed_point_that_was_kept_changes_nothing_but_one_that_was_violated
     assert warm.details["carried_bound"] >= (result.bound - 5.0) * (1 - 1e-9)
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_what_does_not_fit_is_refused():
     X, y = clusters(20)
     pair = known(X, y, 2.0)
     other = mo.ZeroOneSVM(X[:, :2], y, lam=2.0)
@@ -116,10 +120,97 @@ def test_what_does_not_fit_is_refused(tmp_path):
         mo.solve(mo.ZeroOneSVM(X, y, lam=2.0, intercept="free"), "zero-one-bb", earlier=[pair])
     with pytest.raises(InputError, match="pairs"):
         mo.solve(pair[0], "zero-one-bb", earlier=[3])
-    with pytest.raises(InputError, match="not both"):
-        mo.solve(pair[0], "zero-one-bb", earlier=[pair], proof=str(tmp_path / "log"))
     hinge = mo.HingeSVM(X, y, lam=1.0)
     with pytest.raises(InputError, match="ZeroOneSVM"):
         mo.solve(pair[0], "zero-one-bb", earlier=[(hinge, mo.solve(hinge))])
     claimed = SolvedProblem.of(pair[0], mo.solve(pair[0], "scip"))
     assert claimed.bound == 0.0 and claimed.w is not None  # a bound that is only claimed proves nothing
+
+
+def _logged(tmp_path, name, model, **options):
+    """A solved model whose log lies in a folder of its own."""
+    (tmp_path / name).mkdir()
+    return model, solved(model, proof=str(tmp_path / name / f"{name}.log"), **{"tol": 1e-9, **options})
+
+
+def _citing(tmp_path):
+    """Two logged problems, and one between them whose log cites theirs."""
+    X, y = clusters(24, seed=1)
+    pairs = [_logged(tmp_path, f"lam{lam}", mo.ZeroOneSVM(X, y, lam=float(lam))) for lam in (2, 4)]
+    between = mo.ZeroOneSVM(X, y, lam=np.append(np.full(23, 3.0), 3.5))
+    path = tmp_path / "between" / "between.log"
+    path.parent.mkdir()
+    result = mo.solve(between, "zero-one-bb", earlier=pairs, proof=str(path), node_limit=1, engine="boxes")
+    return pairs, between, path, result
+
+
+def test_a_log_cites_the_logs_of_earlier_problems(tmp_path):
+    pairs, between, path, result = _citing(tmp_path)
+    cited = [result.details["proof"] for _, result in pairs]
+    if read(path)[0]["kind"] != "cited":
+        pytest.skip("the node limit ended after the search had the better bound")
+    report = mo.check_proof(path, between, cited=cited)
+    assert report.valid, report
+    assert report.bound == pytest.approx(result.details["carried_bound"], rel=1e-8)
+    assert report.bound <= solved(between, tol=1e-9).objective * (1 + 1e-12)
+    assert not mo.check_proof(path, between).valid  # neither beside it nor given
+    assert not mo.check_proof(path, pairs[0][0], cited=cited).valid
+    for log in cited:
+        shutil.copy(log, path.parent)
+    assert mo.check_proof(path, between).valid
+
+
+def test_a_log_of_a_log_that_cites(tmp_path):
+    """The same problem again closes by its own log; its log is one record, and each log of the chain is verified once."""
+    X, y = clusters(24, seed=1)
+    pairs = [_logged(tmp_path, "first", mo.ZeroOneSVM(X, y, lam=3.0))]
+    for name in ("second", "third"):
+        pairs.append(_logged(tmp_path, name, mo.ZeroOneSVM(X, y, lam=3.0), earlier=pairs, tol=1e-6))
+    logs = [result.details["proof"] for _, result in pairs]
+    assert [read(Path(log))[0]["kind"] for log in logs] == ["boxes", "cited", "cited"]
+    assert mo.check_proof(logs[2], pairs[0][0], cited=logs[:2]).valid
+    damaged = Path(logs[0])
+    damaged.write_text(damaged.read_text().replace('"bound": ', '"bound": 1', 1))
+    assert not mo.check_proof(logs[2], pairs[0][0], cited=logs[:2]).valid
+
+
+def test_forged_citations_are_refused(tmp_path):
+    """Another digest, another share, a claim beyond what follows, a cited log whose own proof fails."""
+    pairs, between, path, _ = _citing(tmp_path)
+    cited = [result.details["proof"] for _, result in pairs]
+    log = read(path)
+    if log[0]["kind"] != "cited":
+        pytest.skip("the node limit ended after the search had the better bound")
+
+    def verdict(records, files=cited):
+        path.write_text(sealed(records))
+        return mo.check_proof(path, between, cited=files).valid
+
+    assert verdict(log)
+    high = {**log[-1], "bound": log[-1]["bound"] * (1 + 1e-6)}
+    wrong = [{**log[1], "sha256": "0" * 64}, {**log[1], "theta": log[1]["theta"] * 1.01}, {**log[1], "theta": -log[1]["theta"]},
+             {**log[1], "theta": "nan"}, {"file": "x"}]  # fmt: skip
+    assert not any(verdict([log[0], record, *log[2:]]) for record in wrong if record.get("theta") != log[1]["theta"] * 1.01)
+    assert not verdict([log[0], wrong[1], *log[2:-1], high])
+    assert not verdict([*log[:-1], high])
+    assert not verdict([log[0], *log[2:]])
+    assert not verdict([log[0], log[1], *log[1:]])
+    assert not verdict([{**log[0], "penalised": [False, *log[0]["penalised"][1:]]}, *log[1:]])
+    # a sealed log that claims too much is a file of another digest; cited by that digest, its proof fails
+    first = Path(cited[0])
+    lie = read(first)
+    lie[-1]["bound"] *= 1.2
+    lie[-1]["w"] = [0.0] * len(lie[-1]["w"])
+    first.write_text(sealed(lie))
+    assert not verdict(log)
+    renewed = [{**r, "sha256": hashlib.sha256(first.read_bytes()).hexdigest()} if r.get("file") == first.name else r for r in log]
+    assert not verdict([*renewed[:-1], log[-1]])
+
+
+def test_a_result_without_a_log_brings_its_point_alone(tmp_path):
+    X, y = clusters(20)
+    model, result = known(X, y, 2.0)
+    again = mo.solve(model, "zero-one-bb", earlier=[(model, result)], proof=str(tmp_path / "a.log"), threads=1)
+    assert again.details["carried_bound"] == 0.0
+    assert again.objective == pytest.approx(result.objective, rel=2e-6)
+    assert mo.check_proof(tmp_path / "a.log", model).valid

@@ -1,0 +1,154 @@
+"""The algorithm of a problem that declares a bounding rule and a checking rule: limits, proof log, checkpoint and workers."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ...errors import InputError, WriteError
+from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..parallel import Cluster
+from ..parallel.choose_executor import cluster_executor
+from ..parallel.executor import AsynchronousExecutor
+from ..records import Answer, Options
+from .checkpoint import log_file
+from .dispatcher import bound_caveat
+from .limits import Limits, check_path
+from .search import BoundingRule, SearchCheckpoint, TreeLog, TreeSearch
+
+__all__ = ["ExactSearch", "SearchState"]
+
+V = TypeVar("V")
+
+
+@dataclass(eq=False)
+class SearchState:
+    """A run: the search, its limits, its checkpoint and its workers."""
+
+    search: TreeSearch
+    limits: Limits
+    keeper: SearchCheckpoint | None = None
+    team: AsynchronousExecutor | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSearch(Algorithm[V, SearchState]):
+    """Branch and bound by a bounding rule.
+
+    A subclass states ``info``, its bounding rule (``rule``) and the checker of its logs (``checker``).
+
+    Parameters
+    ----------
+    proof : str, optional
+        Path of a proof log that `check_proof` verifies, also where a limit ends the search.
+    checkpoint : str, optional
+        Path of a file that saves the search: written every minute and when a limit or Ctrl-C ends the run, read if it exists,
+        removed when the search is finished. With ``proof`` the unfinished log lies beside it.
+    cluster : distributed.Client or str, optional
+        Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
+        session's Ray cluster. The order and number of nodes then depend on timing.
+    """
+
+    proof: str | None = None
+    checkpoint: str | None = None
+    cluster: Cluster = None
+
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+
+    def __post_init__(self) -> None:
+        check_path("proof", self.proof, "the proof log")
+        check_path("checkpoint", self.checkpoint, "the checkpoint")
+
+    @abstractmethod
+    def rule(self) -> type[BoundingRule[Any]]:
+        """Return the bounding rule; compiled loops are imported with it."""
+
+    def problem(self, view: V) -> Any:
+        """Return the problem of the rule: the view itself, unless it is reduced before."""
+        return view
+
+    def load(self, view: V) -> None:
+        """Import and compile what the rule needs."""
+        self.rule().load()
+
+    def init(self, view: V, options: Options, rng: np.random.Generator) -> SearchState:
+        """Take the root and the start, or continue from the checkpoint."""
+        rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
+        keeper = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
+        stopped = None if keeper is None else keeper.read(self.proof)
+        search = TreeSearch.resumed(rule, limits.tol, stopped)
+        state = SearchState(search, limits, keeper)
+        if options.start is not None and "w" in options.start:
+            w, p = np.asarray(options.start["w"], dtype=np.float64), search.incumbent.w.size
+            if w.shape != (p,) or not np.isfinite(w).all():
+                raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            rule.improve(w, search.incumbent)
+        if self.proof is not None:
+            file = log_file(str(self.proof), keeper, None if stopped is None else stopped.log)
+            search.log = TreeLog(file, {"format": rule.format, "version": rule.version, **rule.header()})
+            search.listener = search.log.append
+        if self.cluster is not None:
+            state.team = cluster_executor(self.cluster)
+            search.distribute(state.team)
+        return state
+
+    def advance(self, state: SearchState, seconds: float) -> Outcome:
+        """Process nodes for about ``seconds``, one at least."""
+        search, limits, end = state.search, state.limits, time.perf_counter() + seconds
+        if state.keeper is not None and state.keeper.due:
+            self._save(state)
+        try:
+            while not search.done:
+                if limits.nodes_left(search.explored) <= 0:
+                    return Outcome.NODE_LIMIT
+                if search.memory > limits.memory_or(math.inf):
+                    return Outcome.MEMORY_LIMIT
+                search.work(max(min(end, limits.deadline) - time.perf_counter(), 1e-3))
+                if search.log is not None and search.log.fault is not None:
+                    return Outcome.UNWRITTEN
+                if time.perf_counter() >= min(end, limits.deadline):
+                    break
+        except Exception:  # such as a lost cluster: save the search
+            self._save(state)
+            self._release(state)
+            raise
+        if not search.done:
+            return Outcome.RUNNING
+        # a node that arithmetic cannot close leaves a bound below the cutoff
+        incumbent = search.incumbent
+        reached = search.bound >= incumbent.cut - incumbent.tol * abs(incumbent.value)
+        return Outcome.CONVERGED if reached else Outcome.STALLED
+
+    def _save(self, state: SearchState) -> WriteError | None:
+        search = state.search
+        return None if state.keeper is None else state.keeper.update(search.done, search.log, search.saved)
+
+    def _release(self, state: SearchState) -> None:
+        state.search.release()
+        if state.team is not None:
+            state.team.close()
+
+    def measure(self, state: SearchState) -> Measure:
+        """Return incumbent, proved bound, nodes and open nodes."""
+        search = state.search
+        return Measure(search.explored, search.incumbent.value, search.bound, search.open_nodes)
+
+    def answer(self, state: SearchState) -> Answer:
+        """Return the incumbent, and the proved bound."""
+        search = state.search
+        value, w, bound = search.incumbent.value, search.incumbent.w, search.bound
+        details: dict[str, object] = {"value": value, "proved_bound": bound, "open_nodes": search.open_nodes}
+        unwritten = self._save(state)
+        self._release(state)
+        if search.log is not None:
+            search.log.finish(bound, w)
+            details["proof"], unwritten = str(self.proof), search.log.fault or unwritten
+        return Answer(
+            values={"w": w}, bound=bound, proved=True, nodes=search.explored, write_error=unwritten, details=details,
+            bound_caveat=bound_caveat(search.workers, self.proof),
+        )  # fmt: skip

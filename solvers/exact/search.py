@@ -1,0 +1,481 @@
+"""Branch and bound for any problem with a bounding rule: open nodes, incumbent, checkpoint, log and remote workers.
+
+A problem brings one class, its `BoundingRule`: the root, a point's objective, and the bound and the children of a node. A node is
+a set of arrays of fixed shapes, so that a checkpoint saves it and any process continues it. The search of this module takes the
+node of the least bound first. With remote workers it becomes the pool of open nodes of a `Dispatcher`: a worker searches a few
+nodes for a limited time and returns those that remain open. The log has one record for each processed node, with its number, its
+parent and its side; `TreeChecker` reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import json
+import math
+import os
+import platform
+import time
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, final
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ..parallel.executor import AsynchronousExecutor, TaskArrays
+from .checkpoint import Checkpoint, Saved
+from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
+from .log_file import LogWriter, Mark
+
+__all__ = [
+    "BoundingRule",
+    "Branching",
+    "Incumbent",
+    "Node",
+    "NodeArrays",
+    "SearchCheckpoint",
+    "StoppedSearch",
+    "TreeLog",
+    "TreeSearch",
+]
+
+P = TypeVar("P")
+#: Data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
+NodeArrays: TypeAlias = Mapping[str, Any]
+#: Relative distance of bounds from the incumbent's value, which is rounded.
+_ROUNDING = 1e-12
+#: Nodes after which workers load their code, and after which nodes are dispatched even if no worker is ready.
+CALL, HEAD = 20, 500
+
+
+@dataclass(eq=False)
+class Incumbent:
+    """The best point so far, its value, and the tolerance of the search."""
+
+    tol: float
+    value: float = math.inf
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def cut(self) -> float:
+        """Bound at which a node is closed."""
+        return self.value - self.tol * abs(self.value) if self.value < math.inf else math.inf
+
+    def offer(self, w: FloatArray, value: float) -> bool:
+        """Take a point if it is better; return whether it is."""
+        if not value < self.value:
+            return False
+        self.w, self.value = w, value
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An open node.
+
+    Parameters
+    ----------
+    bound : float
+        Proved lower bound.
+    arrays : mapping of str to ndarray
+    origin : tuple of int
+        Number of the parent, 0 for the root, and the node's place among the parent's children.
+    """
+
+    bound: float
+    arrays: NodeArrays
+    origin: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Branching:
+    """The outcome of a node.
+
+    Parameters
+    ----------
+    bound : float
+        Proved lower bound of the node.
+    children : sequence of (float, mapping)
+        Proved bound and arrays of each part that remains; without children the node is closed at its bound.
+    record : mapping of str to JSON value
+        The facts from which the checking rule derives the bound and the children.
+    closed : float
+        Least proved bound of the parts of the node that are in no child.
+    """
+
+    bound: float
+    children: Sequence[tuple[float, NodeArrays]] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    closed: float = math.inf
+
+
+class BoundingRule(ABC, Generic[P]):
+    """The bounding rule of a problem: min of an objective over the points of a root node.
+
+    Parameters
+    ----------
+    problem : P
+        The data, which workers receive.
+    """
+
+    #: Format and version of the logs, as the checker states them.
+    format: ClassVar[str]
+    version: ClassVar[int]
+    #: A lower bound of the objective of every point.
+    lowest: ClassVar[float] = -math.inf
+
+    def __init__(self, problem: P) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """Return the problem as JSON values, exactly: the checker reads them, and a checkpoint belongs to them."""
+
+    @abstractmethod
+    def first_point(self) -> FloatArray:
+        """Return a feasible point, as a vector of finite numbers."""
+
+    @abstractmethod
+    def objective(self, w: FloatArray) -> float:
+        """Return the objective of a point; infinite for a point that is not feasible."""
+
+    @abstractmethod
+    def root(self) -> NodeArrays:
+        """Return the arrays of the node that holds every point."""
+
+    @abstractmethod
+    def branch(self, node: Node, incumbent: Incumbent) -> Branching:
+        """Bound a node, offer points to the incumbent, and split the node unless its bound reaches ``incumbent.cut``."""
+
+    def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
+        """Offer a starting point to the incumbent, or a better one that follows from it."""
+        incumbent.offer(w, self.objective(w))
+
+    def accepts(self, arrays: NodeArrays) -> bool:
+        """Return whether these arrays, of the right shapes and types, are a node's: the values of a file or a worker."""
+        return True
+
+    @classmethod
+    def load(cls) -> None:
+        """Import and compile what the rule needs."""
+        return
+
+    @final
+    def digest(self) -> str:
+        """Return the SHA-256 of the problem."""
+        return hashlib.sha256(json.dumps(self.header()).encode()).hexdigest()
+
+
+class TreeLog(LogWriter):
+    """The proof log of a search: the problem, one record a node, the claim and the seal."""
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Append a node."""
+        self._file.write([record])
+
+    def finish(self, bound: float, w: FloatArray) -> None:
+        """Write the claim and the seal."""
+        self._seal({"bound": bound, "w": w.tolist()})
+
+
+# Nodes as arrays, for files and messages.
+
+
+def _packed(nodes: Sequence[Node], root: NodeArrays) -> dict[str, Any]:
+    m = len(nodes)
+    arrays: dict[str, Any] = {"bound": np.array([node.bound for node in nodes], dtype=np.float64)}
+    arrays["origin"] = np.array([node.origin for node in nodes], dtype=np.int64).reshape(m, 2)
+    for name, array in root.items():
+        rows = [node.arrays[name] for node in nodes]
+        arrays[f"part_{name}"] = np.array(rows, dtype=array.dtype).reshape(m, *array.shape)
+    return arrays
+
+
+def _unpacked(rule: BoundingRule[Any], arrays: Mapping[str, Any]) -> list[Node]:
+    """Return the nodes of packed arrays.
+
+    Raises
+    ------
+    ValueError
+        The arrays are no nodes of this problem.
+    """
+    root, bounds, origins = rule.root(), arrays["bound"], arrays["origin"]
+    m = len(bounds)
+    shapes = {"bound": ((m,), np.float64), "origin": ((m, 2), np.int64)}
+    shapes |= {f"part_{name}": ((m, *a.shape), a.dtype) for name, a in root.items()}
+    valid = all(arrays[name].shape == shape and arrays[name].dtype == kind for name, (shape, kind) in shapes.items())
+    if not valid or np.isnan(bounds).any() or (origins < 0).any():
+        raise ValueError("its open nodes are none of this problem")
+    parts = [{name: np.array(arrays[f"part_{name}"][k]) for name in root} for k in range(m)]
+    nodes = [Node(float(bounds[k]), parts[k], (int(origins[k, 0]), int(origins[k, 1]))) for k in range(m)]
+    if not all(rule.accepts(node.arrays) for node in nodes):
+        raise ValueError("its open nodes are none of this problem")
+    return nodes
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedSearch:
+    """An interrupted search."""
+
+    nodes: list[Node]
+    w: FloatArray
+    closed: float
+    explored: int
+    next_id: int
+    log: Mark | None = None
+
+
+class SearchCheckpoint(Checkpoint[StoppedSearch]):
+    """The checkpoint file of a search."""
+
+    numbers = ("layout", "tol", "closed", "explored")
+
+    def __init__(self, path: str | os.PathLike[str], solver: str, rule: BoundingRule[Any], tol: float) -> None:
+        super().__init__(path, rule.digest(), tol)
+        self.solver, self._rule = solver, rule
+
+    def parse(self, saved: Saved) -> StoppedSearch:
+        """Return the search of a file's content."""
+        w = np.array(saved.arrays["w"], dtype=np.float64)
+        check_point(w, self._rule.first_point().size)
+        nodes = _unpacked(self._rule, saved.arrays)
+        return StoppedSearch(nodes, w, saved.numbers["closed"], int(saved.numbers["explored"]), saved.next_id, saved.log)
+
+
+# Work of another process.
+
+
+@dataclass(frozen=True, eq=False)
+class Subproblem:
+    """Open nodes for a worker, with the incumbent at the time of dispatch; numbers of its nodes begin at ``number * NODES``."""
+
+    rule: type[BoundingRule[Any]]
+    problem: Any
+    nodes: TaskArrays
+    w: FloatArray
+    value: float
+    tol: float
+    seconds: float
+    number: int
+    logged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SubproblemResult:
+    """Nodes that remain open, a better point or None, the least bound of what is closed, and the lines of the log, compressed."""
+
+    nodes: list[Node]
+    w: FloatArray | None
+    closed: float
+    explored: int
+    seconds: float
+    busy: float
+    log: bytes
+    who: str
+
+
+def load(task: Subproblem, threads: int | None) -> None:
+    """Load the code of a worker."""
+    task.rule.load()
+
+
+def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
+    """Search the nodes of a subproblem until its time is over."""
+    start, processor_start = time.perf_counter(), time.thread_time()
+    rule, lines = task.rule(task.problem), list[str]()
+    nodes = _unpacked(rule, task.nodes.arrays)
+    search = TreeSearch(rule, Incumbent(task.tol, task.value, task.w), nodes, task.number * NODES)
+    if task.logged:
+        search.listener = lambda record: lines.append(json.dumps(record) + "\n")
+    while not search.done and search.next_id < (task.number + 1) * NODES and time.perf_counter() - start < task.seconds:
+        search.step()
+    better = search.incumbent.w if search.incumbent.value < task.value else None
+    return SubproblemResult(
+        search.open, better, search.closed, search.explored, time.perf_counter() - start, time.thread_time() - processor_start,
+        zlib.compress("".join(lines).encode(), 1) if lines else b"", f"{platform.node()}:{os.getpid()}",
+    )  # fmt: skip
+
+
+class TreeSearch:
+    """Open nodes by their bounds, the least first; the pool of a `Dispatcher` if there are workers.
+
+    Parameters
+    ----------
+    rule : BoundingRule
+    incumbent : Incumbent
+    nodes : sequence of Node, optional
+        Open nodes to continue with; the root by default.
+    next_id : int
+        Number of the next node in the log.
+
+    Attributes
+    ----------
+    explored : int
+        Number of processed nodes.
+    closed : float
+        Least bound of what is closed.
+    log : TreeLog or None
+    listener : callable or None
+        Takes the record of each node that is done.
+    """
+
+    def __init__(
+        self, rule: BoundingRule[Any], incumbent: Incumbent, nodes: Sequence[Node] | None = None, next_id: int = 1
+    ) -> None:
+        self.rule, self.incumbent, self.next_id = rule, incumbent, next_id
+        self.explored, self.closed = 0, math.inf
+        self.log: TreeLog | None = None
+        self.listener: Callable[[dict[str, Any]], None] | None = None
+        self._heap: list[tuple[float, int, Node]] = []
+        self._sequence = itertools.count()
+        self._dispatcher: Dispatcher | None = None
+        self._distributed = False
+        if incumbent.value == math.inf:
+            rule.improve(rule.first_point(), incumbent)
+        self._push([Node(rule.lowest, rule.root())] if nodes is None else nodes)
+        self._node_bytes = 400.0 + sum(a.nbytes for a in rule.root().values())
+
+    @classmethod
+    def resumed(cls, rule: BoundingRule[Any], tol: float, stopped: StoppedSearch | None) -> TreeSearch:
+        """Return the search of a checkpoint, or one from the root."""
+        incumbent = Incumbent(tol)
+        if stopped is None:
+            return cls(rule, incumbent)
+        incumbent.offer(stopped.w, rule.objective(stopped.w))
+        search = cls(rule, incumbent, stopped.nodes, stopped.next_id)
+        search.explored, search.closed = stopped.explored, stopped.closed
+        return search
+
+    # -- state --------------------------------------------------------------------------------------------------
+
+    def _flying(self) -> list[Node]:
+        return [] if self._dispatcher is None else [node for nodes in self._dispatcher.flying.values() for node in nodes]
+
+    @property
+    def open(self) -> list[Node]:
+        """All open nodes, those of subproblems in progress as dispatched."""
+        return [*(node for *_, node in sorted(self._heap, key=lambda item: item[:2])), *self._flying()]
+
+    @property
+    def open_nodes(self) -> int:
+        """Number of open nodes."""
+        return len(self._heap) + len(self._flying())
+
+    @property
+    def bound(self) -> float:
+        """The proved lower bound."""
+        least = min((node.bound for node in self._flying()), default=math.inf)
+        value = self.incumbent.value
+        rounded = value - _ROUNDING * abs(value) if value < math.inf else value
+        return min(self.closed, self._heap[0][0] if self._heap else math.inf, least, rounded)
+
+    @property
+    def done(self) -> bool:
+        """True if no open node is below the cutoff."""
+        return not self.open_nodes or self.bound >= self.incumbent.cut
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the open nodes, about."""
+        return len(self._heap) * self._node_bytes
+
+    @property
+    def workers(self) -> int:
+        """Number of remote workers that returned results."""
+        return 0 if self._dispatcher is None else int(self._dispatcher.figures()["workers"])
+
+    def saved(self, mark: Mark | None) -> Saved:
+        """Return the content of a checkpoint."""
+        next_id = self.next_id if self._dispatcher is None else max(self.next_id, (self._dispatcher.number + 1) * NODES)
+        arrays = {"w": self.incumbent.w, **_packed(self.open, self.rule.root())}
+        return Saved({"closed": self.closed, "explored": self.explored}, arrays, mark, next_id)
+
+    # -- search -------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Process the open node of the least bound."""
+        *_, node = heapq.heappop(self._heap)
+        if node.bound >= self.incumbent.cut:
+            self.closed = min(self.closed, node.bound)
+            return
+        number, self.next_id, self.explored = self.next_id, self.next_id + 1, self.explored + 1
+        branching = self.rule.branch(node, self.incumbent)
+        if self.listener is not None:
+            self.listener({"id": number, "parent": node.origin[0], "side": node.origin[1], **branching.record})
+        self.closed = min(self.closed, branching.closed, math.inf if branching.children else max(branching.bound, node.bound))
+        self._push([
+            Node(max(bound, branching.bound, node.bound), arrays, (number, side))
+            for side, (bound, arrays) in enumerate(branching.children)
+        ])  # fmt: skip
+
+    def _push(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            heapq.heappush(self._heap, (node.bound, next(self._sequence), node))
+
+    def work(self, seconds: float) -> None:
+        """Process the next node, or exchange subproblems and results with the workers for at most ``seconds``."""
+        if self._distributed:
+            assert self._dispatcher is not None
+            self._dispatcher.tend(seconds)
+            return
+        self.step()
+        if self._dispatcher is not None and self.explored >= CALL:
+            self._dispatcher.rouse(load, self.task(0, [], 0.0))
+            self._dispatcher.tend(0.0)
+            self._distributed = self._dispatcher.awake or self.explored >= HEAD
+
+    # -- the dispatcher's pool ----------------------------------------------------------------------------------
+
+    def distribute(self, team: AsynchronousExecutor) -> None:
+        """Dispatch nodes to a team once a worker is ready."""
+        self._dispatcher = Dispatcher(team, self, solve_subproblem)
+        self._dispatcher.number = self.next_id // NODES
+
+    @property
+    def waiting(self) -> int:
+        """Number of open nodes in the pool; none before workers are called."""
+        return len(self._heap) if self._distributed else 0
+
+    def drawn(self, most: int) -> list[Node]:
+        """Remove ``most`` nodes with the least bounds from the pool and return them."""
+        nodes: list[Node] = []
+        while self._heap and len(nodes) < most:
+            *_, node = heapq.heappop(self._heap)
+            if node.bound < self.incumbent.cut:
+                nodes.append(node)
+            else:
+                self.closed = min(self.closed, node.bound)
+        return nodes
+
+    def task(self, number: int, nodes: Sequence[Node], seconds: float) -> Subproblem:
+        """Return the subproblem of these nodes."""
+        rule, best = self.rule, self.incumbent
+        packed, logged = TaskArrays(_packed(nodes, rule.root())), self.log is not None
+        return Subproblem(type(rule), rule.problem, packed, best.w, best.value, best.tol, seconds, number, logged)
+
+    def check(self, found: SubproblemResult) -> None:
+        """Raise an error of malformed data unless ``found`` is a valid result."""
+        _unpacked(self.rule, _packed(found.nodes, self.rule.root()))
+        check_numbers(found.closed)
+        check_numbers(found.explored, least=0)
+        check_point(found.w, self.incumbent.w.size)
+        check_work(found.seconds, found.busy, 0.0, found.who)
+        lines_of(found.log)
+
+    def take_in(self, number: int, found: SubproblemResult) -> None:
+        """Add a result: its open nodes, its point with a recomputed value, its part of the proof."""
+        if found.w is not None:
+            self.incumbent.offer(found.w, self.rule.objective(found.w))
+        self.closed, self.explored = min(self.closed, found.closed), self.explored + found.explored
+        self._push(found.nodes)
+        if self.log is not None:
+            self.log.merge(lines_of(found.log))
+
+    def release(self) -> None:
+        """Release the workers; subproblems in progress count as open nodes."""
+        if self._dispatcher is not None:
+            self._dispatcher.release()

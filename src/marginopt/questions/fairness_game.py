@@ -1,0 +1,228 @@
+"""The game of a learner and an auditor, with an exact auditor: classifiers that no linear subgroup can accuse.
+
+Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor answers the
+average of all classifiers so far with the subgroup of the worst weighted disparity, if that is above what is allowed. The learner
+answers the average of all these groups with a classifier of little cost: the cost of predicting 1 at person i is, up to a factor,
+
+    w_i (1 - 2 y_i) + C Σ_t ± s w_i (1{i in g_t} - share of g_t among the members) / rounds
+
+with the second term for persons that the metric is about, and the slope s = ±1 of the rate in the prediction. The paper's learner
+and auditor are regressions. Here the learner is one, and the auditor is `audit_fairness`: the disparity of each round is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ..display import Display, Displayed
+from ..drawing import COLOURS, new_axes
+from ..errors import InputError
+from ..models.arrays import FloatArray, as_points, as_positive, to_dense
+from ..models.model import Model
+from ..solvers.certification.result import Result
+from .answer import Answer
+from .fairness import FairnessMetric, FairnessQuestion, Side, Subgroup, audited, fairness_question
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FairnessGame", "GameRound", "fairness_game"]
+
+
+@dataclass(frozen=True)
+class GameRound:
+    """The state after a round: the mixture of all classifiers so far.
+
+    Parameters
+    ----------
+    error : float
+        Weighted mean error of the mixture.
+    unfairness : float
+        Disparity of ``group`` under the mixture.
+    bound : float
+        No subgroup has a larger disparity.
+    proved : bool
+        Whether the bound holds in exact arithmetic.
+    group : Subgroup
+    """
+
+    error: float
+    unfairness: float
+    bound: float
+    proved: bool
+    group: Subgroup
+
+
+@dataclass(frozen=True, eq=False)
+class FairnessGame(Displayed):
+    """The trajectory of a game.
+
+    Parameters
+    ----------
+    rounds : tuple of GameRound
+    classifiers : ndarray (rounds, p + 1)
+        The learner's classifiers: intercept and coefficients; the prediction is 1 where the score is positive.
+    allowed : float
+        Disparity up to which the auditor does not accuse.
+    answer : Answer
+        The audit of the last mixture, with its log if one was asked for.
+    """
+
+    rounds: tuple[GameRound, ...]
+    classifiers: FloatArray
+    allowed: float
+    answer: Answer
+
+    @property
+    def errors(self) -> FloatArray:
+        """Return the error of the mixture by round."""
+        return np.array([item.error for item in self.rounds])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Return the bound of the disparity by round."""
+        return np.array([item.bound for item in self.rounds])
+
+    def predict_proba(self, X: object, rounds: int | None = None) -> FloatArray:
+        """Return the mixture's probability of 1: of all rounds, or of the first ones.
+
+        Raises
+        ------
+        InputError
+            Another number of columns.
+        """
+        points = np.asarray(to_dense(as_points(X)), dtype=np.float64)
+        if points.shape[1] + 1 != self.classifiers.shape[1]:
+            raise InputError(f"X must have {self.classifiers.shape[1] - 1} columns; it has {points.shape[1]}")
+        return _predictions(points, self.classifiers[:rounds]).mean(axis=0)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw error and proved disparity by round on matplotlib axes, new ones if none are given; return the axes."""
+        axes = new_axes((6.0, 4.0)) if ax is None else ax
+        numbers = np.arange(1, len(self.rounds) + 1)
+        axes.plot(numbers, self.errors, color=COLOURS[0], label="error")
+        axes.plot(numbers, self.bounds, color=COLOURS[1], label="worst disparity, proved bound")
+        axes.axhline(self.allowed, color=COLOURS[1], ls=":", lw=1.0, label="allowed")
+        axes.set_xlabel("round")
+        axes.set_ylim(bottom=0.0)
+        axes.legend()
+        return axes
+
+    def display(self) -> Display:
+        """Return the notebook view: first and last round."""
+        first, last = self.rounds[0], self.rounds[-1]
+        facts = (
+            ("rounds", str(len(self.rounds))),
+            ("error", f"{first.error:.4f} in the first round, {last.error:.4f} in the last"),
+            (
+                "disparity",
+                f"at most {first.bound:.4g} in the first round, {last.bound:.4g} in the last; allowed {self.allowed:.4g}",
+            ),
+            ("last group", last.group.rule),
+        )
+        return Display(self.answer.sentence, facts=facts)
+
+    def __str__(self) -> str:
+        title, facts = self.answer.sentence, self.display().facts
+        return "\n".join([title, *(f"  {label.ljust(10)}  {words}" for label, words in facts)])
+
+    __repr__ = __str__
+
+
+def fairness_game(
+    X: object,
+    y: object,
+    protected: object,
+    metric: FairnessMetric = "false-positive-rate",
+    *,
+    allowed: float = 0.0,
+    penalty: float = 10.0,
+    rounds: int = 50,
+    margin: float | None = None,
+    proof: str | Path | None = None,
+    time_limit: float | None = None,
+) -> FairnessGame:
+    """Train a mixture of linear classifiers whose worst subgroup disparity is proved in every round.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Features of the learner, without a constant column.
+    y : array_like (n,)
+        Labels 0 and 1, or -1 and +1.
+    protected : array_like (n, d) or data frame
+        Protected attributes.
+    metric, margin
+        As in `audit_fairness`.
+    allowed : float
+        γ ≥ 0: the auditor accuses groups of a larger disparity.
+    penalty : float
+        C > 0, the weight of an accusation against the error.
+    rounds : int
+        Number of rounds, at least 1.
+    proof : str or Path, optional
+        Path of the log of the last round's audit.
+    time_limit : float, optional
+        Seconds of each audit.
+
+    Returns
+    -------
+    FairnessGame
+
+    Raises
+    ------
+    InputError
+        Data of other shapes or values, a metric about nobody, no round.
+
+    References
+    ----------
+    Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
+    """
+    points = np.asarray(to_dense(as_points(X)), dtype=np.float64)
+    n = points.shape[0]
+    allowed, penalty = as_positive(allowed, "allowed", zero=True), as_positive(penalty, "penalty")
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
+        raise InputError(f"rounds must be an integer ≥ 1; it is {rounds!r}")
+    question = fairness_question(np.zeros(n), y, protected, metric, None, margin)
+    regression = np.linalg.pinv(np.column_stack([np.ones(n), points]))
+    accusations, votes = np.zeros(n), np.zeros(n)
+    trajectory, classifiers = list[GameRound](), list[FloatArray]()
+    earlier: dict[Side, list[tuple[Model, Result]]] = {}
+    answer: Answer | None = None
+    for number in range(1, rounds + 1):
+        costs = (1.0 - 2.0 * question.y) / n + penalty * accusations / max(number - 1, 1)
+        classifiers.append(-(regression @ costs))
+        votes += _predictions(points, classifiers[-1:])[0]
+        mean = votes / number
+        question = FairnessQuestion(
+            mean, question.y, question.protected, question.names, metric, question.weights, question.margin
+        )
+        answer = audited(question, proof if number == rounds else None, time_limit, earlier)
+        group = cast("Subgroup", answer.evidence)
+        error = float(np.abs(question.y - mean).mean())
+        trajectory.append(GameRound(error, answer.value, answer.bound, answer.proved, group))
+        if answer.value > allowed:
+            accusations += _slopes(question, group)
+    assert answer is not None
+    return FairnessGame(tuple(trajectory), np.array(classifiers), allowed, answer)
+
+
+def _predictions(points: FloatArray, classifiers: Sequence[FloatArray] | FloatArray) -> FloatArray:
+    """Return the predictions 0 and 1 of each classifier (classifiers, n)."""
+    w = np.asarray(classifiers)
+    return (w[:, :1] + w[:, 1:] @ points.T > 0.0).astype(np.float64)
+
+
+def _slopes(question: FairnessQuestion, group: Subgroup) -> FloatArray:
+    """Return the derivative of a group's signed disparity in the prediction of each person."""
+    inside = np.array(group.people, dtype=np.float64)[question.members]
+    share = 0.0 if question.metric == "calibration" else inside.mean()
+    sign = 1.0 if group.side == "above" else -1.0
+    slopes = np.zeros(question.y.size)
+    slopes[question.members] = sign * question.prediction_slope * (inside - share) / question.y.size
+    return slopes

@@ -1,0 +1,206 @@
+"""The most different classifier within ε of the best: how many predictions another good classifier turns.
+
+The number is the predictive multiplicity of Marx, Calmon and Ustun (Predictive multiplicity in classification, ICML 2020) as a
+proved optimum. "At least k of the n predictions are turned" is a budget: of the points with the opposite of their predictions as
+labels, at most n - k have a margin below 1. If no classifier within this budget costs at most the level, each of the set turns
+fewer than k predictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ..drawing import COLOURS, GREY
+from ..errors import InputError
+from ..models.arrays import FloatArray, IntArray, to_dense
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.restrictions import ErrorBudget
+from ..models.model import Model
+from .answer import Answer, Evidence, Sense
+from .good_classifiers import Explorer, LevelQuestion, Restriction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+__all__ = ["DifferenceQuestion", "Disagreements", "most_different_classifier"]
+
+#: By how much a classifier is made longer, so that margins that the search reached up to rounding are at least 1.
+_STRETCHES = (1.0, 1.0 + 1e-9, 1.0 + 1e-8)
+
+
+@dataclass(frozen=True)
+class TurnedPredictions(Restriction):
+    """The restriction that at least so many predictions are turned, with margin at least 1.
+
+    Parameters
+    ----------
+    turned : tuple of float (n,)
+        The opposite of each prediction.
+    least : int
+    """
+
+    turned: tuple[float, ...]
+    least: int
+
+    @property
+    def name(self) -> str:
+        """The restriction in words."""
+        return f"{self.least} of {len(self.turned)} predictions turned"
+
+    def model(self, base: Margin) -> Margin:
+        """Return the composition with the points once more, at no cost, their labels turned, and a budget of their errors."""
+        X, n = np.asarray(to_dense(base.X)), len(self.turned)
+        budget = ErrorBudget(np.arange(n, 2 * n), (n - self.least) / n)
+        weights = np.concatenate([np.broadcast_to(base.weights, n), np.zeros(n)])
+        y = np.concatenate([base.y, self.turned])
+        return replace(base, X=np.vstack([X, X]), y=y, weights=weights, subject_to=(*base.subject_to, budget))
+
+    def possible(self, base: Margin) -> bool:
+        """Return whether there are so many predictions."""
+        return self.least <= len(self.turned)
+
+
+@dataclass(frozen=True, eq=False)
+class Disagreements(Evidence):
+    """The most different classifier found.
+
+    Parameters
+    ----------
+    best, different : tuple of float
+        The best classifier, and the one that turns the most of its predictions.
+    points : tuple of int
+        The points whose predictions it turns.
+    scores, other_scores : ndarray (n,)
+        Scores x'w of both.
+    """
+
+    best: tuple[float, ...]
+    different: tuple[float, ...]
+    points: tuple[int, ...]
+    scores: FloatArray
+    other_scores: FloatArray
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return the turned points and the classifier."""
+        points = ", ".join(map(str, self.points[:20])) + (", ..." if len(self.points) > 20 else "")
+        return ("turned points", points or "none"), ("classifier", ", ".join(f"{x:.4g}" for x in self.different))
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the scores of both classifiers, the turned points apart."""
+        turned = np.isin(np.arange(self.scores.size), self.points)
+        for mask, colour, label in ((~turned, GREY, "other points"), (turned, COLOURS[0], "turned points")):
+            ax.plot(self.scores[mask], self.other_scores[mask], "o", color=colour, label=label)
+        ax.axhline(0.0, color="black", lw=0.5)
+        ax.axvline(0.0, color="black", lw=0.5)
+        ax.set_xlabel("score of the best classifier")
+        ax.set_ylabel("score of the most different one")
+        ax.legend()
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceQuestion(LevelQuestion):
+    """The largest number of predictions of ``best`` that a classifier of the set turns, with margin at least 1."""
+
+    best: tuple[float, ...]
+
+    sense: ClassVar[Sense] = "maximum"
+
+    @property
+    def turned(self) -> tuple[float, ...]:
+        """The opposite of each prediction of ``best``."""
+        return tuple(np.where(_scores(self.model, self.best) > 0.0, -1.0, 1.0).tolist())
+
+    def points(self, w: tuple[float, ...]) -> IntArray:
+        """Return the points whose predictions w turns; none if it is outside of the set."""
+        if self.cost(w) > self.level:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(np.array(self.turned) * _scores(self.model, w) >= 1.0)
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the number of predictions that the different classifier turns."""
+        if not isinstance(evidence, Disagreements):
+            raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}")
+        return float(self.points(evidence.different).size)
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the largest number that no proved bound excludes."""
+        turned, n = self.turned, len(self.model.y)
+        numbers = [
+            item.least
+            for item in self.exclusions
+            if isinstance(item, TurnedPredictions) and item.turned == turned and self.excluded(item, bounds)
+        ]
+        return float(min([*numbers, n + 1]) - 1)
+
+    def claim(self, bound: float) -> str:
+        """Return that no classifier of the set turns more predictions."""
+        within = f"within {100.0 * self.within:.3g}% of the best"
+        return f"No classifier {within} turns more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
+
+
+def _scores(model: Margin, w: tuple[float, ...]) -> FloatArray:
+    return np.asarray(np.asarray(to_dense(model.X)) @ np.array(w))
+
+
+def most_different_classifier(
+    model: Model,
+    within: float = 0.02,
+    *,
+    solver: str = "margin-bb",
+    time_limit: float | None = None,
+    proof: str | Path | None = None,
+) -> Answer:
+    """Find the classifier within ε of the best that turns the most of its predictions on the data.
+
+    A prediction of the best classifier is turned if the other one predicts the opposite with margin at least 1, the unit of the
+    losses and, for whole coefficients and features, of the scores.
+
+    Parameters
+    ----------
+    model, within, solver, time_limit, proof
+        As in `coefficient_ranges`; the points must belong to no groups, and restrictions must not count points.
+
+    Returns
+    -------
+    Answer
+        ``evidence`` is `Disagreements`. ``value`` ≤ number of turned predictions ≤ ``bound``.
+
+    Raises
+    ------
+    InputError
+        As in `coefficient_ranges`; a model with groups of points or restrictions of their margins.
+    """
+    explorer = Explorer(model, within, solver, time_limit, proof)
+    base = explorer.model
+    if base.groups is not None or any(part.of_margins for part in base.subject_to):
+        raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
+    question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
+    turned, n = question.turned, len(base.y)
+
+    def most_different() -> tuple[float, ...]:
+        candidates = [tuple(scale * x for x in w) for w in explorer.inside() for scale in _STRETCHES]
+        return max(candidates, key=lambda w: question.points(w).size)
+
+    attained, excluded = question.points(most_different()).size, n + 1
+    while excluded - attained > 1:
+        trial = TurnedPredictions(turned, (attained + excluded) // 2)
+        if explorer.excludes(trial):
+            excluded = trial.least
+        elif (found := question.points(most_different()).size) >= trial.least:
+            attained = found
+        else:  # neither excluded nor attained: the search ended early
+            break
+    exclusions = (TurnedPredictions(turned, excluded),)
+    question = replace(question, exclusions=exclusions)
+    different = most_different()
+    points = tuple(question.points(different).tolist())
+    evidence = Disagreements(explorer.best, different, points, _scores(base, explorer.best), _scores(base, different))
+    bounds = {item.name: explorer.bounds[item.name] for item in exclusions if item.name in explorer.bounds}
+    logs = explorer.logs_of(exclusions)
+    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
