@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import FloatArray
-from .cones import Nonnegative, RotatedSecondOrder, SecondOrder
+from .cones import Bilinear, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
@@ -62,22 +62,29 @@ class EpigraphBridge(Bridge):
     *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1; by
     complementarity (v, ρ, σ) is the multiple of the reflected point with σ = 1: v = -Rx. Stationarity in x,
     q = ΣF_k'z_k + R'v + ζ, then is Px + q = ΣF_k'z_k + ζ with the same z_k and ζ.
+
+    An objective that is known not to be convex has no R: there the constraint is the bilinear row τ ≥ x'(½Px).
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
         """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
         assert form.quadratic is not None
-        R = factor_of(form.quadratic)
-        rows = R.shape[0]
         width = form.n + 1
         top = Entries.beside([(Entries.identity(1), form.n)], 1, width)
-        squares = replace(Entries.of(R), width=width)
-        g = np.zeros(rows + 2)
-        g[1] = 1.0
+        cone: Cone
+        if Feature.NONCONVEX in form.features:
+            P = form.quadratic.csc
+            used = np.flatnonzero(np.diff(P.indptr))
+            halves = replace(Entries.of(sp.csr_array(0.5 * P[used])), width=width)
+            rows = Entries.below(top, _selection(used, width), halves)
+            g, cone = np.zeros(1 + 2 * used.size), Bilinear(1 + 2 * used.size)
+        else:
+            squares = replace(Entries.of(factor_of(form.quadratic)), width=width)
+            rows = Entries.below(top, Entries.beside([], 1, width), squares)
+            g = (np.arange(rows.csr.shape[0]) == 1).astype(np.float64)
+            cone = RotatedSecondOrder(g.size)
         widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)
-        quadratic = Constraint(
-            "quadratic", Entries.below(top, Entries.beside([], 1, width), squares).csr, g, RotatedSecondOrder(rows + 2)
-        )
+        quadratic = Constraint("quadratic", rows.csr, g, cone)
         return form.replace(
             blocks=(*form.blocks, Block("epigraph", ())),
             q=np.append(form.q, 1.0),

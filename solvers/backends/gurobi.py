@@ -1,6 +1,4 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
-
-Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
+"""Gurobi: mixed-integer and continuous linear, quadratic (nonconvex ones by spatial branching) and second-order programs.
 
 The separator as a Gurobi callback.
 """
@@ -27,7 +25,7 @@ from ..certification.supplied_evidence import newton_polish
 from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Gurobi", "GurobiCuts"]
@@ -134,7 +132,7 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}) | NONCONVEX,
         integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
@@ -212,7 +210,7 @@ class Gurobi(Backend):
             "MIPGap": tol,
             "Seed": options.seed % 2_000_000_000,
         }
-        if not form.integer.any():
+        if not (form.integer.any() or form.features & NONCONVEX):
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
             # Gurobi's gap is relative to 1 + |objective|, which differs from ours for small objectives
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
@@ -295,7 +293,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
     status_name = status_names.get(model.Status, str(model.Status))
     status = _STATUS.get(status_name, Status.FAILED)
-    mixed, has_point = bool(model.IsMIP), model.SolCount > 0 and status is not Status.UNBOUNDED
+    mixed, has_point = bool(model.IsMIP or form.features & NONCONVEX), model.SolCount > 0 and status is not Status.UNBOUNDED
     variables = model.getVars()
     x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
     objective = float(model.ObjVal) if has_point else None

@@ -58,7 +58,7 @@ class Mosek(Backend):
         summary="commercial conic interior point and branch and bound",
         package="mosek",
         module="mosek",
-        reads=frozenset(Feature) - {Feature.INDICATOR},
+        reads=frozenset(Feature) - {Feature.INDICATOR, Feature.NONCONVEX, Feature.BILINEAR},
         forbids=(
             frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER}),
             frozenset({Feature.QUADRATIC, Feature.ROTATED}),

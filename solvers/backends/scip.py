@@ -26,7 +26,7 @@ from ...models.program.form import StandardForm
 from ..cuts import CUTS, Separator, cuts_of, with_cuts
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder, polling
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Scip", "include_cuts"]
@@ -211,7 +211,7 @@ class Scip(Backend):
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",
-        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}) | NONCONVEX,
         integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="reading a quadratic objective of many terms",

@@ -459,9 +459,8 @@ class Result(Displayed):
     def best_bound(self) -> tuple[float, str]:
         """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
 
-        Nonconvex results have none, nor have those whose certificate is that of an inner problem. What a solver claims of a
-        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look. Nor does
-        what a solver says that failed.
+        Stationary points have none, nor have those whose certificate is that of an inner problem. What a solver says that failed
+        counts for nothing.
         """
         nothing = (float("-inf"), Kind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -470,8 +469,7 @@ class Result(Displayed):
         candidates = []
         if certificate is not None and np.isfinite(certificate.bound):
             candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
-        believed = claim.proved or certificate is None or certificate.integrality is not None or not certificate.nonconvex
-        believed = believed and (claim.proved or claim.status is not Status.FAILED)
+        believed = claim.proved or claim.status is not Status.FAILED
         if claim.bound is not None and np.isfinite(claim.bound) and believed:
             candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
         for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
@@ -508,7 +506,8 @@ class Result(Displayed):
             return "the bound is proved if K is positive semidefinite, which is not known"
         if kind == Kind.STORED.value:
             return Kind.STORED.value
-        if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
+        continuous = certificate is not None and certificate.integrality is None and not certificate.nonconvex
+        if continuous and certificate is not None and certificate.complementarity is not None:
             return "the optimality conditions hold; no bound is proved"
         return "the bound is the solver's claim; no certificate proves it"
 

@@ -142,6 +142,8 @@ def _needs_epigraph(features: frozenset[Feature], info: SolverInfo) -> bool:
 
 
 def _after_bridges(features: frozenset[Feature], info: SolverInfo) -> frozenset[Feature]:
+    if Feature.NONCONVEX in features and Feature.QUADRATIC not in info.reads and Feature.BILINEAR in info.reads:
+        features = (features - {Feature.QUADRATIC, Feature.NONCONVEX}) | {Feature.BILINEAR}
     reads_cones = bool(info.reads & {Feature.ROTATED, Feature.SECOND_ORDER})
     if Feature.QUADRATIC in features and _needs_epigraph(features, info) and reads_cones:
         features = (features - {Feature.QUADRATIC}) | {Feature.ROTATED}

@@ -29,6 +29,7 @@ from ..records import COMMON, Answer, Options, Update, UpdateKind
 __all__ = [
     "ALL_PARTS",
     "BUILT",
+    "NONCONVEX",
     "OPEN",
     "Deferred",
     "Gives",
@@ -115,7 +116,7 @@ class Licence:
         """Why the licence does not cover this form; None where it does."""
         if not self.usable:
             return f"{self.state.value}: {self.detail}"
-        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
+        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.BILINEAR})
         limit = self.quadratic_limit if quadratic else self.limit
         variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
         if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
@@ -129,6 +130,10 @@ OPEN = Licence(LicenceState.OPEN)
 
 
 # Classes of problems in which ``auto`` ranks solvers, by their records alone.
+
+
+#: What solvers read that search for global optima of nonconvex quadratic problems.
+NONCONVEX = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
 
 
 class Purpose(enum.Enum):
@@ -147,7 +152,7 @@ class Purpose(enum.Enum):
     def of(cls, form: StandardForm) -> Purpose:
         """The class that a form belongs to."""
         features = form.features
-        if Feature.INTEGER in features:
+        if features & (NONCONVEX | {Feature.INTEGER}):
             return cls.MIXED_INTEGER
         if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}:
             return cls.CONIC

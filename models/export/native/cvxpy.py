@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import RotatedBridge
-from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
+from ...program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
 
@@ -37,6 +37,8 @@ def to_cvxpy(form: StandardForm) -> Any:
         CVXPY is not installed.
     """
     refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    if Feature.NONCONVEX in form.features:
+        raise ExportError(f"CVXPY takes convex objectives; {form.convexity.argument}: Gurobi, SCIP and Pyomo take others")
     if refused:
         raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}; state these with a big M")
     try:

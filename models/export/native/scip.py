@@ -10,10 +10,10 @@ import numpy as np
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import EpigraphBridge
-from ...program.cones import PSD, Nonnegative, Zero
+from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import ConeRows, indicator_rows, quadratic_cones
+from ..programs import ConeRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
 
 __all__ = ["change_scip", "extend_point", "to_scip"]
 
@@ -50,12 +50,18 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     _objective(pyscipopt, model, form, x)
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            rows = zip(_affine(pyscipopt, c, x), c.names(), strict=True)
-            for expression, name in rows:
+            for expression, name in zip(_affine(pyscipopt, c, x), c.names(), strict=True):
                 look()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x, look)
+    for c in form.constraints:
+        if isinstance(c.cone, Bilinear):
+            look()
+            rows = list(_affine(pyscipopt, c, x))
+            for (t, terms), name in zip(bilinear_rows(c), bilinear_names(c), strict=True):
+                slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
+                model.addCons(slack == 0 if c.cone.equality else slack >= 0, name=name)
     slacks = []
     for indicators in indicator_rows(form):
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
