@@ -91,8 +91,8 @@ class StiefelQP(Model):
 
     Notes
     -----
-    Form: the objective is a quadratic of the block ``P`` (n, d), and ``orthonormal`` are bilinear equalities p_i'p_j = δ_ij, i ≤ j:
-    Gurobi, SCIP and nonlinear solvers take it. The certificate holds the objective -Tr(P'HP) - 2Tr(P'E), the residual
+    Form: the objective is a quadratic of the block ``P`` (n, d); ``orthonormal`` are the bilinear equalities p_i'p_j = δ_ij,
+    i ≤ j: Gurobi, SCIP and nonlinear solvers take it. The certificate holds the objective -Tr(P'HP) - 2Tr(P'E), the residual
     max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian
     gradient.
 

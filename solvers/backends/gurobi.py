@@ -132,7 +132,8 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}) | NONCONVEX,
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR})
+        | NONCONVEX,
         integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",

@@ -18,6 +18,7 @@ from ...display import Display, Displayed
 from ...errors import TooLargeError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Bound, Model
+from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma

@@ -97,7 +97,12 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(kind, (f"{certificate.argument}: the problem is not convex, so no multipliers prove an optimum",))
     if np.isfinite(certificate.bound) and not certificate.nonconvex:
         return _by_bound(certificate, tol)
-    if not certificate.nonconvex and certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
+    if (
+        not certificate.nonconvex
+        and certificate.integrality is None
+        and certificate.dual_residual is not None
+        and certificate.complementarity is not None
+    ):
         met = conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol)
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
     if answer.bound is None:

@@ -43,7 +43,8 @@ def to_mosek(form: StandardForm) -> Any:
     Raises
     ------
     ExportError
-        Integer variables beside semidefinite cones, which MOSEK refuses; nonconvex quadratic terms; the switch of an indicator is no binary variable.
+        Integer variables beside semidefinite cones, which MOSEK refuses; nonconvex quadratic terms; the switch of an
+        indicator is no binary variable.
     MissingPackageError
         MOSEK is not installed.
     """
