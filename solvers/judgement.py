@@ -23,7 +23,7 @@ from ..models.program.form import StandardForm
 from .better_points import polished, refuted, unresolved
 from .certification.certificate import Certificate, Certifier
 from .certification.rays import Ray
-from .certification.result import Result
+from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
     NEWTON_NOTE as REFINED,
     NOTE as MOVED_TO_ZERO,
@@ -387,6 +387,17 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
 )
 
 
+def _pool(given: Judgement) -> tuple[PoolPoint, ...]:
+    """Return the points of the answer's pool, completed and judged, best first; points that do not fit are left out."""
+    points, sign = [], -1.0 if given.form is not None and given.form.maximise else 1.0
+    for values in given.answer.pool:
+        point = complete(validate(replace(given, answer=Answer(values=values), values=None))).values
+        if point is not None:
+            certificate = given.certifier(Answer(), point)
+            points.append(PoolPoint(sign * certificate.objective, point, certificate))
+    return tuple(sorted(points, key=lambda point: point.certificate.objective))
+
+
 def _result(given: Judgement, licence: Licence, picked: str) -> Result:
     """Return the result that the last stage leaves."""
     info, answer, certificate, values, form = given.solver.info, given.answer, given.certificate, given.values, given.form
@@ -404,6 +415,7 @@ def _result(given: Judgement, licence: Licence, picked: str) -> Result:
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=None if answer.reduced is None or form is None else form.split(answer.reduced),
+        pool=_pool(given),
         evidence="; ".join(remark for remark in remarks if remark),
         ray_residual=given.ray.residual,
         picked=picked,

@@ -15,13 +15,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import ExportError, InputError
 from ..arrays import FloatArray
-from .cones import Bilinear, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder
+from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "RotatedBridge", "factor_of"]
+__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "IndicatorsToRows", "RotatedBridge", "factor_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +188,52 @@ class BoundsToRows(Bridge):
         if self._high.size:
             reduced[self._high] -= multipliers.pop("upper bounds")
         return DualPoint(multipliers, reduced)
+
+
+class IndicatorsToRows(Bridge):
+    """Indicators to rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
+
+    *Proof.* a = 0 leaves v ≥ 0; a = 1 leaves v ≥ -M, which every point within the bounds meets. The target is mixed-integer:
+    it has no multipliers to lift.
+
+    Raises
+    ------
+    ExportError
+        A row that bounds of its variables do not hold from below.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Replace each stack of indicators by its rows, under the same label."""
+        constraints = tuple(self._rows(form, c) if isinstance(c.cone, Indicator) else c for c in form.constraints)
+        return form.replace(constraints=constraints)
+
+    @staticmethod
+    def _rows(form: StandardForm, c: Constraint) -> Constraint:
+        heads, F, g = c.F[0::2], c.F[1::2], c.g[1::2]
+        entries = np.repeat(np.arange(g.size), np.diff(F.indptr))
+        terms = np.where(F.data > 0.0, F.data * form.lower[F.indices], F.data * form.upper[F.indices])
+        least = g + np.bincount(entries, terms, g.size) - 1e-12 * np.bincount(entries, np.abs(terms), g.size)
+        if not np.isfinite(least).all():
+            raise ExportError(
+                f"{c.label}: no bounds hold the rows of its indicators, so there is no big M; give the model big_m=, or the "
+                "upper_bound= of a known point"
+            )
+        M = np.maximum(-least, 0.0)
+        switches = sp.csr_array(sp.diags_array(M) @ heads)
+        own = None if c.own is None else c.own[1::2]
+        return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own, c.points)
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """No multipliers."""
+        return DualPoint({}, np.zeros_like(dual.reduced))
 
 
 #: What was made of a constraint or a quadratic part, as long as that lives.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
 from ..cuts import CUTS, Separator, cuts_of, with_cuts
-from ..interface.backend import Backend, unused_start
+from ..interface.backend import Backend, set_by_block, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -100,8 +101,10 @@ def find_licence(licence_file: str | None) -> Licence:
 #: The tightest feasibility, integrality and optimality tolerances of Gurobi; a big M multiplies a looser one.
 _TIGHT = 1e-9
 
-#: Parameters that request more than one solution, with the values that do not.
-_POOLS = {"PoolSearchMode": 0, "PoolSolutions": 1}
+#: Options of ours beside Gurobi's parameters: see `Gurobi`.
+_OWN = ("env", "hints", "priorities", "dual_start")
+#: Attributes of variables that options set by block.
+_ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -123,7 +126,10 @@ _STATUS = {
 class Gurobi(Backend):
     """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable.
 
-    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
+    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss (`solvers.cuts`); ``env``, a
+    started ``gurobipy.Env`` of the user's (a compute server, WLS), which stays open; ``hints`` and ``priorities`` of branching by
+    block; and for linear programs ``dual_start``, multipliers by constraint, beside ``start``. ``PoolSolutions`` and
+    ``PoolSearchMode`` bring several points: ``result.pool``.
     """
 
     info = SolverInfo(
@@ -146,6 +152,12 @@ class Gurobi(Backend):
         """
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
+    def licence_under(self, options: Options) -> Licence:
+        """Return the licence; that of an environment of the user's is left to Gurobi, whose refusal is a LicenceError."""
+        if "env" not in options.native:
+            return self.licence()
+        return Licence(LicenceState.FULL, "that of the environment given as env")
+
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Run the base method with the requested cuts; some of them need the objective in epigraph form."""
         options = with_cuts(model, options)
@@ -156,7 +168,8 @@ class Gurobi(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
         begin = time.perf_counter()
-        with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
+        environment, own = _environment(options)
+        with nullcontext() if own else environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -164,9 +177,9 @@ class Gurobi(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            environment = silent_environment(verbose=options.verbose)
+            environment, own = _environment(options)
             model = to_gurobi(form, environment)
-            kept.hold(form, model, functools.partial(_dispose, model, environment))
+            kept.hold(form, model, functools.partial(_dispose, model, None if own else environment))
         else:
             assert kept.form is not None
             change_gurobi(kept.native, kept.form, form, parts)
@@ -178,6 +191,8 @@ class Gurobi(Backend):
 
         self._set_parameters(gurobipy, model, form, options)
         details: dict[str, Any] = _start(model, form, options)
+        for name, attribute in _ATTRIBUTES.items():
+            set_by_block(form, options, name, functools.partial(_set_attribute, model, attribute))
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options)
         cuts = GurobiCuts.of(cuts_of(options)[0], model, form)
@@ -189,20 +204,18 @@ class Gurobi(Backend):
             details["cuts_added"] = cuts.added
         solved = time.perf_counter()
         solution = _read(gurobipy, model, form, recorder)
+        if solution.values is not None and {"PoolSolutions", "PoolSearchMode"} & set(options.native):
+            solution = replace(solution, pool=_pool(model, form))
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         # exempt (text): attributes of gurobipy's modules
-        check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
-        _, native = cuts_of(options)
-        for name, single in _POOLS.items():
-            if native.get(name, single) != single:
-                raise InputError(
-                    f"gurobi's pool of solutions is not returned, so {name} = {native[name]!r} is refused: leave it out"
-                )
+        check_native("gurobi", options.native, [CUTS, *_OWN, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
+        native = {name: value for name, value in cuts_of(options)[1].items() if name not in _OWN}
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
+            "OutputFlag": int(options.verbose),
             "FeasibilityTol": _TIGHT,
             "IntFeasTol": _TIGHT,
             "OptimalityTol": _TIGHT,
@@ -219,6 +232,8 @@ class Gurobi(Backend):
             chosen["TimeLimit"] = options.time_limit
         if options.threads is not None:
             chosen["Threads"] = options.threads
+        if _continuous_start(form, options):
+            chosen["LPWarmStart"] = 2  # else presolve drops it
         if options.node_limit is not None:
             chosen["NodeLimit"] = options.node_limit
         if options.iteration_limit is not None:
@@ -243,23 +258,75 @@ class Gurobi(Backend):
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
 
 
+def _environment(options: Options) -> tuple[Any, bool]:
+    """Return the environment, and whether it is the user's own."""
+    import gurobipy
+
+    own = options.native.get("env")
+    if own is None:
+        return silent_environment(verbose=options.verbose), False
+    if not isinstance(own, gurobipy.Env):
+        raise InputError(f"env must be a started gurobipy.Env; it is a {type(own).__name__}")
+    return own, True
+
+
 def _dispose(model: Any, environment: Any) -> None:
     model.dispose()
-    environment.dispose()
+    if environment is not None:
+        environment.dispose()
+
+
+def _continuous_start(form: StandardForm, options: Options) -> bool:
+    """Return whether there is a start of a linear program, the only continuous one that Gurobi starts from a point."""
+    return not form.features and (options.start is not None or "dual_start" in options.native)
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set a MIP start of all or some blocks, which Gurobi completes."""
+    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
+
+    Raises
+    ------
+    InputError
+        A dual start of another program, of constraints that the form does not have, or of other shapes.
+    """
+    _dual_start(model, form, options)
     if options.start is None:
         return {}
-    if not form.integer.any():
-        return unused_start("gurobi", "Gurobi takes starts for mixed-integer models")
+    if not (form.features & (NONCONVEX | {Feature.INTEGER}) or _continuous_start(form, options)):
+        return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:
             piece = block.pack(options.start[block.label])
-            model.setAttr("Start", variables[form.slices[block.label]], piece.tolist())
+            model.setAttr("Start" if form.features else "PStart", variables[form.slices[block.label]], piece.tolist())
     return {}
+
+
+def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
+    given = options.native.get("dual_start")
+    if given is None:
+        return
+    sizes = {c.label: c.rows for c in form.constraints}
+    if form.features or not isinstance(given, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in given.items()):
+        raise InputError(
+            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
+            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items())
+        )
+    z = [np.asarray(given.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
+    model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())
+
+
+def _set_attribute(model: Any, attribute: str, place: slice, values: FloatArray) -> None:
+    model.setAttr(attribute, model.getVars()[place], values.tolist())
+
+
+def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
+    """Return all solutions that Gurobi holds, best first."""
+    points, variables = [], model.getVars()[: form.n]
+    for k in range(model.SolCount):
+        model.Params.SolutionNumber = k
+        points.append(form.split(np.array(model.getAttr("Xn", variables))))
+    return tuple(points)
 
 
 def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: Any, where: int) -> None:

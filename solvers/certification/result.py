@@ -27,7 +27,19 @@ from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import Certificate
 from .verdict import gap_closed
 
-__all__ = ["CHECK_DUALS", "SAVE", "VERIFY", "Check", "Claim", "DualCheck", "DualRow", "Kind", "Result", "Verification"]
+__all__ = [
+    "CHECK_DUALS",
+    "SAVE",
+    "VERIFY",
+    "Check",
+    "Claim",
+    "DualCheck",
+    "DualRow",
+    "Kind",
+    "PoolPoint",
+    "Result",
+    "Verification",
+]
 
 
 @dataclass(frozen=True)
@@ -242,6 +254,24 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     return f"{source.package} has another program than was solved: {text}" if text else ""
 
 
+@dataclass(frozen=True, eq=False)
+class PoolPoint:
+    """One of several points of a solver, judged from the data like a result's own.
+
+    Parameters
+    ----------
+    objective : float
+        Recomputed, in the model's sense.
+    values : mapping of label to array
+    certificate : Certificate
+        Without multipliers: objective, violations and integrality.
+    """
+
+    objective: float
+    values: Mapping[str, FloatArray]
+    certificate: Certificate
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Displayed):
     """The outcome of one solve.
@@ -263,6 +293,8 @@ class Result(Displayed):
         The point that was judged, that of the answer completed and polished; empty where there is none.
     reduced : mapping of label to array or None
         ζ by block.
+    pool : tuple of PoolPoint
+        Further points, best first, where the solver was asked for several (Gurobi's ``PoolSolutions``, SCIP's ``limits/maxsol``).
     evidence : str
         What stands behind a claim of infeasibility or unboundedness.
     ray_residual : float or None
@@ -300,6 +332,7 @@ class Result(Displayed):
     certificate: Certificate | None
     values: Mapping[str, FloatArray]
     reduced: Mapping[str, FloatArray] | None = None
+    pool: tuple[PoolPoint, ...] = ()
     evidence: str = ""
     ray_residual: float | None = None
     picked: str = ""

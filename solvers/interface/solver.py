@@ -385,6 +385,10 @@ class Solver(ABC):
         """State of the licence, probed without a model; open solvers need none."""
         return OPEN
 
+    def licence_under(self, options: Options) -> Licence:
+        """State of the licence that these options bring, an environment of the user's own for example."""
+        return self.licence()
+
     def takes_over(self, model: Model) -> bool:
         """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""
         rule = self.info.takes_over
