@@ -214,7 +214,8 @@ class Scip(Backend):
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",
-        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}) | NONCONVEX,
+        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.INTEGER, Feature.INDICATOR})
+        | NONCONVEX,
         integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="reading a quadratic objective of many terms",
