@@ -322,7 +322,7 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
     """
     given = options.native.get(name, {})
     shapes = {block.label: block.shape for block in form.blocks}
-    if not isinstance(given, Mapping) or any(np.shape(v) not in ((), shapes.get(label)) for label, v in given.items()):
+    if not isinstance(given, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in given.items()):
         blocks = ", ".join(f"{label} {shape}" for label, shape in shapes.items())
         raise InputError(f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}")
     for label, value in given.items():

@@ -56,7 +56,9 @@ def test_the_problem_begins_at_the_model_s_value() -> None:
         problem, plain = model.to_cvxpy(parameters=[parameter]), model.to_cvxpy()
         assert problem.param_dict[parameter].value == values[1]
         rng = np.random.default_rng(1)
-        for left, right in zip(problem.variables(), plain.variables(), strict=False):
+        others = {variable.name(): variable for variable in plain.variables()}
+        for left in problem.variables():
+            right = others[left.name()]
             left.value = right.value = np.round(rng.random(left.shape)) if left.attributes["boolean"] else rng.random(left.shape)
         assert problem.objective.value == pytest.approx(plain.objective.value, rel=1e-9)
         for left, right in zip(problem.constraints, plain.constraints, strict=True):

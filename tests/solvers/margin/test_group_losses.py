@@ -49,7 +49,7 @@ def stated(X: np.ndarray, y: np.ndarray, labelled: np.ndarray, **parts: Any) -> 
 def svm_enclosed(model: mo.Margin, y: np.ndarray, w: np.ndarray, mu: float) -> tuple[Fraction, Fraction]:
     """Bounds of the optimum of one SVM with hinge loss and free intercept, in rational arithmetic, from a point near it.
 
-    The upper one is the value of the point with few decimals, or of the solution of the optimality conditions with the margins near
+    The upper one is the value of the point with few decimals, or of the solution of the optimality conditions with margins near
     1 active; the lower one the dual value of that solution's multipliers, where they are feasible.
     """
     X = [[Fraction(v) for v in row] for row in np.asarray(model.X).tolist()]
