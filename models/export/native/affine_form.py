@@ -141,14 +141,21 @@ class _Line:
                 continue
         if all(abs(move - rate * self.start * step) <= _ROUNDED * abs(rate * self.start) for step, move in moves):
             return self.slope.times(rate).slope(form, self.name, self.start, self.start, float, True)
+        if not self.slope.parts[0].count_nonzero():
+            return self.slope.slope(form, self.name, self.start, 0.0, self.move, False)
         origin = _least(self.base.parts[0], self.slope.parts[0])
-        return self.slope.slope(form, self.name, self.start, origin, lambda value: max(self.move(value) + origin, 0.0), False)
+
+        def multiplier(value: float) -> float:
+            found = self.move(value) + origin
+            if found < -_ROUNDED * origin:
+                raise UnsupportedModelError(f"{self.model.name} is not convex at {self.name} = {value:g}")
+            return max(found, 0.0)
+
+        return self.slope.slope(form, self.name, self.start, origin, multiplier, False)
 
 
 def _least(P: sp.csr_array, D: sp.csr_array) -> float:
-    """Return the largest t with P - tD ⪰ 0, for P and D ⪰ 0; 0 where D is zero."""
-    if not D.count_nonzero():
-        return 1.0
+    """Return the largest t with P - tD ⪰ 0, for P and D ⪰ 0 that are not zero."""
     values, vectors = np.linalg.eigh(P.toarray())
     positive = values > 1e-12 * values[-1]
     root = vectors[:, positive] / np.sqrt(values[positive])

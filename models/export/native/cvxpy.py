@@ -81,7 +81,7 @@ def _multiplier(slope: Slope, handle: Any) -> Any:
         return handle
     from cvxpy.expressions.constants.callback_param import CallbackParam
 
-    return CallbackParam(callback=lambda: slope.multiplier(float(handle.value)), nonneg=True)
+    return CallbackParam(callback=lambda: slope.multiplier(float(handle.value)), nonneg=slope.P is not None)
 
 
 def _derivative(form: StandardForm, slope: Slope) -> StandardForm:
