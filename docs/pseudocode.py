@@ -216,6 +216,14 @@ repeat until the heap is empty, or its least bound >= UB - tol UB
     features whose other choice the same α prices at the cutoff or above are decided
     split by the feature of the most fractional z
 every α goes to the proof log where one is asked for""",
+    "risk-bb": """
+merge equal rows; a node is a box of whole coefficients; UB <- a descent by single coefficients
+repeat until the heap is empty, or its least bound is within the tolerance of UB
+    take the box of least bound; split it below 0, at 0 and above 0 of the coefficient whose price is least paid, else in two
+    each part: rho <- the minimiser of the loss and the convex envelopes of the prices; its nearest whole system may lower UB
+        alpha_i <- c_i/(1 + exp(y_i x_i'rho)), the weights of the points
+        bound <- sum c_i H(alpha_i/c_i) + the least price less rho_j sum alpha_i y_i x_ij of each coefficient, k of them at most
+        if the bound, less its rounding, is below UB: put the part on the heap""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems

@@ -34,8 +34,8 @@ _HOOKS = frozenset(
 _EXTENDING = {
     "models": (
         "FormulationInfo", "Parameter", "DataKind", "Model", "Statement", "Line", "Block", "Constraint", "Quadratic", "Zero",
-        "Nonnegative", "SecondOrder", "RotatedSecondOrder", "PSD", "Exponential", "Power", "Indicator", "BoxQP", "SimplexQP",
-        "StiefelProblem", "ConicProblem", "ZeroOneProblem",
+        "Nonnegative", "SecondOrder", "RotatedSecondOrder", "PSD", "Exponential", "Power", "Indicator", "Bilinear", "BoxQP",
+        "SimplexQP", "StiefelProblem", "ConicProblem", "ZeroOneProblem",
     ),
     "solvers": ("SolverInfo", "Backend", "Algorithm", "Measure", "Outcome", "Answer", "Gives", "TraceRow"),
     "relaxations": ("Relaxation", "Reduction", "Need", "Direction", "LiftedDual"),

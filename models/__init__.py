@@ -15,7 +15,7 @@ from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
 from .model import Bound, Model
-from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
 from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm
 from .record import DataKind, FormulationInfo, Parameter
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
 __all__ = [
     "PSD",
     "RBF",
+    "Bilinear",
     "Block",
     "Bound",
     "BoxEqualityQP",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..late_method import LateMethod
 
 if TYPE_CHECKING:
+    from .model import Model
     from .program.form import StandardForm
 
 __all__ = ["CONFLICT", "Conflict", "ExportMethods"]
@@ -27,6 +28,11 @@ class ExportMethods(ABC):
     def form(self) -> StandardForm:
         """The labelled standard form."""
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what a formulation is made of; none of a form."""
+        return ()
+
     def write(self, path: str | Path) -> Path:
         """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
 
@@ -37,11 +43,19 @@ class ExportMethods(ABC):
 
         return write_form(self.form, path)
 
-    def to_cvxpy(self) -> Any:
-        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`)."""
+    def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
+        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`).
+
+        Parameters
+        ----------
+        parameters : sequence of str
+            Parameters of the formulation, ``("lam",)``, which become ``problem.param_dict["lam"]``: a sweep sets their values and
+            recompiles nothing. Forms must move along a line with each, as with 1/C: they are compared at every value.
+        """
+        from .export.native.affine_form import slopes
         from .export.native.cvxpy import to_cvxpy
 
-        return to_cvxpy(self.form)
+        return to_cvxpy(self.form, slopes(cast("Model", self), parameters) if parameters else ())
 
     def to_pyomo(self) -> Any:
         """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""

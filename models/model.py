@@ -108,6 +108,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     name: ClassVar[str]
     #: Parameters by their old names, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
+    #: Whether points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic problem.
+    certified_by_appraisal: ClassVar[bool] = False
     #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
     #: is a test.
     meanings: ClassVar[Mapping[str, str]] = {}

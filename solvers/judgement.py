@@ -23,7 +23,7 @@ from ..models.program.form import StandardForm
 from .better_points import polished, refuted, unresolved
 from .certification.certificate import Certificate, Certifier
 from .certification.rays import Ray
-from .certification.result import Result
+from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
     NEWTON_NOTE as REFINED,
     NOTE as MOVED_TO_ZERO,
@@ -43,7 +43,7 @@ from .certification.verdict import (
     verdict,
 )
 from .interface.recorder import time_limit_remark
-from .interface.solver import Licence, Solver, version_of
+from .interface.solver import NONCONVEX, Licence, Solver, version_of
 from .records import Answer, Options, Status
 
 __all__ = ["STAGES", "Judgement", "form_that_fits", "judge", "validate_answer"]
@@ -136,9 +136,9 @@ def judge(model: Model, solver: Solver, answer: Answer, options: Options, licenc
 
 
 def form_that_fits(model: Model) -> StandardForm | None:
-    """Return the standard form; None where it is too large or the model is no conic program, and appraises its points itself."""
+    """Return the standard form; None where it is too large or there is none, and where the model appraises its points itself."""
     try:
-        return model.form
+        return None if model.certified_by_appraisal else model.form
     except (TooLargeError, UnsupportedModelError):
         return None
 
@@ -146,10 +146,16 @@ def form_that_fits(model: Model) -> StandardForm | None:
 def validate(given: Judgement) -> Judgement:
     """Leave out arrays that do not fit the form or hold no numbers, and a proof that only the solver's word supports.
 
-    Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped.
+    Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
+    that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
-    answer = validate_answer(given.answer, given.form)
-    return replace(given, answer=replace(answer, proved=False) if answer.proved and given.solver.info.package else answer)
+    answer, info = validate_answer(given.answer, given.form), given.solver.info
+    if answer.proved and info.package:
+        answer = replace(answer, proved=False)
+    searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
+    if not searches and given.form is not None and given.form.features & NONCONVEX:
+        answer = replace(answer, bound=None)
+    return replace(given, answer=answer)
 
 
 def complete(given: Judgement) -> Judgement:
@@ -381,6 +387,17 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
 )
 
 
+def _pool(given: Judgement) -> tuple[PoolPoint, ...]:
+    """Return the points of the answer's pool, completed and judged, best first; points that do not fit are left out."""
+    points, sign = [], -1.0 if given.form is not None and given.form.maximise else 1.0
+    for values in given.answer.pool:
+        point = complete(validate(replace(given, answer=Answer(values=values), values=None))).values
+        if point is not None:
+            certificate = given.certifier(Answer(), point)
+            points.append(PoolPoint(sign * certificate.objective, point, certificate))
+    return tuple(sorted(points, key=lambda point: point.certificate.objective))
+
+
 def _result(given: Judgement, licence: Licence, picked: str) -> Result:
     """Return the result that the last stage leaves."""
     info, answer, certificate, values, form = given.solver.info, given.answer, given.certificate, given.values, given.form
@@ -398,6 +415,7 @@ def _result(given: Judgement, licence: Licence, picked: str) -> Result:
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=None if answer.reduced is None or form is None else form.split(answer.reduced),
+        pool=_pool(given),
         evidence="; ".join(remark for remark in remarks if remark),
         ray_residual=given.ray.residual,
         picked=picked,

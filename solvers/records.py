@@ -220,6 +220,8 @@ class Answer:
         P x + q = Σ F_k'z_k + ζ.
     reduced : ndarray (n,), optional
         ζ, the bounds' multipliers; None counts as zeros where multipliers are given (a solver whose bounds were rows).
+    pool : sequence of mapping of label to array
+        Further points by block, best first, where the solver was asked for several.
     objective, bound : float, optional
         As claimed by the solver.
     proved : bool
@@ -267,6 +269,7 @@ class Answer:
     status: Status = Status.FAILED
     native_status: str = ""
     values: Mapping[str, FloatArray] | None = None
+    pool: Sequence[Mapping[str, FloatArray]] = ()
     multipliers: Mapping[str, FloatArray] | None = None
     reduced: FloatArray | None = None
     objective: float | None = None

@@ -147,8 +147,8 @@ def installed(solver: Solver) -> bool:
         return False
 
 
-def require(solver: Solver) -> Licence:
-    """The licence of an installed, usable solver.
+def require(solver: Solver, options: Options | None = None) -> Licence:
+    """The licence of an installed, usable solver, under options that may bring one.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def require(solver: Solver) -> Licence:
         raise MissingPackageError(
             f"{info.name} needs the package {info.package or info.module}, which is not installed: {command}"
         )
-    licence = solver.licence()
+    licence = solver.licence() if options is None else solver.licence_under(options)
     if not licence.usable:
         raise LicenceError(f"{info.name} is installed and cannot be used ({licence.state.value}): {licence.detail}")
     return licence

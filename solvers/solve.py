@@ -177,7 +177,7 @@ def _end(time_limit: float, begin: float) -> float:
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
     """The licence of the solver, before anything is built for it; a refusal names the best open alternative."""
     try:
-        return require(chosen)
+        return require(chosen, options)
     except (LicenceError, MissingPackageError) as error:
         raise type(error)(str(error).rstrip(".") + _alternative(model, options)) from error
 

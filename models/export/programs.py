@@ -35,7 +35,7 @@ from ...errors import DataError, ExportError, UnsupportedModelError
 from ...files import READ_ERRORS, read_error, read_text, without_compression
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.rows import IndicatorRow, QuadraticRow, quadratic_cone, unique
-from ..program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 
@@ -48,6 +48,8 @@ __all__ = [
     "Layout",
     "OneSided",
     "Rows",
+    "bilinear_names",
+    "bilinear_rows",
     "cone_named",
     "cone_rows",
     "indicator_rows",
@@ -59,25 +61,28 @@ __all__ = [
     "two_sided",
 ]
 
-_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power)
+_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
 
-def cone_named(symbol: str, dim: int, count: int, alpha: float | None = None) -> Cone:
-    """The cone of this symbol, with the exponent of a power cone; see `models.program.cones`."""
+def cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
+    """The cone of this symbol, with its parameters (the exponent of a power cone); see `models.program.cones`."""
     if symbol not in _CONES:
         raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
-    return _CONES[symbol](dim, count) if alpha is None else Power(dim, count, alpha)
+    return _CONES[symbol](dim, count, **parameters)
 
 
 def _parameters(cone: Cone) -> dict[str, float]:
-    """Fields of a cone beside its sizes: the exponent of a power cone."""
+    """Fields of a cone beside its sizes: the exponent of a power cone, the sense of a bilinear row."""
     return {f.name: getattr(cone, f.name) for f in fields(cone) if f.name not in ("dim", "count")}
 
 
 def _cone(record: Mapping[str, Any]) -> Cone:
-    alpha = float(record["alpha"]) if record["cone"] == Power.symbol else None
-    return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), alpha)
+    known = fields(_CONES.get(record["cone"], Cone))
+    parameters = {f.name: record[f.name] for f in known if f.name not in ("dim", "count")}
+    if not all(isinstance(value, int | float) for value in parameters.values()):
+        raise DataError(f"the parameters of a cone must be numbers; they are {parameters}")
+    return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), **parameters)
 
 
 def _whole(value: Any) -> int:
@@ -246,6 +251,19 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
             raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable")
         rows.append(IndicatorRows(c, binary, active.astype(np.int64), np.arange(1, c.rows, 2)))
     return tuple(rows)
+
+
+def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Row t and pairs of rows (a_i, b_i) of every bilinear row of a stack, t ≥ or = a'b, factors without an entry left out."""
+    k, empty = (c.cone.dim - 1) // 2, (np.diff(c.F.indptr) == 0) & (c.g == 0.0)
+    for first in range(0, c.rows, c.cone.dim):
+        pairs = ((first + 1 + i, first + 1 + k + i) for i in range(k))
+        yield first, [(a, b) for a, b in pairs if not (empty[a] or empty[b])]
+
+
+def bilinear_names(c: Constraint) -> list[str]:
+    """One name for each bilinear row of a stack."""
+    return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
 
 
 #: Bounds and sides from here on are infinite for every reader of LP and MPS files.

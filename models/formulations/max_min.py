@@ -9,13 +9,30 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import FloatArray, IntArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, to_dense
+from ..arrays import (
+    FloatArray,
+    IntArray,
+    Points,
+    as_array,
+    as_divisor,
+    as_labels,
+    as_points,
+    as_positive,
+    as_weights,
+    frozen,
+    to_dense,
+)
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
-from ..model import Model
-from ..program.form import StandardForm
+from ..model import Bound, Model
+from ..program.bridges import factor_of
+from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
+from ..program.entries import Entries
+from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import DataKind, FormulationInfo, Parameter
+from ..rounding import gamma
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
 
@@ -265,12 +282,17 @@ class MaxMinSVM(Model):
         The Gaussian one where it is not given.
     sample_weight : array_like (m,), optional
         s_i > 0, weights of the points: I/C becomes diag(1/(C s_i)), and a point of weight k is worth k copies of it.
+    grid : sequence of float, optional
+        The parameter is one of these values. Then the model is a second-order cone program: the maximum of the inner duals is a
+        linear function over the hull of their union, whose vertices are single values.
 
     Notes
     -----
-    There is no ``form`` (``at(gamma).form`` is the inner problem's); a result's certificate is that of the inner problem at the
-    final value. A kernel that grows with its parameter without bound (a polynomial one) moves the hulls apart by its
-    scale alone and ends at the upper end of the range.
+    Without a grid there is no ``form`` (``at(gamma).form`` is the inner problem's); a result's certificate is that of the inner
+    problem at the final value. With one the form maximises Σ_g (p_g + q_g - s_g) over blocks ``share`` (λ in the unit simplex,
+    1 at the chosen value), ``a`` (one row for each value), ``p``, ``q`` and ``s``, under 2 λ_g s_g ≥ a_g'Q_g a_g (rotated cones
+    ``value_g``) and (Q_g a_g)_i ≥ p_g where y_i = 1, ≥ q_g where y_i = -1 (``edges``). A kernel that grows with its parameter
+    without bound (a polynomial one) moves the hulls apart by its scale alone and ends at the upper end of the range.
 
     Raises
     ------
@@ -288,6 +310,7 @@ class MaxMinSVM(Model):
     parameter: str = "gamma"
     kernel: Kernel | None = None
     sample_weight: FloatArray | None = None
+    grid: FloatArray | None = None
 
     name = "MaxMinSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -315,6 +338,8 @@ class MaxMinSVM(Model):
                 f"it is {self.parameter!r}"
             )
         self._set_range()
+        if self.grid is not None:
+            self._set_grid()
 
     @property
     def _plain(self) -> str:
@@ -349,6 +374,18 @@ class MaxMinSVM(Model):
         if not self.lower <= self.gamma0 <= self.upper:
             raise InputError(f"gamma0 must lie in [lower, upper] = [{self.lower:g}, {self.upper:g}]; it is {self.gamma0:g}")
 
+    def _set_grid(self) -> None:
+        """Check the values of the grid."""
+        grid = np.unique(as_array(self.grid, "grid"))
+        allowed = self._moved_kernel.parameters[self._plain]
+        inside = grid.size > 0 and np.isfinite(grid).all() and allowed.lower <= grid[0] and grid[-1] <= allowed.upper
+        if grid.ndim != 1 or not inside or (allowed.positive and not grid[0] > 0.0) or self.parameter == "per-feature":
+            raise InputError(
+                f"grid must hold values of {self._plain} from {allowed.lower:g} to {allowed.upper:g}, of one parameter for all "
+                f"features; it is {self.grid!r}"
+            )
+        object.__setattr__(self, "grid", frozen(grid))
+
     @cached_property
     def problem(self) -> MaxMinProblem:
         """The outer algorithm's view."""
@@ -374,29 +411,74 @@ class MaxMinSVM(Model):
         return self.at(moved[self.problem.label]) if self.problem.label in moved else self
 
     def view(self, kind: type[V]) -> V | None:
-        """`MaxMinProblem`; not the simplex view, which would leave γ where it is."""
-        return self.problem if kind is MaxMinProblem else None  # type: ignore[return-value]
+        """`MaxMinProblem`, not the simplex view, which would leave γ where it is; nothing where γ is on a grid."""
+        return self.problem if kind is MaxMinProblem and self.grid is None else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """A few vectors."""
-        return 64 * self.X.shape[0]
+        """A factor of Q and Q itself for each value of the grid."""
+        m = self.X.shape[0]
+        return 64 * m if self.grid is None else 24 * m * m * self.grid.size
 
     def zero_objective_point(self) -> None:
         """Return no point: the weights of each class sum to one."""
 
     def compile(self) -> StandardForm:
-        """A max-min problem that is not concave in γ is no program in standard form; ``at(gamma).form`` is that of the inner one.
+        """The second-order cone program of the largest of the grid's inner optima.
 
         Raises
         ------
         UnsupportedModelError
-            Always.
+            There is no grid: a max-min problem that is not concave in γ is no program in standard form.
         """
-        raise UnsupportedModelError(
-            "MaxMinSVM is a max-min problem and has no standard form; the solver maxmin reads it, and model.at(gamma) is the "
-            "two-hulls dual at one gamma, which every QP solver reads"
-        )
+        if self.grid is None:
+            raise UnsupportedModelError(
+                "MaxMinSVM over an interval has no standard form, kernels are not quadratic in theirs: the solver maxmin reads "
+                "it, grid=[...] makes it a second-order cone program, and model.at(gamma) is the two-hulls dual at one gamma"
+            )
+        return _grid_form(self)
+
+    @cached_property
+    def quadratics(self) -> tuple[Quadratic, ...]:
+        """Q at each value of the grid; none without a grid."""
+        values = [] if self.grid is None else self.grid.tolist()
+        return tuple(Quadratic(matrix=np.asarray(self.at(value).simplex.gram.dense)) for value in values)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """-max_g ½ w_g'Q_g w_g, w_g the multipliers of ``edges`` scaled to weights: each bounds its inner optimum."""
+        if multipliers is None or "edges" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        weights = np.maximum(np.asarray(multipliers["edges"]).reshape(len(self.quadratics), -1), 0.0)
+        for side in (self.y > 0, self.y < 0):
+            sums = weights[:, side].sum(axis=1)
+            if not (sums > 0.0).all():
+                return Bound(-np.inf, "the multipliers leave a class without weights")
+            weights[:, side] /= sums[:, None]
+        values = [quadratic.evaluate(w) for quadratic, w in zip(self.quadratics, weights, strict=True)]
+        scaled = 4.0 * gamma(weights.shape[1])  # the weights of a class sum to one but for rounding
+        ends = [0.5 * (value.value + value.error + scaled * abs(value.value)) for value in values]
+        error = max(end - 0.5 * value.value for end, value in zip(ends, values, strict=True))
+        return Bound(-max(ends), "the largest inner objective at the multipliers, scaled to weights of the points", error)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Return the value of the grid with the largest share."""
+        if self.grid is None or "share" not in values:
+            return {}
+        return {self._plain: float(self.grid[int(np.argmax(values["share"]))])}
+
+    def _allowed(self, tex: str) -> Line:
+        """The values that the parameter may take."""
+        if self.grid is None:
+            return Line(f"{self.lower:g} <= {self._plain} <= {self.upper:g}", rf"{self.lower:g} \le {tex} \le {self.upper:g}")
+        values = ", ".join(f"{value:g}" for value in self.grid)
+        return Line(f"{self._plain} in {{{values}}}", rf"{tex} \in \{{{values}\}}")
+
+    @property
+    def _answer(self) -> str:
+        """The claim about an answer."""
+        if self.grid is not None:
+            return "an answer is the largest of the inner optima: the form maximises over the hull of their duals"
+        return f"an answer is a stationary point in {self._plain}, called local; its certificate is that of the inner problem"
 
     @property
     def statement(self) -> Statement:
@@ -409,7 +491,7 @@ class MaxMinSVM(Model):
         kernel = "exp(-gamma ||x_i - x_j||^2)" if self._gaussian else f"k(x_i, x_j), {self.kernel}"
         return Statement(
             title="Minimax SVM: kernel parameter and classifier at once",
-            problem_class=f"max-min, not concave in {self._plain}",
+            problem_class="second-order cone program" if self.grid is not None else f"max-min, not concave in {self._plain}",
             sense="maximise",
             over=Line(self._plain, tex),
             objective=Line(
@@ -420,15 +502,54 @@ class MaxMinSVM(Model):
                 Line("sum over y_i = +1 of a_i = 1", r"\textstyle\sum_{y_i=+1} a_i = 1", "sum[0]"),
                 Line("sum over y_i = -1 of a_i = 1", r"\textstyle\sum_{y_i=-1} a_i = 1", "sum[1]"),
                 Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,m"),
-                Line(f"{self.lower:g} <= {self._plain} <= {self.upper:g}", rf"{self.lower:g} \le {tex} \le {self.upper:g}"),
+                self._allowed(tex),
             ),
             sizes=f"m = {m} points, p = {p}, C = {self.C:g}, start {self._plain} = {self.gamma0:g}",
             notes=(
                 f"G_ij = y_i y_j {kernel}; the outer problem moves {what}",
-                f"an answer is a stationary point in {self._plain}, called local; its certificate is that of the inner problem",
+                self._answer,
             ),
             source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
         )
+
+
+def _grid_form(model: MaxMinSVM) -> StandardForm:
+    """The form of the hull of the inner duals; see the notes of `MaxMinSVM`."""
+    m, size = model.X.shape[0], len(model.quadratics)
+    blocks = (
+        Block("share", (size,)), Block("a", (size, m)), Block("p", (size,)), Block("q", (size,)), Block("s", (size,)),
+    )  # fmt: skip
+    n = size * (m + 4)
+    a, p, s = size, size * (m + 1), size * (m + 3)
+    minus = (model.y < 0).astype(np.int64)
+    rows, cones = [], []
+    for g, quadratic in enumerate(model.quadratics):
+        R, first = factor_of(quadratic), a + g * m
+        edge = sp.csr_array((-np.ones(m), (np.arange(m), p + g + size * minus)), shape=(m, n))
+        rows.append(Entries.beside([(Entries.of(quadratic.materialised), first)], m, n).csr + edge)
+        heads = sp.csr_array((np.ones(2), ([0, 1], [g, s + g])), shape=(2, n))
+        tail = Entries.beside([(Entries.of(R), first)], R.shape[0], n)
+        F = Entries.below(Entries.of(heads), tail).csr
+        cones.append(Constraint(f"value_{g}", F, np.zeros(F.shape[0]), RotatedSecondOrder(F.shape[0])))
+    shares = sp.csr_array((np.ones(size), (np.zeros(size, dtype=np.int64), np.arange(size))), shape=(1, n))
+    costs = np.zeros(n)
+    costs[p:s], costs[s:] = -1.0, 1.0
+    lower = np.full(n, -np.inf)
+    lower[:size] = lower[s:] = 0.0
+    return StandardForm(
+        name=model.name,
+        blocks=blocks,
+        q=costs,
+        constraints=(
+            Constraint("share_sum", shares, np.array([-1.0]), Zero(1)),
+            Constraint("edges", sp.vstack(rows, format="csr"), np.zeros(size * m), Nonnegative(size * m)),
+            *cones,
+        ),
+        lower=lower,
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=bool),
+        maximise=True,
+    )
 
 
 FORMULATIONS = (

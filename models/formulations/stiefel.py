@@ -8,16 +8,18 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..model import Appraisal, Model
-from ..program.form import StandardForm
+from ..program.cones import Bilinear
+from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, DataKind, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
 
-__all__ = ["StiefelQP", "as_orthonormal", "polar", "stiefel_gradient"]
+__all__ = ["StiefelQP", "as_orthonormal", "orthonormal", "polar", "stiefel_gradient"]
 
 V = TypeVar("V")
 
@@ -60,6 +62,19 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     return matrix
 
 
+def orthonormal(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
+    """P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of ``width``."""
+    n, d = shape
+    i, j = np.triu_indices(d)
+    dim, entries = 1 + 2 * n, first + d * np.arange(n)
+    columns = np.hstack([entries + i[:, None], entries + j[:, None]])
+    rows = dim * np.arange(i.size)[:, None] + np.arange(1, dim)
+    F = sp.csr_array((np.ones(rows.size), (rows.ravel(), columns.ravel())), shape=(dim * i.size, width))
+    g = np.zeros(dim * i.size)
+    g[::dim] = i == j
+    return Constraint(label, F, g, Bilinear(dim, i.size, equality=True))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StiefelQP(Model):
     """max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
@@ -76,8 +91,9 @@ class StiefelQP(Model):
 
     Notes
     -----
-    There is no standard form (orthonormality is no conic constraint). Block ``P`` (n, d). The certificate holds the objective
-    -Tr(P'HP) - 2Tr(P'E), the residual max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian
+    Form: the objective is a quadratic of the block ``P`` (n, d); ``orthonormal`` are the bilinear equalities p_i'p_j = δ_ij,
+    i ≤ j: Gurobi, SCIP and nonlinear solvers take it. The certificate holds the objective -Tr(P'HP) - 2Tr(P'E), the residual
+    max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian
     gradient.
 
     Raises
@@ -90,6 +106,7 @@ class StiefelQP(Model):
     E: FloatArray
 
     name = "StiefelQP"
+    certified_by_appraisal = True
     meanings: ClassVar[Mapping[str, str]] = {
         "orthonormal": "no multipliers: the symmetric part of P'(HP + E) is theirs, up to its sign",
     }
@@ -127,23 +144,26 @@ class StiefelQP(Model):
 
     @property
     def form_bytes(self) -> int:
-        """0: there is no form."""
-        return 0
+        """The objective's matrix and the rows."""
+        n, d = self.E.shape
+        return 12 * d * n * (n + d + 1)
 
     def zero_objective_point(self) -> None:
         """Return no point: the origin has no orthonormal columns."""
 
     def compile(self) -> StandardForm:
-        """Refuse: P'P = I is no conic constraint.
-
-        Raises
-        ------
-        UnsupportedModelError
-            Always.
-        """
-        raise UnsupportedModelError(
-            "matrices with orthonormal columns are no convex set, so StiefelQP has no standard form; the solvers stiefel-bb, "
-            "gpi-momentum and gpi read it directly"
+        """A quadratic objective under bilinear equalities; |P_ij| ≤ 1 follows from them, and searches over boxes need it."""
+        n, d = self.E.shape
+        ones = np.ones(n * d)
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("P", (n, d)),),
+            q=-2.0 * self.E.ravel(),
+            constraints=(orthonormal("orthonormal", (n, d), n * d),),
+            lower=-ones,
+            upper=ones,
+            integer=np.zeros(n * d, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(sp.kron(-2.0 * self.H, sp.eye_array(d)))),
         )
 
     def stationarity(self, P: FloatArray) -> float:

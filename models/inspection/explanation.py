@@ -189,6 +189,7 @@ class Explainable(Protocol):
     """The protocol of models that can be explained (`models.model.Model`)."""
 
     name: ClassVar[str]
+    certified_by_appraisal: ClassVar[bool]
 
     @property
     def form(self) -> StandardForm:
@@ -342,7 +343,7 @@ def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:
 
 def _form(model: Explainable) -> StandardForm | None:
     try:
-        return model.form
+        return None if model.certified_by_appraisal else model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
         return None
 

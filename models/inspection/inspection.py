@@ -233,7 +233,7 @@ def _row_spread(c: Constraint) -> float:
 
 
 #: One for each kind of row.
-_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power")
+_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power", "Bilinear")
 _COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
 
 

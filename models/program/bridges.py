@@ -15,13 +15,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import ExportError, InputError
 from ..arrays import FloatArray
-from .cones import Nonnegative, RotatedSecondOrder, SecondOrder
+from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "RotatedBridge", "factor_of"]
+__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "IndicatorsToRows", "RotatedBridge", "factor_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +62,29 @@ class EpigraphBridge(Bridge):
     *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1; by
     complementarity (v, ρ, σ) is the multiple of the reflected point with σ = 1: v = -Rx. Stationarity in x,
     q = ΣF_k'z_k + R'v + ζ, then is Px + q = ΣF_k'z_k + ζ with the same z_k and ζ.
+
+    An objective that is known not to be convex has no R: there the constraint is the bilinear row τ ≥ x'(½Px).
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
         """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
         assert form.quadratic is not None
-        R = factor_of(form.quadratic)
-        rows = R.shape[0]
         width = form.n + 1
         top = Entries.beside([(Entries.identity(1), form.n)], 1, width)
-        squares = replace(Entries.of(R), width=width)
-        g = np.zeros(rows + 2)
-        g[1] = 1.0
+        cone: Cone
+        if Feature.NONCONVEX in form.features:
+            P = form.quadratic.csc
+            used = np.flatnonzero(np.diff(P.indptr))
+            halves = replace(Entries.of(sp.csr_array(0.5 * P[used])), width=width)
+            rows = Entries.below(top, _selection(used, width), halves)
+            g, cone = np.zeros(1 + 2 * used.size), Bilinear(1 + 2 * used.size)
+        else:
+            squares = replace(Entries.of(factor_of(form.quadratic)), width=width)
+            rows = Entries.below(top, Entries.beside([], 1, width), squares)
+            g = (np.arange(rows.csr.shape[0]) == 1).astype(np.float64)
+            cone = RotatedSecondOrder(g.size)
         widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)
-        quadratic = Constraint(
-            "quadratic", Entries.below(top, Entries.beside([], 1, width), squares).csr, g, RotatedSecondOrder(rows + 2)
-        )
+        quadratic = Constraint("quadratic", rows.csr, g, cone)
         return form.replace(
             blocks=(*form.blocks, Block("epigraph", ())),
             q=np.append(form.q, 1.0),
@@ -181,6 +188,52 @@ class BoundsToRows(Bridge):
         if self._high.size:
             reduced[self._high] -= multipliers.pop("upper bounds")
         return DualPoint(multipliers, reduced)
+
+
+class IndicatorsToRows(Bridge):
+    """Indicators to rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
+
+    *Proof.* a = 0 leaves v ≥ 0; a = 1 leaves v ≥ -M, which every point within the bounds meets. The target is mixed-integer:
+    it has no multipliers to lift.
+
+    Raises
+    ------
+    ExportError
+        A row that bounds of its variables do not hold from below.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Replace each stack of indicators by its rows, under the same label."""
+        constraints = tuple(self._rows(form, c) if isinstance(c.cone, Indicator) else c for c in form.constraints)
+        return form.replace(constraints=constraints)
+
+    @staticmethod
+    def _rows(form: StandardForm, c: Constraint) -> Constraint:
+        heads, F, g = c.F[0::2], c.F[1::2], c.g[1::2]
+        entries = np.repeat(np.arange(g.size), np.diff(F.indptr))
+        terms = np.where(F.data > 0.0, F.data * form.lower[F.indices], F.data * form.upper[F.indices])
+        least = g + np.bincount(entries, terms, g.size) - 1e-12 * np.bincount(entries, np.abs(terms), g.size)
+        if not np.isfinite(least).all():
+            raise ExportError(
+                f"{c.label}: no bounds hold the rows of its indicators, so there is no big M; give the model big_m=, or the "
+                "upper_bound= of a known point"
+            )
+        M = np.maximum(-least, 0.0)
+        switches = sp.csr_array(sp.diags_array(M) @ heads)
+        own = None if c.own is None else c.own[1::2]
+        return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own, c.points)
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """No multipliers."""
+        return DualPoint({}, np.zeros_like(dual.reduced))
 
 
 #: What was made of a constraint or a quadratic part, as long as that lives.

@@ -2,8 +2,8 @@
 
 A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
 are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
-follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` is the one set here that is neither convex nor a
-cone; it keeps the interface, since its label, rows and polar multipliers mean the same.
+follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` and `Bilinear` are sets that are neither convex
+nor cones; they keep the interface, since label, rows and polar multipliers mean the same.
 
 Symmetric matrices as vectors: the upper triangle stacked by columns, off-diagonal entries times √2.
 
@@ -26,6 +26,7 @@ from ..rounding import gamma
 
 __all__ = [
     "PSD",
+    "Bilinear",
     "Cone",
     "Feature",
     "Indicator",
@@ -102,6 +103,8 @@ class Feature(enum.Enum):
     POWER = "power cones"
     INTEGER = "integer variables"
     INDICATOR = "indicator constraints"
+    NONCONVEX = "nonconvex quadratic objective"
+    BILINEAR = "bilinear constraints"
 
     __hash__ = object.__hash__  # Enum's own hashes the name anew at every look-up
 
@@ -427,3 +430,38 @@ class Indicator(Cone):
     def dual_violation(self, z: FloatArray) -> float:
         """Largest absolute entry of the distance to such multipliers."""
         return largest(z - self.project_dual(z))
+
+
+@dataclass(frozen=True)
+class Bilinear(Cone):
+    """{(t, a, b) : t ≥ a'b}, or t = a'b with ``equality``: a nonconvex quadratic row in affine factors. Not a cone, not convex.
+
+    ``dim`` = 1 + 2k rows for a and b of k rows each. Multipliers z with <z, (t, a, b)> ≥ 0 on the set are zero alone: (0, a, 0)
+    and (0, 0, b) are in it for all a and b, and t is unbounded.
+    """
+
+    equality: bool = False
+    feature = Feature.BILINEAR
+    symbol = "Bilinear"
+    convex = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim < 3 or self.dim % 2 == 0:
+            raise InputError(f"a bilinear row has 1 + 2k rows t, a and b, k ≥ 1, not {self.dim}")
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Return the point of the set with the same a and b and the nearest t, so that a violation is that of the row."""
+        rows = self.stacked(v).copy()
+        k = (self.dim - 1) // 2
+        products = np.einsum("ij,ij->i", rows[:, 1 : 1 + k], rows[:, 1 + k :])
+        rows[:, 0] = products if self.equality else np.maximum(rows[:, 0], products)
+        return rows.ravel()
+
+    def project_dual(self, v: FloatArray) -> FloatArray:
+        """Return zeros, the only multipliers."""
+        return np.zeros_like(v)
+
+    def dual_violation(self, z: FloatArray) -> float:
+        """Largest absolute entry of z."""
+        return largest(z)

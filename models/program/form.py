@@ -654,7 +654,8 @@ class StandardForm(Displayed, ExportMethods):
     def relax_integrality(self) -> StandardForm:
         """The continuous relaxation: the same form without integrality.
 
-        Indicator constraints go: their closed convex hull says no more than the bounds 0 ≤ a ≤ 1.
+        Constraints that are not convex go: the closed convex hull of an indicator says no more than the bounds 0 ≤ a ≤ 1, that
+        of a bilinear row nothing.
         """
         convex = tuple(c for c in self.constraints if c.cone.convex)
         return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=convex)
@@ -724,6 +725,8 @@ class StandardForm(Displayed, ExportMethods):
             features.add(Feature.QUADRATIC)
         if self.integer.any():
             features.add(Feature.INTEGER)
+        if self.convexity.refuted:
+            features.add(Feature.NONCONVEX)
         return frozenset(f for f in features if f is not None)
 
     @property

@@ -1,10 +1,12 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs."""
+"""Gurobi: mixed-integer and continuous linear, quadratic (nonconvex ones by spatial branching) and second-order programs."""
 
 from __future__ import annotations
 
 import functools
 import os
 import time
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +19,9 @@ from ...models.export.programs import native_size, quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
-from ..interface.backend import Backend, unused_start
+from ..interface.backend import Backend, set_by_block, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 __all__ = ["SOLVERS", "Gurobi"]
@@ -62,8 +64,10 @@ def find_licence(licence_file: str | None) -> Licence:
 #: The tightest feasibility, integrality and optimality tolerances of Gurobi; a big M multiplies a looser one.
 _TIGHT = 1e-9
 
-#: Parameters that request more than one solution, with the values that do not.
-_POOLS = {"PoolSearchMode": 0, "PoolSolutions": 1}
+#: Options of ours beside Gurobi's parameters: see `Gurobi`.
+_OWN = ("env", "hints", "priorities", "dual_start")
+#: Attributes of variables that options set by block.
+_ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -83,7 +87,12 @@ _STATUS = {
 
 
 class Gurobi(Backend):
-    """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable."""
+    """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable.
+
+    Beside its own options it takes ``env``, a started ``gurobipy.Env`` of the user's (a compute server, WLS), which stays open;
+    ``hints`` and ``priorities`` of branching by block; and for linear programs ``dual_start``, multipliers by constraint, beside
+    ``start``. ``PoolSolutions`` and ``PoolSearchMode`` bring several points: ``result.pool``.
+    """
 
     info = SolverInfo(
         name="gurobi",
@@ -91,7 +100,8 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR})
+        | NONCONVEX,
         integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
@@ -104,10 +114,17 @@ class Gurobi(Backend):
         """
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
+    def licence_under(self, options: Options) -> Licence:
+        """Return the licence; that of an environment of the user's is left to Gurobi, whose refusal is a LicenceError."""
+        if "env" not in options.native:
+            return self.licence()
+        return Licence(LicenceState.FULL, "that of the environment given as env")
+
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
         begin = time.perf_counter()
-        with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
+        environment, own = _environment(options)
+        with nullcontext() if own else environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -115,9 +132,9 @@ class Gurobi(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            environment = silent_environment(verbose=options.verbose)
+            environment, own = _environment(options)
             model = to_gurobi(form, environment)
-            kept.hold(form, model, functools.partial(_dispose, model, environment))
+            kept.hold(form, model, functools.partial(_dispose, model, None if own else environment))
         else:
             assert kept.form is not None
             change_gurobi(kept.native, kept.form, form, parts)
@@ -129,6 +146,8 @@ class Gurobi(Backend):
 
         self._set_parameters(gurobipy, model, form, options)
         details: dict[str, Any] = _start(model, form, options)
+        for name, attribute in _ATTRIBUTES.items():
+            set_by_block(form, options, name, functools.partial(_set_attribute, model, attribute))
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options)
         self._optimize(gurobipy, model, recorder)
@@ -137,19 +156,18 @@ class Gurobi(Backend):
             self._optimize(gurobipy, model, recorder)
         solved = time.perf_counter()
         solution = _read(gurobipy, model, form, recorder)
+        if solution.values is not None and {"PoolSolutions", "PoolSearchMode"} & set(options.native):
+            solution = replace(solution, pool=_pool(model, form))
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         # exempt (text): attributes of gurobipy's modules
-        check_native("gurobi", options.native, [n for n in dir(gurobipy.GRB.Param) if not n.startswith("_")])
-        for name, single in _POOLS.items():
-            if options.native.get(name, single) != single:
-                raise InputError(
-                    f"gurobi's pool of solutions is not returned, so {name} = {options.native[name]!r} is refused: leave it out"
-                )
+        check_native("gurobi", options.native, [*_OWN, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
+        native = {name: value for name, value in options.native.items() if name not in _OWN}
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
+            "OutputFlag": int(options.verbose),
             "FeasibilityTol": _TIGHT,
             "IntFeasTol": _TIGHT,
             "OptimalityTol": _TIGHT,
@@ -158,7 +176,7 @@ class Gurobi(Backend):
             "MIPGap": tol,
             "Seed": options.seed % 2_000_000_000,
         }
-        if not form.integer.any():
+        if not (form.integer.any() or form.features & NONCONVEX):
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
             # Gurobi's gap is relative to 1 + |objective|, which differs from ours for small objectives
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
@@ -166,13 +184,15 @@ class Gurobi(Backend):
             chosen["TimeLimit"] = options.time_limit
         if options.threads is not None:
             chosen["Threads"] = options.threads
+        if _continuous_start(form, options):
+            chosen["LPWarmStart"] = 2  # else presolve drops it
         if options.node_limit is not None:
             chosen["NodeLimit"] = options.node_limit
         if options.iteration_limit is not None:
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        for name, value in {**chosen, **options.native}.items():
+        for name, value in {**chosen, **native}.items():
             try:
                 model.setParam(name, value)
             except (gurobipy.GurobiError, TypeError, ValueError) as error:
@@ -190,23 +210,75 @@ class Gurobi(Backend):
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
 
 
+def _environment(options: Options) -> tuple[Any, bool]:
+    """Return the environment, and whether it is the user's own."""
+    import gurobipy
+
+    own = options.native.get("env")
+    if own is None:
+        return silent_environment(verbose=options.verbose), False
+    if not isinstance(own, gurobipy.Env):
+        raise InputError(f"env must be a started gurobipy.Env; it is a {type(own).__name__}")
+    return own, True
+
+
 def _dispose(model: Any, environment: Any) -> None:
     model.dispose()
-    environment.dispose()
+    if environment is not None:
+        environment.dispose()
+
+
+def _continuous_start(form: StandardForm, options: Options) -> bool:
+    """Return whether there is a start of a linear program, the only continuous one that Gurobi starts from a point."""
+    return not form.features and (options.start is not None or "dual_start" in options.native)
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set a MIP start of all or some blocks, which Gurobi completes."""
+    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
+
+    Raises
+    ------
+    InputError
+        A dual start of another program, of constraints that the form does not have, or of other shapes.
+    """
+    _dual_start(model, form, options)
     if options.start is None:
         return {}
-    if not form.integer.any():
-        return unused_start("gurobi", "Gurobi takes starts for mixed-integer models")
+    if not (form.features & (NONCONVEX | {Feature.INTEGER}) or _continuous_start(form, options)):
+        return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:
             piece = block.pack(options.start[block.label])
-            model.setAttr("Start", variables[form.slices[block.label]], piece.tolist())
+            model.setAttr("Start" if form.features else "PStart", variables[form.slices[block.label]], piece.tolist())
     return {}
+
+
+def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
+    given = options.native.get("dual_start")
+    if given is None:
+        return
+    sizes = {c.label: c.rows for c in form.constraints}
+    if form.features or not isinstance(given, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in given.items()):
+        raise InputError(
+            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
+            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items())
+        )
+    z = [np.asarray(given.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
+    model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())
+
+
+def _set_attribute(model: Any, attribute: str, place: slice, values: FloatArray) -> None:
+    model.setAttr(attribute, model.getVars()[place], values.tolist())
+
+
+def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
+    """Return all solutions that Gurobi holds, best first."""
+    points, variables = [], model.getVars()[: form.n]
+    for k in range(model.SolCount):
+        model.Params.SolutionNumber = k
+        points.append(form.split(np.array(model.getAttr("Xn", variables))))
+    return tuple(points)
 
 
 def _watch(gurobipy: Any, recorder: Recorder, model: Any, where: int) -> None:
@@ -239,7 +311,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
     status_name = status_names.get(model.Status, str(model.Status))
     status = _STATUS.get(status_name, Status.FAILED)
-    mixed, has_point = bool(model.IsMIP), model.SolCount > 0 and status is not Status.UNBOUNDED
+    mixed, has_point = bool(model.IsMIP or form.features & NONCONVEX), model.SolCount > 0 and status is not Status.UNBOUNDED
     variables = model.getVars()
     x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
     objective = float(model.ObjVal) if has_point else None

@@ -58,7 +58,7 @@ class Mosek(Backend):
         summary="commercial conic interior point and branch and bound",
         package="mosek",
         module="mosek",
-        reads=frozenset(Feature) - {Feature.INDICATOR},
+        reads=frozenset(Feature) - {Feature.INDICATOR, Feature.NONCONVEX, Feature.BILINEAR},
         forbids=(
             frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER}),
             frozenset({Feature.QUADRATIC, Feature.ROTATED}),
@@ -139,7 +139,8 @@ class Mosek(Backend):
         if options.node_limit is not None:
             chosen["MSK_IPAR_MIO_MAX_NUM_RELAXS"] = options.node_limit
         if options.iteration_limit is not None:
-            chosen["MSK_IPAR_INTPNT_MAX_ITERATIONS"] = options.iteration_limit
+            limits = ("MSK_IPAR_INTPNT_MAX_ITERATIONS", "MSK_IPAR_SIM_MAX_ITERATIONS")
+            chosen |= dict.fromkeys(limits, options.iteration_limit)
         if form.integer.any() and options.start is not None:
             chosen["MSK_IPAR_MIO_CONSTRUCT_SOL"] = "MSK_ON"
         for name, value in {**chosen, **options.native}.items():

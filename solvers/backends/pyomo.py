@@ -19,7 +19,7 @@ from ...models.export.programs import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, not_taken
-from ..interface.solver import Gives, SolverInfo, check_native, installed_version, version_of
+from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
 __all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
@@ -39,7 +39,7 @@ class Executable:
     command : str
         The executable that must be found.
     reads : frozenset of Feature
-        Cones as quadratic constraints. What is read here is convex, so local solvers find global optima.
+        Cones as quadratic constraints.
     reference : str
     suffixes : tuple of str
         Names under which it returns z (the first) and ζ (the sum of the others).
@@ -47,6 +47,8 @@ class Executable:
         Its names of the common options; empty if it has none.
     native : tuple of str
         Names of its further options if it ignores unknown names; empty if it refuses them itself.
+    local : bool
+        Whether an optimum of a nonconvex problem is a local one, a stationary point here.
     """
 
     name: str
@@ -59,18 +61,20 @@ class Executable:
     iterations: str = ""
     gap: str = ""
     native: tuple[str, ...] = ()
+    local: bool = False
 
 
 EXECUTABLES = (
     Executable(
         "ipopt",
         "ipopt",
-        _CONIC,
+        _CONIC | NONCONVEX,
         "Wächter, Biegler: On the implementation of an interior-point filter line-search algorithm, 2006",
         suffixes=("dual", "ipopt_zL_out", "ipopt_zU_out"),
         tolerances=("tol",),
         time="max_cpu_time",
         iterations="max_iter",
+        local=True,
     ),
     Executable(
         "bonmin",
@@ -83,7 +87,7 @@ EXECUTABLES = (
     Executable(
         "couenne",
         "couenne",
-        _CONIC | _INTEGER,
+        _CONIC | _INTEGER | NONCONVEX,
         "Belotti et al.: Branching and bounds tightening techniques for non-convex MINLP, 2009",
         time="time_limit",
         gap="allowable_fraction_gap",
@@ -165,8 +169,11 @@ class PyomoSolver(Backend):
             message = str(results.solver.message)
             raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {condition}, {message}")
         x = None if status in _WITHOUT_POINT else _point(form, model)
-        mixed = bool(form.integer.any())
-        duals = None if x is None or mixed else _multipliers(form, model, x, self.executable.suffixes)
+        nonconvex = bool(form.features & NONCONVEX)
+        if nonconvex and self.executable.local and status is Status.OPTIMAL:
+            status = Status.STATIONARY
+        mixed = bool(form.integer.any()) or (nonconvex and not self.executable.local)
+        duals = None if nonconvex or x is None or mixed else _multipliers(form, model, x, self.executable.suffixes)
         bound = float(results.problem.lower_bound) if mixed and status not in _WITHOUT_POINT else None
         return Answer(
             status=status,

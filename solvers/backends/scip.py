@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import threading
 import time
@@ -21,9 +22,9 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..interface.backend import Backend
+from ..interface.backend import Backend, set_by_block
 from ..interface.recorder import Recorder, polling
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
@@ -366,7 +367,8 @@ _STATUS = {
 class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. SCIP gives no multipliers.
 
-    Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`). Of a mixed-integer
+    Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`) and ``priorities`` of branching by
+    block; ``limits/maxsol`` brings several points, ``result.pool``. Of a mixed-integer
     problem with a quadratic objective it leaves out cuts and heuristics that cost more there than they bring
     (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like bring them back.
     """
@@ -377,7 +379,8 @@ class Scip(Backend):
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",
-        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.INTEGER, Feature.INDICATOR})
+        | NONCONVEX,
         integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="reading a quadratic objective of many terms",
@@ -411,6 +414,7 @@ class Scip(Backend):
     def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
+        set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
         recorder = watch.recorder = Recorder("scip", options)
         cuts, _ = cuts_of(options)
         separator = None if cuts is None else include_cuts(model, cuts, form)
@@ -438,6 +442,7 @@ class Scip(Backend):
             status=status,
             native_status=status_name,
             values=None if x is None else form.split(x),
+            pool=_pool(model, form) if has_point and "limits/maxsol" in options.native else (),
             objective=objective,
             bound=bound,
             root_bound=root,
@@ -450,7 +455,7 @@ class Scip(Backend):
         )
 
     def _set_parameters(self, model: Any, form: StandardForm, options: Options) -> None:
-        check_native("scip", options.native, [CUTS, *model.getParams()])
+        check_native("scip", options.native, [CUTS, "priorities", *model.getParams()])
         if options.verbose:
             model.hideOutput(False)
         tol = options.tolerance(self.info.tolerance)
@@ -472,7 +477,8 @@ class Scip(Backend):
             chosen["limits/nodes"] = options.node_limit
         if options.memory_limit is not None:
             chosen["limits/memory"] = options.memory_limit / 2**20
-        for name, value in {**chosen, **cuts_of(options)[1]}.items():
+        native = {name: value for name, value in cuts_of(options)[1].items() if name != "priorities"}
+        for name, value in {**chosen, **native}.items():
             try:
                 model.setParam(name, value)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -523,6 +529,17 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
                 for variable, value in pieces:
                     model.setSolVal(solution, variable, float(value))
     return {"start_stored": bool(model.addSol(solution))}
+
+
+def _prioritise(model: Any, place: slice, values: FloatArray) -> None:
+    for variable, value in zip(model.data[place], values.tolist(), strict=True):
+        model.chgVarBranchPriority(variable, round(value))
+
+
+def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
+    """Return all solutions that SCIP holds, best first."""
+    variables = model.data[: form.n]
+    return tuple(form.split(np.array([model.getSolVal(point, v) for v in variables])) for point in model.getSols())
 
 
 def _watch(model: Any) -> Any:

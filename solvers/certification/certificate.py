@@ -18,6 +18,7 @@ from ...display import Display, Displayed
 from ...errors import TooLargeError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Bound, Model
+from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma
@@ -177,7 +178,7 @@ class Certificate(Displayed):
     inner : bool
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
-        A direction of negative curvature is known.
+        A direction of negative curvature is known, or a constraint that is not convex.
     derived : str
         Bounds of variables that the bound uses and that rows imply; empty where it uses none.
     """
@@ -309,7 +310,7 @@ def certify(
         derived=bound.derived,
         rounding=max(objective.error, _rounding(form, x)) + (0.0 if conditions is None else conditions.rounding),
         scale=objective_scale(form),
-        nonconvex=bool(bound.condition) and bound.value == -np.inf,
+        nonconvex=Feature.BILINEAR in form.features or (bool(bound.condition) and bound.value == -np.inf),
     )
 
 

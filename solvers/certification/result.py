@@ -24,7 +24,19 @@ from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import Certificate
 from .verdict import gap_closed
 
-__all__ = ["CHECK_DUALS", "SAVE", "VERIFY", "Check", "Claim", "DualCheck", "DualRow", "Kind", "Result", "Verification"]
+__all__ = [
+    "CHECK_DUALS",
+    "SAVE",
+    "VERIFY",
+    "Check",
+    "Claim",
+    "DualCheck",
+    "DualRow",
+    "Kind",
+    "PoolPoint",
+    "Result",
+    "Verification",
+]
 
 
 @dataclass(frozen=True)
@@ -239,6 +251,24 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     return f"{source.package} has another program than was solved: {text}" if text else ""
 
 
+@dataclass(frozen=True, eq=False)
+class PoolPoint:
+    """One of several points of a solver, judged from the data like a result's own.
+
+    Parameters
+    ----------
+    objective : float
+        Recomputed, in the model's sense.
+    values : mapping of label to array
+    certificate : Certificate
+        Without multipliers: objective, violations and integrality.
+    """
+
+    objective: float
+    values: Mapping[str, FloatArray]
+    certificate: Certificate
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Displayed):
     """The outcome of one solve.
@@ -260,6 +290,8 @@ class Result(Displayed):
         The point that was judged, that of the answer completed and polished; empty where there is none.
     reduced : mapping of label to array or None
         ζ by block.
+    pool : tuple of PoolPoint
+        Further points, best first, where the solver was asked for several (Gurobi's ``PoolSolutions``, SCIP's ``limits/maxsol``).
     evidence : str
         What stands behind a claim of infeasibility or unboundedness.
     ray_residual : float or None
@@ -297,6 +329,7 @@ class Result(Displayed):
     certificate: Certificate | None
     values: Mapping[str, FloatArray]
     reduced: Mapping[str, FloatArray] | None = None
+    pool: tuple[PoolPoint, ...] = ()
     evidence: str = ""
     ray_residual: float | None = None
     picked: str = ""
@@ -456,9 +489,8 @@ class Result(Displayed):
     def best_bound(self) -> tuple[float, str]:
         """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
 
-        Nonconvex results have none, nor have those whose certificate is that of an inner problem. What a solver claims of a
-        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look. Nor does
-        what a solver says that failed.
+        Stationary points have none, nor have those whose certificate is that of an inner problem. What a solver says that failed
+        counts for nothing.
         """
         nothing = (float("-inf"), Kind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -467,8 +499,7 @@ class Result(Displayed):
         candidates = []
         if certificate is not None and np.isfinite(certificate.bound):
             candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
-        believed = claim.proved or certificate is None or certificate.integrality is not None or not certificate.nonconvex
-        believed = believed and (claim.proved or claim.status is not Status.FAILED)
+        believed = claim.proved or claim.status is not Status.FAILED
         if claim.bound is not None and np.isfinite(claim.bound) and believed:
             candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
         for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
@@ -505,7 +536,8 @@ class Result(Displayed):
             return "the bound is proved if K is positive semidefinite, which is not known"
         if kind == Kind.STORED.value:
             return Kind.STORED.value
-        if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
+        continuous = certificate is not None and certificate.integrality is None and not certificate.nonconvex
+        if continuous and certificate is not None and certificate.complementarity is not None:
             return "the optimality conditions hold; no bound is proved"
         return "the bound is the solver's claim; no certificate proves it"
 

@@ -13,8 +13,8 @@ more. What is claimed then is how far from zero it may be, in words (`ZERO`). Ho
 nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is exactly zero at the origin, a bound of
 exactly zero is proved (`solvers.certification.supplied_evidence`).
 
-An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
-stationary.
+A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
+stationary. There an optimum rests on the bound of a solver that searches for global optima.
 """
 
 from __future__ import annotations
@@ -92,12 +92,17 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.INACCURATE, (f"the point violates its constraints: residual {certificate.primal_residual:.1e}",))
     if certificate.inner:
         return Verdict(answer.status)
-    if certificate.nonconvex:
+    if certificate.nonconvex and answer.bound is None:
         kind = Status.STATIONARY if conditions_met(certificate, tol) else Status.INACCURATE
         return Verdict(kind, (f"{certificate.argument}: the problem is not convex, so no multipliers prove an optimum",))
-    if np.isfinite(certificate.bound):
+    if np.isfinite(certificate.bound) and not certificate.nonconvex:
         return _by_bound(certificate, tol)
-    if certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
+    if (
+        not certificate.nonconvex
+        and certificate.integrality is None
+        and certificate.dual_residual is not None
+        and certificate.complementarity is not None
+    ):
         met = conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol)
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
     if answer.bound is None:

@@ -24,7 +24,7 @@ from .native_log import native_log
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .solver import BUILT, Kept, Solver, SolverInfo, version_of
 
-__all__ = ["Backend", "LinearRows", "not_taken", "set_natives", "start_point", "unused_start"]
+__all__ = ["Backend", "LinearRows", "not_taken", "set_by_block", "set_natives", "start_point", "unused_start"]
 
 # The bridges that a solver needs for a form, as one bridge: there and back in one call each.
 
@@ -106,6 +106,7 @@ class BridgeChain:
         return replace(
             answer,
             values=self._brought_back(answer.values),
+            pool=tuple(values for point in answer.pool if (values := self._brought_back(point)) is not None),
             multipliers=multipliers,
             reduced=reduced,
             farkas=farkas,
@@ -143,6 +144,8 @@ def _needs_epigraph(features: frozenset[Feature], info: SolverInfo) -> bool:
 
 
 def _after_bridges(features: frozenset[Feature], info: SolverInfo) -> frozenset[Feature]:
+    if Feature.NONCONVEX in features and Feature.QUADRATIC not in info.reads and Feature.BILINEAR in info.reads:
+        features = (features - {Feature.QUADRATIC, Feature.NONCONVEX}) | {Feature.BILINEAR}
     reads_cones = bool(info.reads & {Feature.ROTATED, Feature.SECOND_ORDER})
     if Feature.QUADRATIC in features and _needs_epigraph(features, info) and reads_cones:
         features = (features - {Feature.QUADRATIC}) | {Feature.ROTATED}
@@ -313,6 +316,24 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     if missing:
         return None, unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
     return form.join(start), {}
+
+
+def set_by_block(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
+    """Assign a native option that maps blocks to numbers, one for each variable or one for all, to the places of each block.
+
+    Raises
+    ------
+    InputError
+        Another type, a block that the form does not have, another shape.
+    """
+    given = options.native.get(name, {})
+    shapes = {block.label: block.shape for block in form.blocks}
+    if not isinstance(given, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in given.items()):
+        blocks = ", ".join(f"{label} {shape}" for label, shape in shapes.items())
+        raise InputError(f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}")
+    for label, value in given.items():
+        array = np.broadcast_to(np.asarray(value, dtype=np.float64), shapes[label])
+        assign(form.slices[label], form.block(label).pack(array))
 
 
 def unused_start(solver: str, why: str) -> dict[str, str]:

@@ -30,6 +30,7 @@ from ..records import COMMON, Answer, Options, Update, UpdateKind
 __all__ = [
     "ALL_PARTS",
     "BUILT",
+    "NONCONVEX",
     "OPEN",
     "Deferred",
     "Gives",
@@ -116,7 +117,7 @@ class Licence:
         """Why the licence does not cover this form; None where it does."""
         if not self.usable:
             return f"{self.state.value}: {self.detail}"
-        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
+        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.BILINEAR})
         limit = self.quadratic_limit if quadratic else self.limit
         variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
         if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
@@ -130,6 +131,10 @@ OPEN = Licence(LicenceState.OPEN)
 
 
 # Classes of problems in which ``auto`` ranks solvers, by their records alone.
+
+
+#: What solvers read that search for global optima of nonconvex quadratic problems.
+NONCONVEX = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
 
 
 class Purpose(enum.Enum):
@@ -148,7 +153,7 @@ class Purpose(enum.Enum):
     def of(cls, form: StandardForm) -> Purpose:
         """The class that a form belongs to."""
         features = form.features
-        if Feature.INTEGER in features:
+        if features & (NONCONVEX | {Feature.INTEGER}):
             return cls.MIXED_INTEGER
         if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}:
             return cls.CONIC
@@ -382,6 +387,10 @@ class Solver(ABC):
     def licence(self) -> Licence:
         """State of the licence, probed without a model; open solvers need none."""
         return OPEN
+
+    def licence_under(self, options: Options) -> Licence:
+        """State of the licence that these options bring, an environment of the user's own for example."""
+        return self.licence()
 
     def takes_over(self, model: Model) -> bool:
         """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""

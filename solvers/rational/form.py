@@ -33,7 +33,7 @@ import scipy.sparse as sp
 
 from ...errors import TooLargeError
 from ...models.arrays import FloatArray
-from ...models.program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.entries import Entries
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import Constraint, StandardForm
@@ -168,6 +168,10 @@ def _violation(cone: Cone, v: Vector) -> float:
     if isinstance(cone, Indicator):
         pairs = zip(v[0::2], v[1::2], strict=True)
         return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
+    if isinstance(cone, Bilinear):
+        k, rows = (cone.dim - 1) // 2, (v[i : i + cone.dim] for i in range(0, len(v), cone.dim))
+        over = [sum((a * b for a, b in zip(row[1 : 1 + k], row[1 + k :], strict=True)), -row[0]) for row in rows]
+        return _up(max((abs(value) if cone.equality else max(value, Fraction(0)) for value in over), default=Fraction(0)))
     if isinstance(cone, PSD):  # svec holds √2, which is not rational: this value is computed in float64
         return cone.violation(np.array([float(value) for value in v]))
     if isinstance(cone, TranscendentalCone):

@@ -109,16 +109,6 @@ def test_a_start_that_is_not_used_is_warned_of(name: str) -> None:
         mo.solve(_hinge(), name, start=best.values)
 
 
-def test_gurobi_s_pool_is_refused() -> None:
-    solver = get_solver("gurobi")
-    if not installed(solver) or not solver.licence().usable:
-        pytest.skip("gurobi is not installed or not licensed")
-    for native in ({"PoolSolutions": 5}, {"PoolSearchMode": 2}):
-        with pytest.raises(InputError, match="pool of solutions"):
-            mo.solve(knapsack(), "gurobi", **native)
-    assert mo.solve(knapsack(), "gurobi", PoolSolutions=1).solved
-
-
 def test_gurobi_s_suboptimal_cone_has_a_point_and_no_multipliers() -> None:
     solver = get_solver("gurobi")
     if not installed(solver) or not solver.licence().usable:

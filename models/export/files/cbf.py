@@ -72,7 +72,7 @@ _NEWEST = 4
 class _CBF(FileFormat):
     suffix = ".cbf"
     title = "CBF"
-    carries = frozenset(Feature) - {Feature.QUADRATIC, Feature.INDICATOR}
+    carries = frozenset(Feature) - {Feature.QUADRATIC, Feature.NONCONVEX, Feature.BILINEAR, Feature.INDICATOR}
 
     def write(self, form: StandardForm, path: Path) -> None:
         lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MIN", ""]

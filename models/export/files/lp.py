@@ -534,7 +534,7 @@ def labelled(flat: FlatProgram, source: Source) -> StandardForm:
 class _LP(FileFormat):
     suffix = ".lp"
     title = "LP"
-    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER, Feature.INDICATOR})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR})
 
     def write(self, form: StandardForm, path: Path) -> None:
         flat = FlatProgram.of(form)

@@ -227,7 +227,7 @@ _SETS: dict[type[Cone], str] = {
 class _MOF(FileFormat):
     suffix = ".mof.json"
     title = "MathOptFormat"
-    carries = frozenset(Feature)
+    carries = frozenset(Feature) - {Feature.BILINEAR}
 
     def write(self, form: StandardForm, path: Path) -> None:
         indicator_rows(form)  # refuses switches that are no binary variables

@@ -490,7 +490,7 @@ class _MPS(FileFormat):
     suffix = ".mps"
     also_read = (".qps", ".sif")
     title = "MPS"
-    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER, Feature.INDICATOR})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR})
 
     def write(self, form: StandardForm, path: Path) -> None:
         flat = FlatProgram.of(form)

@@ -122,7 +122,7 @@ _REFUSED = {"L": "logical constraints", "V": "common expressions", "F": "importe
 class _NL(FileFormat):
     suffix = ".nl"
     title = "NL"
-    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER})
 
     def write(self, form: StandardForm, path: Path) -> None:
         flat = FlatProgram.of(form)

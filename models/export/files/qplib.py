@@ -26,7 +26,7 @@ __all__ = ["FORMAT"]
 class _QPLIB(FileFormat):
     suffix = ".qplib"
     title = "QPLIB"
-    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER})
 
     def write(self, form: StandardForm, path: Path) -> None:
         flat = FlatProgram.of(form)

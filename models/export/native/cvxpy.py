@@ -2,54 +2,126 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import ExportError, MissingPackageError
+from ....errors import ExportError, InputError, MissingPackageError
 from ...arrays import FloatArray, IntArray
-from ...program.bridges import RotatedBridge
-from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
+from ...program.bridges import IndicatorsToRows, RotatedBridge, factor_of
+from ...program.cones import PSD, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ...program.exponential_cones import Exponential, Power
-from ...program.form import Block, Constraint, StandardForm
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+from .affine_form import Slope
 
 __all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
 
-_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power)
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power, Indicator)
+#: Share of the largest entry of P below which a difference of its entries is rounding.
+_LOST = 1e-12
 #: Labels of the bounds, which are constraints in CVXPY: only those have dual values.
 LOWER, UPPER = "lower bounds", "upper bounds"
 
 
-def to_cvxpy(form: StandardForm) -> Any:
+def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     """The form as a ``cvxpy.Problem`` (always a minimisation, as the form is).
 
     One ``cvxpy.Variable`` for each block, named by its label, of its shape and symmetric where it is; every constraint labelled.
     Rotated cones are written as second-order cones by the orthogonal map of `models.program.bridges.RotatedBridge`; of a stack of
     semidefinite cones the k-th is labelled ``label[k]``; bounds are the constraints ``lower bounds <block>``
     and ``upper bounds <block>``. CVXPY minimises ½x'Px as a quadratic form, or as ½||Rx||² where P = R'R is stored factored.
+    Indicators are rows with a big M from the bounds (`models.program.bridges.IndicatorsToRows`).
+
+    Parameters
+    ----------
+    form : StandardForm
+    slopes : sequence of Slope
+        Parameters of the model: each becomes a ``cvxpy.Parameter`` of its name, at its value. The problem obeys CVXPY's rules of
+        disciplined parametrized programming, so a change of value recompiles nothing.
 
     Raises
     ------
     ExportError
-        The form has constraints that are not convex cones (indicators).
+        The form has constraints that are not convex cones, or indicators whose rows no bounds hold; it is not convex in x at
+        every value of the parameters.
     MissingPackageError
         CVXPY is not installed.
     """
     refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    if Feature.NONCONVEX in form.features:
+        raise ExportError(f"CVXPY takes convex objectives; {form.convexity.argument}: Gurobi, SCIP and Pyomo take others")
     if refused:
-        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}; state these with a big M")
+        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}")
     try:
         import cvxpy
     except ImportError as error:
         raise MissingPackageError("CVXPY is not installed: pip install cvxpy") from error
+    if Feature.INDICATOR in form.features:
+        form = IndicatorsToRows(form).target
     target = RotatedBridge(form).target
+    handles = [cvxpy.Parameter(name=slope.name, nonneg=True, value=slope.start) for slope in slopes]
+    moving = [(_multiplier(slope, handle), slope) for slope, handle in zip(slopes, handles, strict=True)]
     variables = [_variable(cvxpy, form, block) for block in form.blocks]
     pieces = {block.label: _vector(cvxpy, block, v) for block, v in zip(form.blocks, variables, strict=True)}
-    constraints = [made for c in target.constraints if c.rows for made in _constraints(cvxpy, c, _affine(form, c, pieces))]
-    constraints += _bounds(form, pieces)
-    objective = _objective(cvxpy, form, pieces)
+    constraints = [made for c in target.constraints if c.rows for made in _constraints(cvxpy, c, _moved(form, c, pieces, moving))]
+    constraints += _bounds(form, pieces, moving)
+    objective = _objective(cvxpy, _at_zero(form, slopes), pieces)
+    for parameter, slope in moving:
+        part = _objective(cvxpy, _derivative(form, slope), pieces)
+        objective = objective + parameter * part
+    objective = objective + sum(0.0 * handle for handle in handles)  # so that the problem knows them
     return cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+
+
+def _multiplier(slope: Slope, handle: Any) -> Any:
+    """The parameter itself, or a multiplier that follows from its value."""
+    if slope.affine:
+        return handle
+    from cvxpy.expressions.constants.callback_param import CallbackParam
+
+    return CallbackParam(callback=lambda: slope.multiplier(float(handle.value)), nonneg=slope.P is not None)
+
+
+def _derivative(form: StandardForm, slope: Slope) -> StandardForm:
+    """The objective's derivative in one parameter, as the objective of a form."""
+    quadratic = None if slope.P is None else Quadratic(matrix=slope.P)
+    return form.replace(q=slope.q, r=slope.r, quadratic=_convex(quadratic, slope.name), constraints=())
+
+
+def _at_zero(form: StandardForm, slopes: Sequence[Slope]) -> StandardForm:
+    """The objective where all parameters are zero; the form itself where there are none."""
+    if not slopes:
+        return form
+    q, r, P = form.q.copy(), form.r, None if form.quadratic is None else sp.csc_array(form.quadratic.csc)
+    for slope in slopes:
+        q, r = q - slope.value * slope.q, r - slope.value * slope.r
+        P = P if P is None or slope.P is None else sp.csc_array(P - slope.value * slope.P)
+    if P is not None and form.quadratic is not None:
+        P.data[np.abs(P.data) <= _LOST * np.abs(form.quadratic.csc.data).max(initial=0.0)] = 0.0
+        P.eliminate_zeros()
+    quadratic = None if P is None or not P.nnz else Quadratic(matrix=P)
+    return form.replace(q=q, r=r, quadratic=_convex(quadratic, "zero"), constraints=())
+
+
+def _convex(quadratic: Quadratic | None, what: str) -> Quadratic | None:
+    """The quadratic part as a sum of squares; refuse one that is not convex, since nonnegative parameters multiply it."""
+    if quadratic is None:
+        return None
+    try:
+        return Quadratic(factor=factor_of(quadratic))
+    except InputError as error:
+        raise ExportError(f"{what} cannot be a parameter: the part of the quadratic objective at it is not convex") from error
+
+
+def _moved(form: StandardForm, c: Constraint, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]]) -> Any:
+    """F x + g with its changes by parameters."""
+    value = _affine(form, c, pieces)
+    for parameter, slope in moving:
+        if c.label in slope.rows:
+            value = value + (parameter - slope.value) * _affine(form, slope.rows[c.label], pieces)
+    return value
 
 
 def labelled_variables(problem: Any) -> dict[str, Any]:
@@ -172,15 +244,18 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
     return svec(0.5 * (matrices + np.swapaxes(matrices, 1, 2))).ravel()
 
 
-def _bounds(form: StandardForm, pieces: dict[str, Any]) -> list[Any]:
+def _bounds(form: StandardForm, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]] = ()) -> list[Any]:
     made = []
     for label, piece in pieces.items():
         lower, upper = form.lower[form.slices[label]], form.upper[form.slices[label]]
         low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        s = form.slices[label]
         if low.size:
-            made.append((piece[low] >= lower[low]).set_label(f"{LOWER} {label}"))
+            moves = [(parameter - slope.value) * slope.lower[s][low] for parameter, slope in moving if slope.lower[s].any()]
+            made.append((piece[low] >= sum(moves, lower[low])).set_label(f"{LOWER} {label}"))
         if high.size:
-            made.append((piece[high] <= upper[high]).set_label(f"{UPPER} {label}"))
+            moves = [(parameter - slope.value) * slope.upper[s][high] for parameter, slope in moving if slope.upper[s].any()]
+            made.append((piece[high] <= sum(moves, upper[high])).set_label(f"{UPPER} {label}"))
     return made
 
 

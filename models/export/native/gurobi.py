@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import ExportError, LicenceError, MissingPackageError
-from ...program.cones import PSD, Nonnegative, Zero
+from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
-from ...program.form import StandardForm, changed_entries
-from ..programs import ConeRows, IndicatorRows, indicator_rows, quadratic_cones
+from ...program.form import Constraint, StandardForm, changed_entries
+from ..programs import ConeRows, IndicatorRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
 
 __all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
 
@@ -45,7 +45,7 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
 
     Variables come in the order of x under the form's names, then the auxiliary variables of the cones under their rows'
     names (`quadratic_cones`). Linear constraints come in the form's order, then the linking equations;
-    quadratic constraints, one for each cone, under the cone's label; then native indicator constraints.
+    quadratic constraints, one for each cone and then each bilinear row, under the label; then native indicator constraints.
 
     Parameters
     ----------
@@ -76,6 +76,9 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     variables = x.tolist()
     for rows in cones:
         _add_cones(gurobipy, model, rows, variables)
+    for c in form.constraints:
+        if isinstance(c.cone, Bilinear):
+            _add_bilinear(gurobipy, model, c, variables)
     for indicators in indicator_rows(form):
         _add_indicators(gurobipy, model, indicators, variables)
     model.update()
@@ -188,6 +191,18 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
             else:
                 h.addConstant(factor)
         model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
+
+
+def _add_bilinear(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
+    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+    ends = c.F.indptr.tolist()
+    rows = [
+        gurobipy.LinExpr(c.F.data[i:j].tolist(), [variables[k] for k in c.F.indices[i:j]]) + float(g)
+        for i, j, g in zip(ends[:-1], ends[1:], c.g, strict=True)
+    ]
+    for (t, terms), name in zip(bilinear_rows(c), bilinear_names(c), strict=True):
+        slack = rows[t] - gurobipy.quicksum(rows[a] * rows[b] for a, b in terms)
+        model.addConstr(slack == 0 if c.cone.equality else slack >= 0, name=name)  # type: ignore[attr-defined]
 
 
 def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variables: list[Any]) -> None:

@@ -34,13 +34,16 @@ def to_mosek(form: StandardForm) -> Any:
     Raises
     ------
     ExportError
-        Integer variables beside semidefinite cones, which MOSEK refuses; the switch of an indicator is no binary variable.
+        Integer variables beside semidefinite cones, which MOSEK refuses; nonconvex quadratic terms; the switch of an
+        indicator is no binary variable.
     MissingPackageError
         MOSEK is not installed.
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:
         raise ExportError("MOSEK takes no integer variables beside semidefinite cones; form.relax_integrality() removes them")
+    if features & {Feature.NONCONVEX, Feature.BILINEAR}:
+        raise ExportError("MOSEK takes convex objectives and constraints; Gurobi, SCIP and Pyomo take nonconvex quadratic ones")
     try:
         import mosek
     except ImportError as error:

@@ -10,14 +10,14 @@ import scipy.sparse as sp
 
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray
-from ...program.cones import Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
+from ...program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
-from ..programs import ConeRows, IndicatorRows, indicator_rows, quadratic_cones
+from ..programs import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
 
-_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator)
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)
 
 
 def to_pyomo(form: StandardForm) -> Any:
@@ -25,7 +25,7 @@ def to_pyomo(form: StandardForm) -> Any:
 
     Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j),
     i ≤ j); each constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of
-    a stack of second-order cones, whose auxiliary variables and linking equations (`quadratic_cones`) are
+    a stack of second-order cones or bilinear rows, whose auxiliary variables and linking equations (`quadratic_cones`) are
     ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are
     y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers. Indicators are a
     ``Disjunction`` of ``pyomo.gdp`` of their label, of the disjuncts ``<label>_on`` (the switch has its value and the row holds)
@@ -53,6 +53,8 @@ def to_pyomo(form: StandardForm) -> Any:
             _rows(pyo, model, c, x)
         elif isinstance(c.cone, (Exponential, Power)) and c.rows:
             _transcendental(pyo, model, c, x)
+        elif isinstance(c.cone, Bilinear) and c.rows:
+            _bilinear(pyo, model, c, x)
     for cone in quadratic_cones(form):
         _cones(pyo, model, cone, x)
     for switches in indicator_rows(form):
@@ -153,6 +155,19 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
         return sum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k)) <= 0.0
 
     _component(model, c.label, pyo.Constraint(range(c.cone.count), rule=rule))
+
+
+def _bilinear(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
+    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+    rows = [product + float(g) for product, g in zip(_products(c, x), c.g, strict=True)]
+
+    def rule(_: Any, k: int) -> Any:
+        t, terms = stack[k]
+        slack = rows[t] - sum(rows[a] * rows[b] for a, b in terms)
+        return slack == 0.0 if c.cone.equality else slack >= 0.0  # type: ignore[attr-defined]
+
+    stack = list(bilinear_rows(c))
+    _component(model, c.label, pyo.Constraint(range(len(stack)), rule=rule))
 
 
 def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -> None:

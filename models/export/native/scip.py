@@ -10,10 +10,10 @@ import numpy as np
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import EpigraphBridge
-from ...program.cones import PSD, Nonnegative, Zero
-from ...program.exponential_cones import TranscendentalCone
+from ...program.cones import PSD, Bilinear, Nonnegative, Zero
+from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import ConeRows, indicator_rows, quadratic_cones
+from ..programs import ConeRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
 
 __all__ = ["change_scip", "extend_point", "to_scip"]
 
@@ -29,15 +29,13 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite, exponential or power cones.
+        The form has semidefinite or power cones.
     MissingPackageError
         PySCIPOpt is not installed.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | TranscendentalCone)]
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | Power)]
     if refused:
-        raise ExportError(
-            f"SCIP has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them"
-        )
+        raise ExportError(f"SCIP has no semidefinite or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
     try:
         import pyscipopt
     except ImportError as error:
@@ -50,12 +48,21 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     _objective(pyscipopt, model, form, x)
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            rows = zip(_affine(pyscipopt, c, x), c.names(), strict=True)
-            for expression, name in rows:
+            for expression, name in zip(_affine(pyscipopt, c, x), c.names(), strict=True):
                 look()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x, look)
+    for c in form.constraints:
+        if isinstance(c.cone, Exponential):
+            look()
+            _add_exponentials(pyscipopt, model, c, x)
+        elif isinstance(c.cone, Bilinear):
+            look()
+            rows = list(_affine(pyscipopt, c, x))
+            for (t, terms), name in zip(bilinear_rows(c), bilinear_names(c), strict=True):
+                slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
+                model.addCons(slack == 0 if c.cone.equality else slack >= 0, name=name)
     slacks = []
     for indicators in indicator_rows(form):
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
@@ -139,6 +146,22 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
     chosen = range(c.rows) if rows is None else rows
     for i in chosen:
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
+
+
+def _add_exponentials(pyscipopt: Any, model: Any, c: Constraint, x: list[Any]) -> None:
+    """y e^{a/y} ≤ z for each cone (a, y, z) of the stack, under its label; y is constant in most, and then no quotient."""
+    rows, constant = list(_affine(pyscipopt, c, x)), np.diff(c.F.indptr) == 0
+    for k, name in enumerate(bilinear_names(c)):
+        a, y, z = rows[3 * k : 3 * k + 3]
+        scale = float(c.g[3 * k + 1]) if constant[3 * k + 1] else None
+        if scale is None:
+            model.addCons(y >= 0, name=f"{name} (scale)")
+            model.addCons(y * pyscipopt.exp(a / y) - z <= 0, name=name)
+        elif scale > 0.0:
+            model.addCons(scale * pyscipopt.exp((1.0 / scale) * a) - z <= 0, name=name)
+        else:  # a ≤ 0 ≤ z
+            for sign, part in ((-1.0, a), (1.0, z)):
+                model.addCons(sign * part >= 0, name=name)
 
 
 def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], look: Callable[[], None]) -> None:

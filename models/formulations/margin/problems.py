@@ -308,6 +308,37 @@ class ScoringProblem:
         return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.most
 
 
+@dataclass(frozen=True, eq=False)
+class RiskProblem:
+    """min Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)}) + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole numbers l ≤ ρ ≤ u, ||ρ||_0 ≤ k.
+
+    Parameters
+    ----------
+    X : ndarray (n, d)
+        Features, without a column of ones.
+    y, weights : ndarray (n,)
+        -1, +1; c_i ≥ 0.
+    lower, upper : ndarray (d,)
+        Whole numbers, l ≤ 0 ≤ u.
+    intercept : (int, int)
+        l_0 and u_0.
+    price, size_price : float
+        μ_0, μ_1 ≥ 0.
+    most : int
+        k.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    weights: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    intercept: tuple[int, int]
+    price: float
+    size_price: float
+    most: int
+
+
 def composed_problem(
     data: tuple[Points, FloatArray, FloatArray],
     penalised: BoolArray,

@@ -6,22 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
 from ..linear import first_column_is_one
 from .count_regularisers import L0L1
+from .losses.logistic import Logistic
 from .margin_losses import ZeroOne
 from .model import Margin
 from .named import NamedComposition
 from .part import Integers
-from .problems import ScoringProblem, as_fraction
+from .problems import RiskProblem, ScoringProblem, as_fraction
 
 __all__ = ["FORMULATIONS", "ScoringSystem"]
 
@@ -30,9 +31,10 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoringSystem(NamedComposition):
-    """min Σ c_i z_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4).
+    """min Σ c_i ℓ_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4); RiskSLIM, 2019, (1).
 
-    z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. The first coefficient is the
+    With the 0-1 loss ℓ_i = z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. With the
+    logistic loss ℓ_i = log(1 + e^{-y_i (ρ_0 + x_i'ρ)}): a score s is a risk of 1/(1 + e^{-s}). The first coefficient is the
     intercept's and costs nothing. The objective is theirs times N, so that it counts points.
 
     Parameters
@@ -52,13 +54,15 @@ class ScoringSystem(NamedComposition):
         ≥ 0: the share of the points that one more feature must put right. A float means the
         decimal that it is written as: 0.01 is 1/100.
     C1 : float or Fraction, optional
-        ≥ 0. Where it is not given, ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum (C0 left out where it is 0): small
-        enough only to break ties between systems of equally many errors and features.
+        ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum
+        (C0 left out where it is 0): small enough only to break ties between systems of equally many errors and features.
     weights : float or array_like (n,)
         c ≥ 0.
     epsilon : float
         "> 0" is said as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
         whatever ε ≤ 1.
+    loss : {"zero-one", "logistic"}
+        "risk-bb" solves the logistic loss, and solvers that read exponential cones beside integers.
 
     Notes
     -----
@@ -80,6 +84,7 @@ class ScoringSystem(NamedComposition):
     C1: float | Fraction | None = None
     weights: float | FloatArray = 1.0
     epsilon: float = 0.001
+    loss: Literal["zero-one", "logistic"] = "zero-one"
 
     name = "ScoringSystem"
     title = "Scoring system (SLIM)"
@@ -97,6 +102,8 @@ class ScoringSystem(NamedComposition):
                 "a scoring system needs a first column of ones in X, for its intercept, and features after it; "
                 "Instance.prepared(intercept=True) puts it there"
             )
+        if self.loss not in ("zero-one", "logistic"):
+            raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {self.loss!r}")
         epsilon = as_positive(self.epsilon, "epsilon")
         if epsilon > 1.0:
             raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
@@ -171,31 +178,48 @@ class ScoringSystem(NamedComposition):
     def prices(self) -> tuple[Fraction, Fraction]:
         """N C0 and N C1, exactly."""
         n, price = self.X.shape[0], as_fraction(self.C0)
-        if self.C1 is not None:
-            return n * price, n * as_fraction(self.C1)
+        if self.C1 is not None or self.logistic:
+            return n * price, n * as_fraction(0.0 if self.C1 is None else self.C1)
         sizes = int(np.maximum(*map(np.abs, self._bounds())).sum()) + max(map(abs, self.offsets))
         tie = min(Fraction(1, n), price / max(sizes, 1)) if price > 0 else Fraction(1, n * max(sizes, 1))
         return n * price, n * tie / 2
 
     @cached_property
     def composed(self) -> Margin:
-        """`ZeroOne` at t with `L0L1` over `Integers`, the intercept free."""
+        """`ZeroOne` at t, or `Logistic`, with `L0L1` over `Integers`, the intercept free."""
         lower, upper = self._bounds()
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
-        return Margin.of_checked(self.X, self.y, ZeroOne(self.threshold), regulariser, "free", self.weights, domain)
+        return Margin.of_checked(
+            self.X, self.y, Logistic() if self.logistic else ZeroOne(self.threshold), regulariser, "free", self.weights, domain
+        )
 
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""
         composed = self.composed
+        if self.logistic:
+            return super().compile()
         return composed.form_with(
             self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m_values + (1.0 - self.threshold)
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem`, prices as fractions."""
+        """The `ScoringProblem`, prices as fractions, or the `RiskProblem`."""
+        if self.logistic:
+            return self.risk_problem if kind is RiskProblem else None  # type: ignore[return-value]
         return self.problem if kind is ScoringProblem else None  # type: ignore[return-value]
+
+    @property
+    def logistic(self) -> bool:
+        """Return whether the loss is the logistic one."""
+        return self.loss == "logistic"
+
+    @property
+    def risk_problem(self) -> RiskProblem:
+        """The problem that the exact solver of risk scores reads."""
+        p, (price, size_price) = self.problem, map(float, self.prices)
+        return RiskProblem(p.X, p.y, p.weights, p.lower, p.upper, p.intercept, price, size_price, p.most)
 
     @cached_property
     def problem(self) -> ScoringProblem:
@@ -215,13 +239,17 @@ class ScoringSystem(NamedComposition):
         )
 
     def value(self, rho: Sequence[int] | FloatArray) -> Fraction:
-        """The objective at whole coefficients, the intercept first, in exact arithmetic."""
+        """The objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss)."""
+        if self.logistic:
+            raise UnsupportedModelError("the logistic loss is no fraction: objective(w) evaluates it")
         whole = np.rint(np.asarray(rho, dtype=np.float64))
         return self.problem.value(int(whole[0]), whole[1:])
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
         """All blocks of the form at the nearest whole coefficients, errors counted exactly."""
         w = np.rint(np.asarray(w, dtype=np.float64))
+        if self.logistic:
+            return dict(self.composed.complete({"w": w}))
         values = {
             "w": w,
             "z": self.problem.errors(int(w[0]), w[1:]).astype(np.float64),
@@ -256,6 +284,9 @@ class ScoringSystem(NamedComposition):
     def statement(self) -> Statement:
         """SLIM in the form's variables."""
         n, p = self.X.shape
+        if self.logistic:
+            kind = "mixed-integer exponential cone program"
+            return replace(self.composed.statement, title="Risk score (RiskSLIM)", problem_class=kind, source=self.source)
         (low, high), t = self.offsets, self.threshold
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
@@ -301,7 +332,8 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
 def _build(arrays: Arrays, chosen: Chosen) -> ScoringSystem:
     largest = chosen["largest"]
     return ScoringSystem(
-        arrays["X"], arrays["y"], (-largest, largest), max_features=chosen["max_features"], C0=chosen["C0"], C1=chosen["C1"]
+        arrays["X"], arrays["y"], (-largest, largest), max_features=chosen["max_features"], C0=chosen["C0"], C1=chosen["C1"],
+        loss=chosen["loss"],
     )  # fmt: skip
 
 
@@ -315,6 +347,8 @@ def _small(rng: np.random.Generator) -> dict[str, Any]:
 def _objective(model: ScoringSystem, values: Mapping[str, Any]) -> float:
     """The stated objective from the data."""
     w = values["w"]
+    if model.logistic:
+        return model.objective(np.rint(w))
     wrong = model.y * np.asarray(model.X @ w) < model.threshold - 1e-9
     price, tie = model.prices
     counted = float(model.problem.weights[wrong].sum())
@@ -335,6 +369,7 @@ FORMULATIONS = (
             Parameter("C0", "C0, the share of points that one more feature must put right", float, 0.01),
             Parameter("C1", "C1, the price of a coefficient's size; a tie-breaking one if not given", float),
             Parameter("largest", "largest size of a coefficient", int, 10),
+            Parameter("loss", "errors counted, or the logistic loss (RiskSLIM)", str, "zero-one", ("zero-one", "logistic")),
             Parameter("max_features", "most features in use; any number if not given", int),
         ),
         intercept=always,

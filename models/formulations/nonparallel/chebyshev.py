@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+import scipy.sparse as sp
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ...appraisal import Appraisal, Bound
@@ -18,13 +19,14 @@ from ...inspection.explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
-from ...program.cones import Nonnegative, RotatedSecondOrder
+from ...program.bridges import factor_of
+from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.entries import Entries
-from ...program.form import Block, Constraint, StandardForm
+from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...record import Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement
-from ..stiefel import StiefelQP, as_orthonormal
+from ..stiefel import StiefelQP, as_orthonormal, orthonormal
 from .factors import (
     HingeFactor,
     KernelRows,
@@ -123,53 +125,106 @@ class ChebyshevProblem(Protocol):
     def near(self, k: int) -> BoolArray:
         """Points that hyperplane k is to be near."""
 
+    @property
+    def S(self) -> FloatArray:
+        """Ψ'LΨ; zeros where μ = 0."""
+
     def smoothness(self, P: FloatArray) -> float:
         """μ/2 Tr(P'SP)."""
 
 
-def chebyshev_form(model: ChebyshevProblem, P: FloatArray) -> StandardForm:
+def chebyshev_form(model: ChebyshevProblem, P: FloatArray | None) -> StandardForm:
     """min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
 
     For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
     (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
+
+    With P free it and R = U - VP' are blocks too, under the bilinear equalities ``rest`` and ``orthonormal``; √μ B P, S = B'B,
+    joins the cones' tails. U, V, ξ and R have the bounds that follow from ρ ≤ ρ(u = v = 0). P may be turned by any orthogonal
+    matrix, V with it: the P with zeros above its diagonal and none below zero on it stands for all.
     """
     psi, K = model.features.rows, model.K
-    p, d = P.shape
+    p, d = model.features.features, int(model.d or 1)
     sizes = [int((~model.near(k)).sum()) for k in range(K)]
     starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
-    n = int(starts[-1])
+    end = int(starts[-1])
+    n = end if P is not None else end + p * d + K * p
+    root1, root2 = np.sqrt(model.r1), np.sqrt(model.r2)
     constraints: list[Constraint] = []
+    graph = None if P is not None or model.mu == 0.0 else Entries.of(np.kron(_root(model), np.eye(d)))
     for k in range(K):
-        near = model.near(k)
+        near, m = model.near(k), sizes[k]
         u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
-        m = sizes[k]
         margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
         constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
         weight = float(np.asarray(model.weights)[k])
-        root1, root2 = np.sqrt(model.r1), np.sqrt(model.r2)
+        rest = [(Entries.identity(p).times(root1), end + p * d + k * p)]
+        if P is not None:
+            rest = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
         F = Entries.below(
             Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -model.c)), xi)], 1, n),
             Entries.beside([], 1, n),
             Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
-            Entries.beside([(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)], p, n),
+            Entries.beside(rest, p, n),
             Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
+            *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
         ).csr
         g = np.zeros(F.shape[0])
-        g[0], g[1] = -model.smoothness(P), 1.0
+        g[0], g[1] = 0.0 if P is None else -model.smoothness(P), 1.0
         constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
-    q = np.zeros(n)
-    q[0] = 1.0
-    lower = np.full(n, -np.inf)
-    lower[starts[0] :] = 0.0
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    lower[starts[0] : end] = 0.0
+    blocks = [Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (end - int(starts[0]),))]
+    if P is None:
+        blocks += [Block("P", (p, d)), Block("R", (K, p))]
+        constraints += [_rest(K, p, d, end, n), orthonormal("orthonormal", (p, d), n, end)]
+        _bound_free(model, lower, upper, starts)
     return StandardForm(
         name=model.name,
-        blocks=(Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (n - int(starts[0]),))),
-        q=q,
+        blocks=tuple(blocks),
+        q=(np.arange(n) == 0).astype(np.float64),
         constraints=tuple(constraints),
         lower=lower,
-        upper=np.full(n, np.inf),
+        upper=upper,
         integer=np.zeros(n, dtype=bool),
     )
+
+
+def _root(model: ChebyshevProblem) -> FloatArray:
+    """√μ B with S = B'B."""
+    return np.sqrt(model.mu) * factor_of(Quadratic(matrix=0.5 * (model.S + model.S.T))).toarray()
+
+
+def _rest(K: int, p: int, d: int, end: int, n: int) -> Constraint:
+    """U_ki - R_ki = Σ_j P_ij V_kj, one bilinear equality for each class and feature."""
+    k, i = (part.ravel() for part in np.indices((K, p)))
+    dim, across = 1 + 2 * d, np.arange(d)
+    columns = np.column_stack(
+        [1 + k * p + i, end + p * d + k * p + i, end + i[:, None] * d + across, 1 + K * p + k[:, None] * d + across]
+    )
+    rows = dim * np.arange(K * p)[:, None] + np.concatenate([[0, 0], np.arange(1, dim)])
+    values = np.broadcast_to(np.concatenate([[1.0, -1.0], np.ones(2 * d)]), rows.shape)
+    F = sp.csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(dim * K * p, n))
+    return Constraint("rest", F, np.zeros(dim * K * p), Bilinear(dim, K * p, equality=True))
+
+
+def _bound_free(model: ChebyshevProblem, lower: FloatArray, upper: FloatArray, starts: IntArray) -> None:
+    """Set the bounds of the form with P free: every objective is at most that of u = v = 0 and the smoothest P."""
+    K, p, d = model.K, model.features.features, int(model.d or 1)
+    weights, end, sizes = np.asarray(model.weights), int(starts[-1]), np.diff(starts)
+    smoothest = 0.5 * model.mu * float(np.maximum(np.linalg.eigvalsh(model.S)[:d], 0.0).sum()) if model.mu else 0.0
+    most = float(np.max(weights * (model.c * sizes + smoothest))) * (1.0 + 1e-9)
+    reach = most / weights
+    rest, projected = np.sqrt(2.0 * reach / model.r1), np.sqrt(2.0 * reach / model.r2)
+    lower[0], upper[0] = 0.0, most
+    for first, size, bound in (
+        (1, p, rest + projected), (1 + K * p, d, projected), (end + p * d, p, rest)
+    ):  # fmt: skip
+        upper[first : first + K * size] = np.repeat(bound, size)
+        lower[first : first + K * size] = -np.repeat(bound, size)
+    upper[starts[0] : end] = np.repeat(reach / model.c, sizes)
+    P = np.tri(p, d)
+    upper[end : end + p * d], lower[end : end + p * d] = P.ravel(), -(P - np.eye(p, d)).ravel()
 
 
 def chebyshev_multipliers(
@@ -470,10 +525,11 @@ class ChebyshevNPSVC(Model):
 
     Notes
     -----
-    With P free the problem is not convex and has no form: "kernel-npsvcpp" solves it, and its answer is certified by ``at(P)``,
-    the model with its final P. Form for fixed P: see `chebyshev_form`. It is *separable*: ρ* = max_l ϖ_l min J_l, so a solver
-    leaves (u_l, v_l) of the other classes arbitrary; ``class_program(l)`` is each class's own problem. Dual (9) for fixed P:
-    Σ τ_l ϖ_l min J_l over the simplex; Σ τ_l ϖ_l J_l at a point that is not optimal in U, V is *not* a bound.
+    With P free the problem is not convex: "kernel-npsvcpp" ends in a stationary point, certified by ``at(P)``, the model with its
+    final P; Gurobi and SCIP search small problems for a global optimum. Form: see `chebyshev_form`. For fixed P it is
+    *separable*: ρ* = max_l ϖ_l min J_l, so a solver leaves (u_l, v_l) of the other classes arbitrary;
+    ``class_program(l)`` is each class's own problem. Dual (9) for fixed P: Σ τ_l ϖ_l min J_l over the simplex; Σ τ_l ϖ_l J_l at
+    a point that is not optimal in U, V is *not* a bound.
 
     Raises
     ------
@@ -522,6 +578,7 @@ class ChebyshevNPSVC(Model):
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
             raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}")
         object.__setattr__(self, "d", int(d))
+        object.__setattr__(self, "certified_by_appraisal", self.P is None)
         if self.P is not None:
             object.__setattr__(self, "P", as_orthonormal(self.P, "P", (size, int(d))))
 
@@ -637,7 +694,7 @@ class ChebyshevNPSVC(Model):
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
-        J = np.asarray(self.weights) * self.objectives(values["U"], values["V"])
+        J = np.asarray(self.weights) * self.objectives(values["U"], values["V"], values.get("P"))
         return {"largest_objective": float(J.max()), "smallest_objective": float(J.min())}
 
     # -- the program for fixed P --------------------------------------------------------------------------------
@@ -657,14 +714,8 @@ class ChebyshevNPSVC(Model):
         check_memory(self)
 
     def compile(self) -> StandardForm:
-        """The second-order cone program of `chebyshev_form`.
-
-        Raises
-        ------
-        UnsupportedModelError
-            P is free.
-        """
-        return chebyshev_form(self, self._fixed(None))
+        """The second-order cone program of `chebyshev_form`, nonconvex quadratic where P is free."""
+        return chebyshev_form(self, self.P)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes."""
@@ -682,11 +733,15 @@ class ChebyshevNPSVC(Model):
         return chebyshev_multipliers(self, self._fixed(None), values, k, lam)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Objective, slacks and bound without the form, for models too large for it."""
-        if self.P is None:
-            return None
-        objectives = self.objectives(values["U"], values["V"])
-        return appraised(self, values, objectives, self.bound(None, multipliers))
+        """Objective, residuals and bound without the form, for models too large for it and for P free."""
+        P = values["P"] if self.P is None else self.P
+        objectives = self.objectives(values["U"], values["V"], P)
+        appraisal = appraised(self, values, objectives, self.bound(None, multipliers))
+        if self.P is not None:
+            return appraisal
+        off = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
+        worst, violations = max(appraisal.primal_residual, off), {**appraisal.violations, "orthonormal": off}
+        return replace(appraisal, primal_residual=worst, violations=violations, argument="nonconvex: no bound")
 
     @property
     def statement(self) -> Statement:
@@ -695,8 +750,8 @@ class ChebyshevNPSVC(Model):
 
 
 _FREE = (
-    "ChebyshevNPSVC with P free is not convex and has no conic form: solve(model, 'kernel-npsvcpp') finds P; model.at(P) is the "
-    "second-order cone program for a fixed one"
+    "ChebyshevNPSVC with P free has no multipliers and no classifier: solve(model, 'kernel-npsvcpp') finds P, and model.at(P) is "
+    "the model at that"
 )
 
 

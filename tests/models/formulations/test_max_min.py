@@ -161,3 +161,38 @@ def test_one_gamma_a_feature_goes_back_where_the_value_fell() -> None:
         assert stopped.objective >= max(values[: k + 1]) * (1 - 1e-5)
         inner = solvers.solve(model.at(np.array(stopped.details["gamma"])), "smo", tol=1e-8)
         assert stopped.objective == pytest.approx(inner.objective, rel=1e-5)
+
+
+def test_a_grid_is_solved_by_one_cone_program() -> None:
+    """The optimum is the largest inner optimum; its bound is proved, and the multipliers are the inner weights."""
+    X, y = _data(3, 24)
+    grid = [2.0, 0.01, 0.3, 0.3]
+    model = MaxMinSVM(X, y, grid=grid)
+    inner = {gamma: solvers.solve(model.at(gamma), "smo", tol=1e-10) for gamma in grid}
+    best = max(inner, key=lambda gamma: inner[gamma].objective)
+    result = solvers.solve(model, "clarabel")
+    assert result.status is Status.OPTIMAL and result.bound_kind == "proved"
+    assert result.objective == pytest.approx(inner[best].objective, rel=1e-6)
+    assert result.bound >= inner[best].objective * (1 - 1e-9) and result.summary["gamma"] == best
+    assert result.multipliers is not None
+    weights = result.multipliers["edges"].reshape(3, -1)[np.flatnonzero(model.grid == best)[0]]
+    np.testing.assert_allclose(weights, inner[best].values["a"], atol=1e-3)
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # any multipliers bound it
+        assert -model.bound(None, {"edges": rng.random(3 * 24)}).value >= inner[best].objective
+
+
+@pytest.mark.parametrize("grid", [[], [-1.0], [np.inf], [0.0, 1.0], ["a"], [[1.0, 2.0]]])
+def test_grids_that_are_none_are_refused(grid: list[object]) -> None:
+    X, y = _data()
+    if grid == [[1.0, 2.0]]:
+        assert MaxMinSVM(X, y, grid=grid).form.n  # values in any shape
+        return
+    with pytest.raises(InputError):
+        MaxMinSVM(X, y, grid=grid)
+
+
+def test_the_outer_ascent_does_not_read_a_grid() -> None:
+    X, y = _data()
+    with pytest.raises(UnsupportedModelError):
+        solvers.solve(MaxMinSVM(X, y, grid=[0.1, 1.0]), "maxmin")

@@ -94,10 +94,35 @@ def test_square_and_single_column() -> None:
 
 def test_convex_solvers_are_refused() -> None:
     H, E, _ = _problem("positive")
-    with pytest.raises(UnsupportedModelError, match="orthonormal"):
+    with pytest.raises(UnsupportedModelError, match="bilinear constraints"):
         solvers.solve(StiefelQP(H, E), "clarabel")
     with pytest.raises(UnsupportedModelError, match="view"):
         solvers.solve(StiefelQP(H, E), "smo")
+
+
+@pytest.mark.parametrize("solver", ["gurobi", "scip"])
+@pytest.mark.parametrize(("n", "d"), [(3, 1), (4, 1), (3, 2)])
+def test_searches_claim_global_optima(solver: str, n: int, d: int) -> None:
+    """Without a linear term the optimum is the sum of the largest eigenvalues; with one, no start of GPI ends below the claim."""
+    pytest.importorskip({"gurobi": "gurobipy", "scip": "pyscipopt"}[solver], reason="the solver is not installed")
+    rng = np.random.default_rng(n + d)
+    H = rng.normal(size=(n, n))
+    for E in (np.zeros((n, d)), rng.normal(size=(n, d))):
+        model = StiefelQP(H + H.T, E)
+        result = solvers.solve(model, solver, tol=1e-4 if d == 1 else 1e-2, time_limit=60)
+        if result.status is Status.TIME_LIMIT:
+            pytest.skip("the machine is too slow to close the gap")
+        assert result.status is Status.OPTIMAL and result.bound_kind == "claimed by solver"
+        P = result.values["P"]
+        np.testing.assert_allclose(P.T @ P, np.eye(d), atol=1e-6)
+        assert result.objective == pytest.approx(-np.trace(P.T @ model.H @ P) - 2 * np.sum(P * E), rel=1e-9)
+        if not E.any():
+            assert result.objective == pytest.approx(-np.linalg.eigvalsh(model.H)[-d:].sum(), rel=1e-2)
+        for seed in range(5):
+            start = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, d)))[0]
+            local = solvers.solve(model, "gpi", start={"P": start})
+            assert local.objective >= result.bound - 1e-6 * abs(result.bound)
+            assert local.bound_kind == "none"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from interrupts import interrupted
-from programs import KNOWN, X11, Y11, form_of, hard_zero_one
+from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
 
 from marginopt.errors import ExportError, InputError, LicenceError, MissingPackageError
 from marginopt.models import (
@@ -23,6 +23,7 @@ from marginopt.models import (
     Quadratic,
     RotatedSecondOrder,
     SecondOrder,
+    StandardForm,
     Zero,
     ZeroOneSVM,
 )
@@ -261,3 +262,77 @@ def run_python(code: str, environment: dict[str, str]) -> str:
     done = subprocess.run(command, env=whole, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_an_environment_of_the_user_s_is_used_and_stays_open() -> None:
+    import gurobipy
+
+    with gurobipy.Env(params={"OutputFlag": 0, "FeasibilityTol": 1e-8}) as own:
+        model = HingeSVM(X11, Y11)
+        first, second = (solve_problem(model, "gurobi", Options(native={"env": own})) for _ in range(2))
+        assert first.objective == second.objective == pytest.approx(solve_problem(model, "gurobi", Options()).objective, rel=1e-7)
+        assert first.licence == LicenceState.FULL.value
+        gurobipy.Model(env=own).dispose()  # it was not closed
+    with pytest.raises(InputError, match="env"):
+        solve_problem(model, "gurobi", Options(native={"env": "cloud"}))
+
+
+def test_the_licence_of_an_environment_is_left_to_gurobi() -> None:
+    """A form beyond the limits of the pip licence: Gurobi's own refusal is a LicenceError."""
+    import gurobipy
+
+    form = form_of(np.ones(2001), lower=np.zeros(2001), upper=np.ones(2001))
+    if get_solver("gurobi").licence().state is not LicenceState.RESTRICTED:
+        pytest.skip("the licence has no limit")
+    with gurobipy.Env(params={"OutputFlag": 0}) as own, pytest.raises(LicenceError):
+        solve_problem(form, "gurobi", Options(native={"env": own}))
+
+
+def test_a_pool_is_judged_point_by_point() -> None:
+    """All subsets of a knapsack of 6 within a gap: distinct, feasible, recomputed, best first; without the option none."""
+    form = knapsack(6)
+    result = solve_problem(form, "gurobi", Options(native={"PoolSearchMode": 2, "PoolSolutions": 5, "PoolGap": 10.0}))
+    assert len(result.pool) == 5 and result.status is Status.OPTIMAL
+    values = [tuple(np.round(point.values["x"])) for point in result.pool]
+    assert len(set(values)) == 5
+    corners = np.array(np.meshgrid(*[[0.0, 1.0]] * 6)).reshape(6, -1).T
+    feasible = sorted(float(form.q @ x) for x in corners if (form.constraints[0].value(x) >= 0).all())
+    assert [point.objective for point in result.pool] == pytest.approx(feasible[:5])
+    assert all(point.certificate.feasible(1e-9) for point in result.pool)
+    assert solve_problem(form, "gurobi", Options()).pool == ()
+
+
+def linear_program(n: int = 30) -> StandardForm:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20, n))
+    return form_of(rng.random(n), [("rows", A, -A @ rng.random(n) + 0.1, Nonnegative(20))], np.zeros(n), np.full(n, 5.0))
+
+
+def test_primal_and_dual_starts_of_a_linear_program_save_iterations() -> None:
+    form = linear_program()
+    cold = solve_problem(form, "gurobi", Options(native={"Method": 1, "Presolve": 0}))
+    assert cold.multipliers is not None and cold.iterations
+    warm = Options(start=cold.values, native={"Method": 1, "Presolve": 0, "dual_start": cold.multipliers})
+    again = solve_problem(form, "gurobi", warm)
+    assert again.objective == pytest.approx(cold.objective) and (again.iterations or 0) < cold.iterations
+    assert "start" not in again.details
+
+
+@pytest.mark.parametrize("bad", [{"rows": np.zeros(3)}, {"columns": np.zeros(20)}, 3.0])
+def test_dual_starts_that_do_not_fit_are_refused(bad: object) -> None:
+    with pytest.raises(InputError, match="dual_start"):
+        solve_problem(linear_program(), "gurobi", Options(native={"dual_start": bad}))
+    with pytest.raises(InputError, match="dual_start"):
+        solve_problem(L2SVMDual(X11, Y11), "gurobi", Options(native={"dual_start": {"sum": np.zeros(1)}}))
+
+
+@pytest.mark.parametrize("name", ["hints", "priorities"])
+def test_hints_and_priorities_change_no_optimum(name: str) -> None:
+    form = knapsack(12)
+    best = solve_problem(form, "gurobi", Options())
+    numbers = best.values["x"] if name == "hints" else np.arange(12)
+    for value in (numbers, 1):
+        assert solve_problem(form, "gurobi", Options(native={name: {"x": value}})).objective == best.objective
+    for bad in ({"x": np.zeros(3)}, {"y": 1}, 2.0):
+        with pytest.raises(InputError, match=name):
+            solve_problem(form, "gurobi", Options(native={name: bad}))

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 from interrupts import interrupted
-from programs import KNOWN, X11, Y11, form_of, hard_zero_one
+from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
 
 from marginopt.errors import ExportError, InputError
 from marginopt.models import (
@@ -203,3 +203,18 @@ def test_nothing_is_printed(capfd):
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_gives_the_incumbent(tmp_path):
     assert interrupted("scip", tmp_path) == "INTERRUPTED True True True"
+
+
+def test_a_pool_is_judged_point_by_point_and_priorities_change_no_optimum() -> None:
+    form = knapsack(12)
+    result = solve_problem(form, "scip", Options(native={"limits/maxsol": 5}))
+    assert 1 <= len(result.pool) <= 5 and result.status is Status.OPTIMAL
+    objectives = [point.objective for point in result.pool]
+    assert objectives == sorted(objectives) and objectives[0] == pytest.approx(result.objective)
+    for point in result.pool:
+        assert point.objective == pytest.approx(form.objective(form.join(point.values)))
+        assert point.certificate.integrality is not None
+    first = solve_problem(form, "scip", Options(native={"priorities": {"x": np.arange(12)}}))
+    assert first.objective == pytest.approx(result.objective) and first.pool == ()
+    with pytest.raises(InputError, match="priorities"):
+        solve_problem(form, "scip", Options(native={"priorities": {"z": 1}}))

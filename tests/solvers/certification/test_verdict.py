@@ -11,6 +11,7 @@ from data import clouds
 
 import marginopt as mo
 from marginopt import margin
+from marginopt.errors import UnsupportedModelError
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.models.model import BareForm
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
@@ -257,10 +258,14 @@ def test_what_failed_says_the_solver_s_own_word() -> None:
     assert result.status is Status.FAILED and "highs ended with kNotset" in result.evidence
 
 
-def test_a_solver_that_failed_claims_no_bound() -> None:
-    """Clarabel's numbers after a numerical error, on a ball in a kernel that is not semidefinite, were shown as its claim."""
+def test_a_ball_in_a_kernel_that_is_not_semidefinite_is_no_convex_problem() -> None:
     K = 1e-3 - np.eye(10)
-    result = mo.solve(mo.MEBDual(K, kernel=mo.Precomputed()), "clarabel")
-    assert result.status is Status.FAILED
-    assert result.bound_kind == "none"
-    assert not np.isfinite(result.bound)
+    with pytest.raises(UnsupportedModelError, match="nonconvex quadratic objective"):
+        mo.solve(mo.MEBDual(K, kernel=mo.Precomputed()), "clarabel")
+
+
+@pytest.mark.parametrize("claimed", [1.0, 1.0 - 1e-3, None])
+def test_an_optimum_of_a_nonconvex_problem_rests_on_the_claimed_bound(claimed: float | None) -> None:
+    at = replace(GOOD, nonconvex=True, bound=-np.inf, dual_residual=None, complementarity=None)
+    status = verdict(replace(CLAIM, bound=claimed), at, 1e-6).status
+    assert status is (Status.OPTIMAL if claimed == 1.0 else Status.INACCURATE)

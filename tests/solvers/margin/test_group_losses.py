@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import itertools
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,70 @@ def stated(X: np.ndarray, y: np.ndarray, labelled: np.ndarray, **parts: Any) -> 
     return mo.Margin(X, np.where(labelled, y, 0.0), losses, groups=groups, intercept="free", **parts)
 
 
+def svm_value(model: mo.Margin, y: np.ndarray, w: np.ndarray, mu: float) -> Fraction:
+    """The least value of one SVM with hinge loss and free intercept that points near a solver's have, in rational arithmetic.
+
+    They are that point with few decimals, and solutions of the optimality conditions with margins near 1 active.
+    """
+    X = [[Fraction(v) for v in row] for row in np.asarray(model.X).tolist()]
+    c = [Fraction(v) for v in np.broadcast_to(model.weights, y.size).tolist()]
+    signs, m, p, mu_ = [int(v) for v in y], y * (np.asarray(model.X) @ w), w.size, Fraction(mu)
+
+    def value(point: list[Fraction]) -> Fraction:
+        margins = (
+            s * sum((a * b for a, b in zip(row, point, strict=True)), Fraction(0)) for s, row in zip(signs, X, strict=True)
+        )
+        return mu_ * sum(v * v for v in point[1:]) + sum(k * max(Fraction(0), 1 - v) for k, v in zip(c, margins, strict=True))
+
+    least = min(value([Fraction(round(v, k)) for v in w.tolist()]) for k in (2, 4, 6, 12))
+    for near in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2):
+        on, below = np.flatnonzero(np.abs(m - 1) < near).tolist(), np.flatnonzero(m < 1 - near).tolist()
+        rows = [
+            [2 * mu_ if k == j > 0 else Fraction(0) for k in range(p)] + [-signs[i] * X[i][j] for i in on]
+            + [sum((c[i] * signs[i] * X[i][j] for i in below), Fraction(0))]
+            for j in range(p)
+        ]  # fmt: skip
+        rows += [[signs[i] * v for v in X[i]] + [Fraction(0)] * len(on) + [Fraction(1)] for i in on]
+        solution = solved_exactly(rows)
+        if solution is None:
+            continue
+        least = min(least, value(solution[:p]))
+    return least
+
+
+def solved_exactly(rows: list[list[Fraction]]) -> list[Fraction] | None:
+    """A solution of linear equations, right sides last; None where there is none."""
+    rows, pivots = [row[:] for row in rows], []
+    for column in range(len(rows[0]) - 1):
+        r = len(pivots)
+        first = next((i for i in range(r, len(rows)) if rows[i][column]), None)
+        if first is None:
+            continue
+        rows[r], rows[first] = rows[first], rows[r]
+        rows[r] = [v / rows[r][column] for v in rows[r]]
+        for i in range(len(rows)):
+            if i != r and rows[i][column]:
+                rows[i] = [a - rows[i][column] * b for a, b in zip(rows[i], rows[r], strict=True)]
+        pivots.append(column)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    x = [Fraction(0)] * (len(rows[0]) - 1)
+    for row, column in zip(rows, pivots, strict=False):
+        x[column] = row[-1]
+    return x
+
+
 def enumerated(model: mo.Margin, mu: float) -> float:
-    """The least SVM over all labels of the unlabelled points: (1 - |m|)_+ is the lesser of the two hinges."""
+    """The least SVM over all labels of the unlabelled points, of which (1 - |m|)_+ takes the lesser hinge.
+
+    A QP solver with a small multiple of the intercept's square finds points near the optima; labels whose value is far from the
+    least are left there, the others are counted exactly: that square alone moved optima of zero by up to 4e-7.
+    """
     n, p = model.X.shape
     unlabelled = np.flatnonzero(model.y == 0.0)
     costs = np.broadcast_to(model.weights, n)
     P = np.diag(np.concatenate([[1e-9], np.full(p - 1, 2.0 * mu), np.full(n, 1e-9)]))
-    best = np.inf
+    found = []
     for labels in itertools.product((-1.0, 1.0), repeat=unlabelled.size):
         y = model.y.copy()
         y[unlabelled] = labels
@@ -62,11 +120,12 @@ def enumerated(model: mo.Margin, mu: float) -> float:
         x = solve_qp(*program, **bounds, solver="piqp") if x is None else x
         assert x is not None
         w = x[:p]
-        best = min(best, mu * float(w[1:] @ w[1:]) + float(costs @ np.maximum(1.0 - y * (model.X @ w), 0.0)))
-    return best
+        found.append((mu * float(w[1:] @ w[1:]) + float(costs @ np.maximum(1.0 - y * (model.X @ w), 0.0)), y, w))
+    best = min(value for value, _, _ in found)
+    return float(min(svm_value(model, y, w, mu) for value, y, w in found if value <= best + 1e-4 * (1.0 + best)))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(24), 84, 260, 289, 316])
 def test_semi_supervised_svms_have_the_optimum_of_enumeration(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     regulariser = ("l2", "half-l2")[seed % 2]
@@ -74,12 +133,13 @@ def test_semi_supervised_svms_have_the_optimum_of_enumeration(seed: int, tmp_pat
     weights = {"labelled": float(rng.choice([0.5, 1.0, 4.0])), "unlabelled": float(rng.choice([0.1, 0.5, 1.0]))}
     model = stated(X, y, labelled, weights=weights, regulariser=regulariser)
     best = enumerated(model, PENALISED[regulariser])
+    slack = 1e-12 * (1.0 + best)
     log = str(tmp_path / "log")
     result = mo.solve(model, MarginBB(proof=log), tol=1e-6)
-    assert result.objective == pytest.approx(best, rel=2e-6, abs=1e-6) and result.bound <= best + 1e-7
+    assert result.objective <= best * (1 + 1e-6) + slack and result.bound <= best + slack
     assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-9)
     report = mo.check_proof(log, model)
-    assert report.valid and report.bound <= best + 1e-7 and report.bound >= result.bound - 1e-5 * (1.0 + best)
+    assert report.valid and report.bound <= best + slack and report.bound >= result.bound - 1e-5 * (1.0 + best)
 
 
 def test_an_l1_program_agrees_with_highs_and_with_scip() -> None:

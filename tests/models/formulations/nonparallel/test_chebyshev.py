@@ -264,3 +264,49 @@ def test_alternating_at_scales_where_objectives_reach_1e19(scale: float, c: floa
     result = solvers.solve(ChebyshevNPSVC(X, y, c=c, weights=[1.0, 1.0, 2.0], d=2), "alternating", iteration_limit=3)
     assert result.status in (Status.STATIONARY, Status.ITERATION_LIMIT)
     assert np.isfinite(result.objective)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.1])
+def test_global_searches_agree_and_no_start_ends_below_them(mu: float) -> None:
+    """Ten points with P free: SCIP's and Gurobi's claims enclose one optimum, which the alternating steps do not undercut."""
+    rng = np.random.default_rng(0)
+    y = np.arange(10) % 2
+    X = np.column_stack([rng.normal(size=(10, 2)) + 1.5 * y[:, None] * [1.0, 0.0], np.ones(10)])
+    model = ChebyshevNPSVC(X, y, d=1, mu=mu)
+    local = solvers.solve(model, "kernel-npsvcpp").objective
+    found = []
+    for solver, package in (("gurobi", "gurobipy"), ("scip", "pyscipopt")):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+        result = solvers.solve(model, solver, tol=1e-4, time_limit=120)
+        if result.status is Status.TIME_LIMIT:
+            pytest.skip("the machine is too slow to close the gap")
+        assert result.status is Status.OPTIMAL and result.bound_kind == "claimed by solver"
+        P = result.values["P"]
+        at = solvers.solve(model.at(np.linalg.qr(P)[0] * np.sign(np.diag(np.linalg.qr(P)[1]))), "clarabel")
+        assert at.objective <= result.objective * (1 + 1e-4) and result.bound <= at.objective * (1 + 1e-6)
+        assert result.bound <= local * (1 + 1e-6)
+        found.append(result)
+    assert found[0].objective == pytest.approx(found[1].objective, rel=2e-4)
+
+
+def test_points_of_the_free_form_are_those_of_the_model() -> None:
+    """Any orthonormal P, turned so that it is lower trapezoidal, gives a point of the form with the same objective."""
+    rng = np.random.default_rng(1)
+    y = np.arange(12) % 3
+    X = rng.normal(size=(12, 4))
+    model = ChebyshevNPSVC(X, y, d=2, mu=0.3)
+    turned = np.linalg.qr(rng.normal(size=(4, 2)))[0]
+    turn = np.linalg.qr(turned[:2].T)[0]
+    P = turned @ turn
+    P = P * np.where(np.diag(P[:2]) < 0, -1.0, 1.0)
+    at = model.at(np.linalg.qr(P)[0] * np.sign(np.diag(np.linalg.qr(P)[1])))
+    point = solvers.solve(at, "clarabel")
+    values = {**point.values, "P": at.P, "R": point.values["U"] - point.values["V"] @ at.P.T}
+    x = model.form.join(values)
+    for c in model.form.constraints:
+        assert c.cone.violation(c.value(x)) <= 1e-6, c.label
+    inside = (x >= model.form.lower - 1e-6) & (x <= model.form.upper + 1e-6)
+    others = np.concatenate([np.flatnonzero(~inside)])
+    start = model.form.slices["P"].start
+    assert set(others) <= {start + 1}  # the entry above the diagonal may be what rounding left
+    assert model.form.objective(x) == pytest.approx(at.form.objective(at.form.join(point.values)))
