@@ -1,10 +1,11 @@
 """Random linear, convex quadratic and integer programs as HiGHS and SciPy hold them, written in every way that each offers.
 
-Bounds are finite, one-sided, fixed or absent; rows have one side, two, none, and sometimes no entry. HiGHS gets them as expressions,
-as columns and rows of indices, or as one model in either order of the matrix, some with rows that are changed and deleted again;
-SciPy as the arguments of ``linprog`` or ``milp``, dense, sparse, with entries that are stated in parts, sides and bounds as scalars.
-Each package solves its own object, but for quadratic objectives: HiGHS 1.15.1 calls some of a singular P unbounded that are not, so
-Gurobi solves those from the same arrays. A program without a point has the truth ``inf``, one without a least value ``-inf``.
+Bounds are finite, one-sided, fixed or absent; rows have one side, two, none, and sometimes no entry. HiGHS gets them as
+expressions, as columns and rows of indices, or as one model in either order of the matrix, some with rows that are changed and
+deleted again; SciPy as the arguments of ``linprog`` or ``milp``, dense, sparse, with entries that are stated in parts, sides and
+bounds as scalars. Each package solves its own object, but for quadratic objectives: HiGHS 1.15.1 calls some of a singular P
+unbounded that are not, and is off by 1e-1 on others, so Gurobi solves those from the same arrays. A program without a point has
+the truth ``inf``, one without a least value ``-inf``.
 """
 
 from __future__ import annotations
@@ -329,5 +330,6 @@ def _milp_arguments(p: Matrices, rng: np.random.Generator) -> dict[str, Any]:
         matrix = _matrix(p.A[part], rng)
         constraints.append(LinearConstraint(matrix, *sides) if rng.random() < 0.6 else (matrix, *sides))
     if constraints:
-        given["constraints"] = constraints[0] if len(constraints) == 1 else constraints
+        alone = len(constraints) == 1 and not (isinstance(constraints[0], tuple) and len(constraints[0]) < 3)
+        given["constraints"] = constraints[0] if alone else constraints  # milp takes one tuple if it has three parts
     return given
