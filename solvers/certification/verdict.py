@@ -342,7 +342,9 @@ def compare_with_sources(
         )
     if (certificate is not None and np.isfinite(certificate.bound)) or any(text.startswith("proved") for text in found.remarks):
         names = ", ".join(dict.fromkeys(record.source.package for record in imports))
-        return replace(found, remarks=(*found.remarks, f"proved of the import, which equals {names}'s program at all points compared"))
+        return replace(
+            found, remarks=(*found.remarks, f"proved of the import, which equals {names}'s program at all points compared")
+        )
     return found
 
 
