@@ -6,7 +6,7 @@ distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_d
 SDPLIB's files in the repository vsdp/SDPLIB. They go to
 
     MARGINOPT_DATA/maros-meszaros/HS21.SIF    MARGINOPT_DATA/netlib/AFIRO.npz    MARGINOPT_DATA/netlib/infeasible/klein1.npz
-    MARGINOPT_DATA/sdplib/truss1.dat-s
+    MARGINOPT_DATA/sdplib/truss1.dat-s (or .dat-s.bz2)
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
     "maros-meszaros": ("maros-meszaros", (".SIF", ".QPS", ".qps")),
     "netlib": ("netlib", (".npz",)),
     "netlib-infeasible": ("netlib/infeasible", (".npz",)),
-    "sdplib": ("sdplib", (".dat-s",)),
+    "sdplib": ("sdplib", (".dat-s", ".dat-s.bz2")),
 }
 
 
@@ -114,7 +114,10 @@ def stored_programs(collection: Collection) -> list[StoredProgram]:
     directory = data_directory()
     if directory is None or not (directory / folder).is_dir():
         return []
-    programs = {path.stem: path for path in sorted((directory / folder).iterdir()) if path.suffix in suffixes}
+    files = [
+        (path, suffix) for path in sorted((directory / folder).iterdir()) for suffix in suffixes if path.name.endswith(suffix)
+    ]
+    programs = {path.name.removesuffix(suffix): path for path, suffix in files}
     return [StoredProgram(name, collection, path) for name, path in sorted(programs.items())]
 
 

@@ -51,14 +51,17 @@ class HighsSource(RowSource, Recipient):
         self._taken = _program(highs).taken()
 
     def theirs(self, x: FloatArray) -> Evaluated:
-        """Let HiGHS evaluate a copy of its model, with its columns fixed at a point and its rows free."""
+        """Let HiGHS evaluate a copy of its linear part, with columns fixed at a point and rows free, and add its Hessian's terms.
+
+        HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an error, so the Hessian is not in the copy.
+        """
         import highspy
 
         lp = self._highs.getLp()
         m, n = lp.num_row_, lp.num_col_
         copy: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         copy.silent()
-        copy.passModel(self._highs.getModel())
+        copy.passModel(lp)
         free, fixed = np.arange(m, dtype=np.int32), np.arange(n, dtype=np.int32)
         if m:
             copy.changeRowsBounds(m, free, np.full(m, -np.inf), np.full(m, np.inf))
@@ -71,7 +74,7 @@ class HighsSource(RowSource, Recipient):
         names = list(lp.row_names_) or [f"row[{i}]" for i in range(m)]
         low, high = _finite(lp.row_lower_), _finite(lp.row_upper_)
         outside = np.maximum(np.maximum(_finite(lp.col_lower_) - x, x - _finite(lp.col_upper_)), 0.0)
-        objective = sign * copy.getInfo().objective_function_value
+        objective = sign * (copy.getInfo().objective_function_value + _quadratic_value(self._highs.getModel().hessian_, x))
         return Evaluated(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
@@ -167,6 +170,18 @@ def _finite(side: Any) -> FloatArray:
     """Bounds; what HiGHS counts as infinite (1e20, its option ``infinite_bound``) is infinite."""
     values = np.asarray(side, dtype=np.float64)
     return np.where(np.abs(values) >= _INFINITE, np.copysign(np.inf, values), values)
+
+
+def _quadratic_value(hessian: Any, x: FloatArray) -> float:
+    """Return ½x'Px from the entries that HiGHS holds; those off the diagonal of a triangle stand for two."""
+    import highspy
+
+    if not hessian.dim_:
+        return 0.0
+    rows, starts = np.asarray(hessian.index_), np.asarray(hessian.start_)
+    columns = np.repeat(np.arange(hessian.dim_), np.diff(starts))
+    twice = (rows != columns) & (hessian.format_ == highspy.HessianFormat.kTriangular)
+    return float(np.sum(np.where(twice, 1.0, 0.5) * np.asarray(hessian.value_) * x[rows] * x[columns]))
 
 
 def _hessian(hessian: Any, n: int, sign: float) -> sp.csc_array | None:

@@ -168,10 +168,23 @@ class Osqp(Backend):
 
 
 def _solve(solver: Any, *, polish: bool) -> Any:
-    """Solve, then polish if a row is active. Without an active row OSQP would only print a message."""
+    """Solve, then polish if a row is active. Without an active row OSQP would only print a message.
+
+    At Ctrl-C OSQP 1 returns no iterate, but keeps it: one iteration more returns it.
+    """
+    import osqp
+
     solver.update_settings(polishing=False)  # a reused solver has polished already
     answer = solver.solve(raise_error=False)
     iterations = answer.info.iter
+    if answer.info.status_val == osqp.SolverStatus.OSQP_SIGINT:
+        limit = solver.settings.max_iter
+        solver.update_settings(max_iter=1)
+        answer = solver.solve(raise_error=False)
+        solver.update_settings(max_iter=limit)
+        answer.info.status_val = int(osqp.SolverStatus.OSQP_SIGINT)
+        answer.info.iter += iterations
+        return answer
     if polish and answer.info.status == "solved" and np.any(answer.y):
         solver.update_settings(polishing=True)
         answer = solver.solve(raise_error=False)

@@ -20,7 +20,7 @@ stationary. There an optimum rests on the bound of a solver that searches for gl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -344,6 +344,11 @@ def compare_with_sources(
         names = ", ".join(dict.fromkeys(record.source.package for record in model.imports if record.changed))
         return Verdict(
             found.status, (*found.remarks, f"the program has changed in {names} since the import, which alone was compared")
+        )
+    if (certificate is not None and np.isfinite(certificate.bound)) or any(text.startswith("proved") for text in found.remarks):
+        names = ", ".join(dict.fromkeys(record.source.package for record in imports))
+        return replace(
+            found, remarks=(*found.remarks, f"proved of the import, which equals {names}'s program at all points compared")
         )
     return found
 

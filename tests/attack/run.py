@@ -33,9 +33,11 @@ import attack_imports as imports
 import attack_inputs as inputs
 import attack_levels as levels
 import attack_models as models
+import attack_options as options
 import attack_outside as outside
 import attack_ramps as ramps
 import attack_solvers as solvers
+import attack_stores as stores
 import attack_workers as workers
 
 SHOWN = 12
@@ -179,6 +181,9 @@ def main() -> int:
         "solvers",
         "counted",
         "levels",
+        "stores",
+        "bombs",
+        "options",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -217,6 +222,13 @@ def main() -> int:
         rows.append(attack_cases("w counted in rationals", compositions.attack_counted, round(5_000 * a.part), a.seed))
     if a.only in (None, "levels"):
         rows.append(attack_cases("levels, offset and scaled", levels.attack, round(2_000 * a.part), a.seed))
+    if a.only in (None, "stores"):
+        rows.append(attack_cases("edited results", stores.attack_results, round(2_000 * a.part), a.seed))
+        rows.append(attack_cases("edited report stores", stores.attack_reports, round(500 * a.part), a.seed))
+    if a.only in (None, "bombs"):
+        rows.append(attack_cases("packed logs within 200 MB", stores.attack_bombs, round(50 * a.part), a.seed))
+    if a.only in (None, "options"):
+        rows.append(attack_cases("odd options", options.attack, round(1_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import attack_answers as attack
+import attack_models
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -97,3 +98,13 @@ def test_an_optimum_of_zero_within_rounding_claims_an_interval_and_no_digit() ->
         replace(problem, terms=Fraction(1)),  # what roundings of terms of 1 do not excuse
     ):
         assert attack.wrong(result, changed).startswith("OPTIMAL")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cases_of_earlier_attacks() -> None:
+    """An optimum of a ball at 1e-6 that OSQP's perturbed answer overstates, and a hinge of which zero is the optimum."""
+    problem = attack.case(2277913980878)
+    _, fault, result = attack.natural(2277913980878)
+    assert result is not None and not fault
+    assert attack.judged(10866, result.answer, problem, result.solver) == ""
+    assert attack_models.attack(2277913989483)[1] == ""

@@ -1,4 +1,4 @@
-"""Random programs in the languages of CVXPY, Pyomo and gurobipy have the optimum here that they have there."""
+"""Random programs in the languages of CVXPY, Pyomo, gurobipy, HiGHS and SciPy have the optimum here that they have there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("package", attack_imports.PACKAGES)
 def test_random_programs_have_their_optimum(package: str) -> None:
     pytest.importorskip(package)
-    pytest.importorskip("gurobipy")  # the second route of Pyomo's programs
+    pytest.importorskip("gurobipy")  # the second route of Pyomo's programs, and of HiGHS's quadratic ones
     faults = [f"{what}: {fault}" for what, fault in (attack_imports.attack(k, package) for k in range(25)) if fault]
     assert not faults, faults

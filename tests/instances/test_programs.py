@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import os
 import pickle
 import sys
@@ -119,6 +120,14 @@ def test_linear_programs_and_their_bounds_with_none(stored: Path) -> None:
     empty = instances.stored_program("klein1")
     assert empty.optimum is None
     assert mo.solve(mo.from_scipy(**instances.linprog_arguments(empty)), "highs").status.name == "INFEASIBLE"
+
+
+def test_compressed_programs_are_found_by_their_names(stored: Path) -> None:
+    folder = stored / "sdplib"
+    folder.mkdir()
+    (folder / "tiny.dat-s.bz2").write_bytes(bz2.compress(b"1\n1\n2\n1\n0 1 1 1 1\n1 1 1 1 1\n1 1 2 2 1\n"))
+    program = instances.stored_program("tiny")
+    assert program.collection == "sdplib" and mo.read(program.path).n == 1
 
 
 class _Bad:

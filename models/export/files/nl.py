@@ -227,6 +227,8 @@ class _Reader:
         #: Quadratic terms of rows, and the line behind them.
         self.squares: dict[int, tuple[Quadric, int]] = {}
         self.maximise = False
+        #: Heads of the segments so far, of which a file has one each.
+        self.segments: set[tuple[str, ...]] = set()
 
     def program(self, named: bool) -> FlatProgram:
         """Every segment of the file, with the names beside it where they are wanted and there."""
@@ -268,7 +270,21 @@ class _Reader:
         P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
         return sp.csc_array((self.n, self.n)) if P is None else P
 
+    def _table(self, count: str) -> list[tuple[int, float]]:
+        """Entries of one row, each of another variable."""
+        table: dict[int, float] = {}
+        for _ in range(int(count)):
+            place, value = next(self.lines).split()
+            if int(place) in table:
+                raise DataError(f"a second entry of the variable {place} in one row")
+            table[int(place)] = float(value)
+        return list(table.items())
+
     def _take(self, letter: str, words: list[str]) -> None:
+        segment = (letter, *words[: letter in "COJG"])
+        if segment in self.segments and letter not in "dxS":
+            raise DataError(f"a second segment {''.join(segment)}")
+        self.segments.add(segment)
         if letter == "C":
             expression = read_expression(self.lines)
             i = _index(words[0], self.m)
@@ -289,13 +305,11 @@ class _Reader:
             self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]
         elif letter == "b":
             self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
-        elif letter in "JG":
-            table = [next(self.lines).split() for _ in range(int(words[1]))]
-            if letter == "J":
-                self.entries += [(int(words[0]), int(place), float(value)) for place, value in table]
-            else:
-                for place, value in table:
-                    self.q[_index(place, self.n)] += float(value)
+        elif letter == "J":
+            self.entries += [(int(words[0]), place, value) for place, value in self._table(words[1])]
+        elif letter == "G":
+            for place, value in self._table(words[1]):
+                self.q[_index(place, self.n)] += value
         elif letter in "kxd":  # column counts, starting points: nothing that a form has
             for _ in range(int(words[0])):
                 next(self.lines)

@@ -149,13 +149,21 @@ class _Reader:
         return number
 
     def _triples(self) -> list[tuple[int, int, float]]:
-        triples = [next(self.lines) for _ in range(self._whole())]
-        return [(int(i) - 1, int(j) - 1, float(v)) for i, j, v in triples]
+        triples: dict[tuple[int, int], float] = {}
+        for _ in range(self._whole()):
+            i, j, v = next(self.lines)
+            if (int(i), int(j)) in triples:
+                raise DataError(f"a second entry of row {i} and column {j}")
+            triples[int(i), int(j)] = float(v)
+        return [(i - 1, j - 1, v) for (i, j), v in triples.items()]
 
     def _full(self, size: int) -> FloatArray:
-        values = np.full(size, float(next(self.lines)[0]))
+        values, stated = np.full(size, float(next(self.lines)[0])), set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
+            if _index(j, size) in stated:
+                raise DataError(f"a second number for the index {j}")
+            stated.add(_index(j, size))
             values[_index(j, size)] = float(v)
         return values
 

@@ -1,9 +1,9 @@
-"""Random programs in the languages of CVXPY, Pyomo and gurobipy, solved there and here.
+"""Random programs in the languages of CVXPY, Pyomo, gurobipy, HiGHS and SciPy, solved there and here.
 
 Those of CVXPY are DCP expressions as people write them: losses of margins with ``multiply``, maxima, absolute values, norms,
 quadratic forms, sums, indices, parameters. CVXPY solves them by Clarabel, which takes no bounds of variables. Those of the others
-are linear and convex quadratic programs, some with integers, solved by Gurobi from the package's own model. Ours come through
-`from_cvxpy`, `from_pyomo`, `from_gurobi`:
+are linear and convex quadratic programs, some with integers, solved by Gurobi from the package's own model; HiGHS and SciPy
+(`attack_matrices`) solve theirs. Ours come through `from_cvxpy`, `from_pyomo`, `from_gurobi`, `from_highs`, `from_scipy`:
 
 - an optimum is the same; infeasible is infeasible; a bound that is called proved is not above theirs;
 - the import agrees with its source, which evaluates its own expressions;
@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attack_matrices as matrices
 import numpy as np
 
 import marginopt as mo
@@ -23,7 +24,7 @@ from marginopt.solvers import Status
 
 #: Relative difference between the two optima that is a fault.
 WRONG = 1e-4
-PACKAGES = ("cvxpy", "pyomo", "gurobipy")
+PACKAGES = ("cvxpy", "pyomo", "gurobipy", "highspy", "scipy")
 #: Seconds of the limit that every solve is given.
 LIMIT = 5.0
 
@@ -42,14 +43,20 @@ def attack(number: int, package: str) -> tuple[str, str]:
 
 
 def compared(result: Any, truth: float) -> str:
-    """Say how a result contradicts the other optimum (in the package's sense; infinite: infeasible, NaN: unknown)."""
+    """Say how a result contradicts the other optimum, in the package's sense.
+
+    ``inf``: there is no point; ``-inf``: no least (greatest) value; NaN: unknown.
+    """
     if math.isnan(truth):
         return ""
     if "evaluates the program that was imported otherwise" in result.evidence:
         return f"the import disagrees: {result.evidence}"
     if math.isinf(truth):
-        claims = result.status is Status.OPTIMAL
-        return f"optimal: {result.objective} of a program without a point" if claims else ""
+        lacking, false = ("point", Status.UNBOUNDED) if truth > 0 else ("least value", Status.INFEASIBLE)
+        claims = result.status in (Status.OPTIMAL, false)
+        return f"{result.status.value} at {result.objective}: the program has no {lacking}" if claims else ""
+    if result.status is Status.UNBOUNDED:
+        return f"unbounded ({result.evidence}): the optimum is {truth}"
     allowed = WRONG * max(1.0, abs(truth))
     if result.status is Status.INFEASIBLE:
         return f"infeasible ({result.evidence}): {truth} is attained"
@@ -259,7 +266,7 @@ def _gurobipy(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], 
     import gurobipy as gp
 
     p = _Numbers(rng)
-    m = gp.Model("random", env=_environment())
+    m = gp.Model("random", env=matrices.environment())
     x = [m.addVar(lb=-3, ub=3, vtype="I" if p.integer[j] else "C", name=f"x[{j}]") for j in range(p.n)]
     for i, (body, sense, low, high) in enumerate(zip(p.rows(x), p.senses, p.low.tolist(), p.high.tolist(), strict=True)):
         if sense == "range":
@@ -279,12 +286,10 @@ def _gurobipy(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], 
     return p.name, truth, lambda: mo.from_gurobi(m), back
 
 
-def _environment(held: list[Any] = []) -> Any:  # noqa: B006 - one licence token for all models
-    import gurobipy as gp
-
-    if not held:
-        held.append(gp.Env(params={"OutputFlag": 0, "DualReductions": 0}))
-    return held[0]
-
-
-_BUILD = {"cvxpy": _cvxpy, "pyomo": _pyomo, "gurobipy": _gurobipy}
+_BUILD = {
+    "cvxpy": _cvxpy,
+    "pyomo": _pyomo,
+    "gurobipy": _gurobipy,
+    "highspy": matrices.highspy,
+    "scipy": matrices.scipy,
+}

@@ -187,7 +187,18 @@ def test_parameters_of_cvxpy_are_those_of_the_import() -> None:
     result = mo.solve(form, "clarabel")
     assert result.status is mo.Status.OPTIMAL
     assert p.value == 7.0
-    assert result.evidence == ""
+    assert result.evidence.startswith("proved of the import") and "CVXPY" in result.evidence
+
+
+def test_a_proof_says_of_what_it_is_one() -> None:
+    """Bounds and infeasibility are proved of the import; a claim has no such remark, nor has a program of our own."""
+    x = cp.Variable(2, name="x", bounds=[-3.0, 3.0])
+    for rows, proved in (([], True), ([x[0] + x[1] >= 7], True)):
+        result = mo.solve(mo.from_cvxpy(cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), rows)), "clarabel")
+        assert result.status is (mo.Status.INFEASIBLE if rows else mo.Status.OPTIMAL)
+        assert ("proved of the import" in result.evidence) is proved
+    own = mo.from_qp(np.eye(2), np.zeros(2), lb=-np.ones(2), ub=np.ones(2))
+    assert "import" not in mo.solve(own, "clarabel").evidence
 
 
 def test_parameters_without_dpp_keep_labels_and_duals() -> None:

@@ -71,7 +71,6 @@ def test_ctrl_c_returns_the_incumbent_of_highs():
 _LONG = """
 import os, signal, threading
 import numpy as np, scipy.sparse as sp
-import scs
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
@@ -81,11 +80,33 @@ n = 40
 rows = (Constraint("rows", sp.csr_array(rng.normal(size=(n, n))), np.ones(n), Nonnegative(n)),)
 P = Quadratic(matrix=np.eye(n))
 form = StandardForm("long", (Block("x", (n,)),), rng.normal(size=n), rows, -np.ones(n), np.ones(n), np.zeros(n, bool), P)
-solve_problem(form, "scs", Options())  # loaded
+whole = solve_problem(form, SOLVER, Options())  # loaded
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-never = {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 2_000_000_000}
-result = solve_problem(form, "scs", Options(time_limit=60, native=never))
-print("result:", result.status.name, bool(result.values), result.solve_seconds < 50)
+never = {"scs": {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 2_000_000_000},
+         "osqp": {"eps_abs": 1e-300, "eps_rel": 0.0, "max_iter": 2_000_000_000}}[SOLVER]
+result = solve_problem(form, SOLVER, Options(time_limit=LIMIT, native=never))
+near = bool(result.values) and abs(result.objective - whole.objective) <= 1e-3 * abs(whole.objective)
+print("result:", result.claim.status.name, near, result.solve_seconds < 50)
+"""
+
+_MAX_MIN = """
+import os, signal, threading
+import numpy as np
+from marginopt.models import MaxMinSVM
+from marginopt.solvers.records import Options
+from marginopt.solvers.solve import solve_problem
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 5))
+y = np.where(X[:, 0] + 0.8 * rng.normal(size=300) > 0.0, 1.0, -1.0)
+seen = []
+def note(row):
+    if not seen:
+        seen.append(threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)))
+        seen[0].start()
+result = solve_problem(MaxMinSVM(X, y), "maxmin", Options(time_limit=60, tol=1e-14, callback=note))
+a = result.values["a"]
+print("result:", result.status.name, bool(a.min() >= 0.0 and abs(a.sum() - 2.0) < 1e-6), result.solve_seconds < 50)
 """
 
 
@@ -128,7 +149,19 @@ def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt)
     assert done.stdout.strip() == f"{status}|False|{said}|OPTIMAL", done.stderr
 
 
-def test_ctrl_c_ends_scs():
-    done = subprocess.run([sys.executable, "-c", _LONG], capture_output=True, text=True, timeout=120, check=False)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")]
-    assert line.startswith("result: INTERRUPTED") and line.endswith("True"), done.stderr
+@pytest.mark.parametrize(("solver", "has_point"), [("scs", False), ("osqp", True)])
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_ctrl_c_ends_first_order_methods(solver, has_point, limit):
+    """OSQP's iterate is its answer, near the optimum here, which the certificate may prove; SCS returns none."""
+    code = _LONG.replace("SOLVER", repr(solver)).replace("LIMIT", repr(limit))
+    assert _said(code) == f"INTERRUPTED {has_point} True"
+
+
+def test_ctrl_c_keeps_the_point_of_the_ascent_in_the_kernel_parameter():
+    assert _said(_MAX_MIN) == "INTERRUPTED True True"
+
+
+def _said(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")] or [done.stderr]
+    return line.removeprefix("result: ")

@@ -1,0 +1,26 @@
+"""Edited results and report stores, packed logs and odd options: nothing false is claimed, and nothing but our errors escapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attack_options
+import attack_stores
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize(
+    ("attack", "cases"),
+    [
+        (attack_stores.attack_results, 60),
+        (attack_stores.attack_reports, 15),
+        (attack_stores.attack_bombs, 3),
+        (attack_options.attack, 60),
+    ],
+    ids=["results", "reports", "bombs", "options"],
+)
+def test_stores_and_options(attack: Callable[[int], tuple[str, str]], cases: int) -> None:
+    faults = [f"{what}: {fault}" for what, fault in map(attack, range(cases)) if fault]
+    assert not faults, faults
