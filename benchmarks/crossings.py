@@ -120,7 +120,8 @@ def cells(limit: float) -> Iterator[tuple[str, str, dict[str, float]]]:
         for size in kind.sizes:
             model = kind.model(*size)
             chosen = choose(model, Options())[0]
-            seconds = {solver: measured(model, solver, limit) for solver in dict.fromkeys((*kind.solvers, chosen))}
+            solvers = dict.fromkeys((*kind.solvers, chosen))
+            seconds = {solver: measured(model, solver, limit) for solver in solvers}
             yield f"{kind.name} {' × '.join(f'{number:,g}' for number in size)}", chosen, seconds
 
 
@@ -135,7 +136,9 @@ def main() -> None:
         best = min(seconds.values())
         ratio = (seconds[chosen] + _EQUAL) / (best + _EQUAL)
         within, count = within + (ratio <= 2.0), count + 1
-        shown = ", ".join(f"{solver} {'-' if np.isinf(s) else f'{s:.2g}'}" for solver, s in sorted(seconds.items(), key=lambda c: c[1]))
+        shown = ", ".join(
+            f"{solver} {'-' if np.isinf(s) else f'{s:.2g}'}" for solver, s in sorted(seconds.items(), key=lambda c: c[1])
+        )
         print(f"| {name} | {chosen} | {ratio:.2g} | {shown} |", flush=True)
     print(f"\n`auto` is within twice the best on {within} of {count} cells.")
 

@@ -47,8 +47,9 @@ def main() -> dict[str, float]:
 
     best = search.best_estimator_
     svc, names = best["svc"], best["tfidf"].get_feature_names_out()
-    for topic, w, result in zip(svc.classes_, svc.coef_, svc.result_, strict=True):
-        print(f"{topic}: strongest word {names[np.argmax(w)]}, {result}")
+    strongest = {topic: names[np.argmax(w)] for topic, w in zip(svc.classes_, svc.coef_, strict=True)}
+    for topic, result in zip(svc.classes_, svc.result_, strict=True):
+        print(f"{topic}: strongest word {strongest[topic]}, {result}")
 
     # all classes in one problem, and the gap that scikit-learn's machine left in the same pipeline
     joint = Pipeline([words, ("svc", mo.estimators.MulticlassSVC(standardise=False))]).fit(train, y_train)
@@ -58,7 +59,7 @@ def main() -> dict[str, float]:
     print(table)
     return {
         "gap": max(result.gap for result in svc.result_), "audited": table.gap,
-        "topic words": float(np.mean([names[np.argmax(w)].startswith(topic) for topic, w in zip(svc.classes_, svc.coef_, strict=True)])),
+        "topic words": float(np.mean([word.startswith(topic) for topic, word in strongest.items()])),
         "weighted": float(search.best_params_["svc__class_weight"] is not None),
         "accuracy": float(balanced_accuracy_score(y_test, best.predict(test))),
         "joint": float(balanced_accuracy_score(y_test, joint.predict(test))),

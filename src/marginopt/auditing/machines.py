@@ -33,7 +33,10 @@ entries counted with their own error, and multipliers satisfy their equation exa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +47,7 @@ from ..models.arrays import FloatArray, IntArray, as_vector
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from .foreign import as_array, machine_of_file, translated
 from .l1 import audit_l1
 from .logistic import audit_logistic
 from .regressions import audit_linear_svr, audit_svr
@@ -71,59 +75,115 @@ __all__ = ["audit"]
 _ASSUMED = "the kernel matrix is positive semidefinite"
 #: Rows up to which a kernel matrix is formed.
 _MOST_ROWS = 20_000
+#: The gap that a larger iteration limit is sought for, the seconds of that search, and the largest factor.
+_ENOUGH, _SECONDS, _FACTOR = 1e-4, 10.0, 1024
 
 
-def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit | AuditTable:
-    """The true gap of a fitted machine of scikit-learn, on the data that it was fitted on.
+def audit(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, C: float | None = None, epsilon: float | None = None,
+    nu: float | None = None,
+) -> Audit | AuditTable:  # fmt: skip
+    """The true gap of a fitted machine, on the data that it was fitted on.
 
     Parameters
     ----------
-    estimator : object
-        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression;
-        a pipeline that ends in one, which sees X as its
-        earlier steps make it; a
-        search (GridSearchCV), of which the refitted best estimator is meant; OneVsRestClassifier or OneVsOneClassifier.
+    estimator : object, str, Path, mapping or list
+        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression of scikit-learn; a
+        pipeline that ends in one, which sees X as its earlier steps make it; a search (GridSearchCV), of which the refitted best
+        estimator is meant; OneVsRestClassifier or OneVsOneClassifier; the kernel machines of sklearnex, cuML and ThunderSVM, and
+        Snap ML's linear one; the path of a model file of LIBSVM or LIBLINEAR; several of these, by name or in a list.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
         Labels, or numbers for the regressions; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
         As in ``fit``; not for NuSVC and OneClassSVM.
+    C, epsilon, nu : float, optional
+        What a model file does not hold: ``-c`` and, for regressions and NuSVC, ``-p`` and ``-n`` of the training program.
 
     Returns
     -------
     Audit or AuditTable
-        The table where there are several machines: one for each pair of classes (SVC), or for each
-        class (LinearSVC, SGDClassifier).
+        The table where there are several machines: those given, one for each pair of classes (SVC), or for each
+        class (LinearSVC, SGDClassifier). Where the fit stopped at ``max_iter``, ``advice`` says which limit would reach a gap of
+        1e-4: an estimate, by fitting again with doubled limits for about ten seconds.
 
     Raises
     ------
     InputError
         Not one of these machines, not fitted, other data, or weights or several classes where they are not supported.
     """
+    training = {"C": C, "epsilon": epsilon, "nu": nu}
+    if isinstance(estimator, (Mapping, list, tuple)):
+        return _of_many(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
+    if isinstance(estimator, (str, Path)):
+        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
+    if any(value is not None for value in training.values()):
+        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own")
+    machine, X = _last_step(_fitted(estimator), X)
+    kind = type(machine).__name__
+    if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
+        if sample_weight is not None:
+            raise InputError(f"audit of {kind} knows no sample_weight")
+        return wrapped(machine, y, lambda part, rows, labels: _advised(part, X[rows], labels, None))
+    return _advised(machine, X, y, sample_weight)
+
+
+def _fitted(estimator: Any) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     try:
         check_is_fitted(estimator)
     except (NotFittedError, TypeError) as error:
-        raise InputError(f"audit needs a fitted machine of scikit-learn: {error}") from error
-    machine, X = _last_step(estimator, X)
-    kind = type(machine).__name__
-    if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
-        if sample_weight is not None:
-            raise InputError(f"audit of {kind} knows no sample_weight")
-        return wrapped(machine, y, lambda part, rows, labels: _audited(part, X[rows], labels, None))
+        raise InputError(f"audit needs a fitted machine: {error}") from error
+    return estimator
+
+
+def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> AuditTable:
+    """Return a table with a row for each machine, or for each part of one."""
+    if not isinstance(machines, Mapping):
+        machines = {f"{type(machine).__name__} {k}": machine for k, machine in enumerate(machines, 1)}
+    if not machines:
+        raise InputError("audit needs one machine at least")
+    audits: dict[str, Audit] = {}
+    for name, machine in machines.items():
+        found = audit_of(machine)
+        audits |= {str(name): found} if isinstance(found, Audit) else {f"{name}: {part}": a for part, a in found.audits.items()}
+    return AuditTable("audit", audits)
+
+
+def _advised(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return the audit, with the limit that would have sufficed where the fit stopped at one."""
+    machine = translated(estimator, X, y)
+    begin = time.perf_counter()
     found = _audited(machine, X, y, sample_weight)
-    return found.advised(_advice(machine))
+    most, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
+    if steps is None or not isinstance(most, int) or most < 1 or int(np.max(as_array(steps))) < most:
+        return found
+    if machine is not estimator:
+        return found.advised(f"the fit stopped at max_iter={most:,}: fit with a larger max_iter")
+    return found.advised(_larger_limit(estimator, X, y, sample_weight, found.gap, time.perf_counter() - begin))
 
 
-def _advice(machine: Any) -> str:
-    """Return the parameter that ended the fit before its tolerance did; empty where none is known to have."""
-    most, steps = vars(machine).get("max_iter", -1), vars(machine).get("n_iter_")
-    if steps is None or most is None or most < 0 or int(np.max(steps)) < most:
-        return ""
-    return f"the fit stopped at max_iter={most}: fit with a larger max_iter"
+def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, seconds: float) -> str:
+    """Return which limit reaches a gap of `_ENOUGH`, by fitting again with doubled limits while `_SECONDS` allow it."""
+    from sklearn.base import clone
+
+    most, given = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
+    limit, end = most, time.perf_counter() + _SECONDS
+    while gap > _ENOUGH and limit < _FACTOR * most and time.perf_counter() + 2.0 * seconds < end:
+        begin, limit = time.perf_counter(), 2 * limit
+        again = clone(machine).set_params(max_iter=limit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gap = _audited(again.fit(X, y, **given), X, y, sample_weight).gap
+        seconds = time.perf_counter() - begin
+    if limit == most:
+        return f"the fit stopped at max_iter={most:,}: fit with a larger max_iter"
+    verb = "would reach" if gap <= _ENOUGH else "would leave"
+    return f"max_iter={most:,} is too small: {limit:,} {verb} a gap of {gap:.0e} (an estimate: fitted again with doubled limits)"
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
