@@ -22,6 +22,8 @@ from marginopt.solvers.registry import choose
 TOL = 1e-6
 #: Seconds within which no solver counts as slower than another: imports and the measurement itself.
 _EQUAL = 0.02
+#: Seconds from which one run is enough.
+_LONG = 5.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def _kernel(model: Callable[..., mo.Model]) -> Callable[[int, int], mo.Model]:
 CLASSES = (
     Class(
         "hinge", lambda n, p: mo.HingeSVM(*dense(n, p), 2.0),
-        ((200, 5), (1000, 10), (500, 100), (1000, 100), (5000, 20), (20000, 20), (1000, 300)), ("piqp", "clarabel", "linear-newton"),
+        ((200, 5), (1000, 10), (500, 100), (1000, 100), (5000, 20), (20000, 20), (1000, 300)),
+        ("piqp", "clarabel", "linear-newton"),
     ),
     Class(
         "hinge, text", lambda n, p, percent: mo.HingeSVM(*text(n, p, percent), 2.0),
@@ -85,14 +88,16 @@ CLASSES = (
         ((200, 5), (1000, 10), (1000, 100), (5000, 20)), ("piqp", "clarabel", "linear-newton"),
     ),
     Class("hinge, kernel", _kernel(mo.L1SVMDual), ((100, 5), (400, 5), (1000, 20)), ("piqp", "clarabel", "smo-box")),
-    Class("squared hinge, kernel", _kernel(mo.L2SVMDual), ((100, 5), (400, 5), (1000, 20)), ("auto-simplex", "smo", "mfw", "piqp")),
+    Class(
+        "squared hinge, kernel", _kernel(mo.L2SVMDual), ((100, 5), (400, 5), (1000, 20)), ("auto-simplex", "smo", "mfw", "piqp")
+    ),
     Class("several classes", _classes, ((150, 5, 3), (500, 20, 3), (500, 20, 10), (1000, 50, 10)), ("piqp", "multiclass-ascent")),
     Class(
         "conic", lambda n, p: mo.ConicSVM(*dense(n, p), 1.0), ((50, 4), (200, 5), (200, 10)), ("conic-ipm", "clarabel"),
     ),
     Class(
         "0-1", lambda n, p: mo.ZeroOneSVM(*dense(n, p), 1.0), ((20, 3), (40, 3), (60, 3), (40, 5)),
-        ("zero-one-bb", "margin-bb", "scip", "highs"),
+        ("zero-one-bb", "scip"),
     ),
     Class(
         "at most k features", _sparse, ((100, 4, 2), (200, 6, 3), (100, 10, 3), (200, 20, 3), (300, 40, 4)),
@@ -103,13 +108,19 @@ CLASSES = (
 
 def measured(model: mo.Model, solver: str, limit: float) -> float:
     """Return processor seconds to a certified gap of `TOL`; infinite where the limit came first or the solver cannot."""
-    begin = time.process_time()
-    try:
-        result = mo.solve(model, solver, tol=TOL, time_limit=limit)
-    except mo.errors.MarginoptError:
-        return np.inf
-    seconds = time.process_time() - begin
-    return seconds if result.status is mo.Status.OPTIMAL and result.gap is not None and result.gap <= 2.0 * TOL else np.inf
+    best = np.inf
+    for _ in range(2):  # the first run of a size may compile
+        begin = time.process_time()
+        try:
+            result = mo.solve(model, solver, tol=TOL, time_limit=limit)
+        except mo.errors.MarginoptError:
+            return np.inf
+        if result.status is not mo.Status.OPTIMAL or result.gap is None or result.gap > 2.0 * TOL:
+            return np.inf
+        best = min(best, time.process_time() - begin)
+        if best > _LONG:
+            break
+    return best
 
 
 def cells(limit: float) -> Iterator[tuple[str, str, dict[str, float]]]:
