@@ -13,7 +13,8 @@ __all__ = ["position", "scraper"]
 
 #: The order of the gallery, from a first look to the special question; other files come after these.
 _ORDER = (
-    "outliers", "losses", "wrong_points", "support", "hulls", "gaps", "big_m", "rank", "certificate", "exact", "price", "form",
+    "outliers", "losses", "wrong_points", "support", "hulls", "gaps", "audits", "big_m",
+    "rank", "certificate", "exact", "price", "form",
     "kappa", "every_lam", "gamma", "compose", "points_table", "ranges", "classes", "nonparallel", "unusual", "tube",
     "convergence", "profile",
 )  # fmt: skip

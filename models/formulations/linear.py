@@ -87,7 +87,7 @@ def warn_about_features(X: Points | Rows) -> None:
             MarginoptWarning,
             stacklevel=_CALLER,
         )
-    twins = None if isinstance(X, Rows) else _equal_columns(X)
+    twins = _equal_columns(X) if isinstance(X, np.ndarray) else None  # of sparse rows, rare words are equal as a rule
     if twins is not None:
         warnings.warn(
             f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and a norm counts it "

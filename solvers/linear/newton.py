@@ -288,10 +288,12 @@ _DEAR = 60.0
 
 def by_products(view: LinearProblem) -> bool:
     """Return whether directions come from products with the rows: many columns, or sparse rows of a loss that is smooth."""
-    p = view.rows.shape[1]
-    if p > MAX_COLUMNS:
-        return True
-    return view.loss is LinearLoss.LOGISTIC and float(p) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
+    return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and factor_is_dear(view))
+
+
+def factor_is_dear(view: LinearProblem) -> bool:
+    """Return whether a factorisation of p × p numbers costs far more than products with the rows."""
+    return float(view.rows.shape[1]) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
 
 
 def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
@@ -372,8 +374,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
 
     Memory in addition to that of the process at the start: 8 vectors of n numbers, 4p² numbers, and four blocks of rows (1 to 32
     MiB each) or the sample, which ``memory_limit`` makes smaller or leaves out. With more than 2,000 columns directions come from
-    preconditioned conjugate gradients, a pass for each product, and there is no p × p matrix. There, on sparse rows in memory,
-    dual coordinate descent runs first (`CoordinateDescent`), which most often closes the gap.
+    preconditioned conjugate gradients, a pass for each product, and there is no p × p matrix. There, and where a factorisation
+    costs far more than products, dual coordinate descent runs first on sparse rows in memory (`CoordinateDescent`): it most often
+    closes the gap.
 
     Parameters
     ----------
@@ -417,7 +420,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, sample_derivatives=H, full=H is not None
         )
         state.a += centre * view.least_costs
-        if start is None and by_products(view):
+        if start is None and (by_products(view) or factor_is_dear(view)):
             state.descent = CoordinateDescent.of(view, rng)
         state.update_dual(None)
         if w.any():
@@ -454,7 +457,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     def advance(self, state: LinearState, seconds: float) -> Outcome:
         """Take one Newton step, or change the multipliers once; at least one pass over the rows."""
         if state.steps >= state.limit:
-            return Outcome.ITERATION_LIMIT
+            if not state.dual_is_current and state.descent is None:
+                state.update_dual(weighted_row_sum(state.problem, state.alpha, state.block_bytes))
+            return Outcome.CONVERGED if state.gap <= state.tol else Outcome.ITERATION_LIMIT
         if state.descent is not None:
             return self._descend(state, state.descent, time.perf_counter() + seconds)
         outcome, H = self._prepare_step(state)

@@ -7,12 +7,16 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 
 __all__ = ["LINEAR_NEWTON", "RECORDS"]
 
-#: Seconds of an interior point method from which Newton steps on the rows are faster.
-_LONG = 0.1
+#: Seconds of an interior point method from which Newton steps on the rows are faster; of sparse rows, coordinate descent.
+_LONG, _LONG_SPARSE = 0.1, 0.01
+#: Share of entries below which rows are sparse.
+_SPARSE = 0.1
 
 
 def _is_long(view: LinearProblem) -> bool:
-    return view.loss is LinearLoss.LOGISTIC or view.interior_point_seconds > _LONG
+    n, p = view.rows.shape
+    limit = _LONG_SPARSE if view.rows.entries < _SPARSE * n * p else _LONG
+    return view.loss is LinearLoss.LOGISTIC or view.interior_point_seconds > limit
 
 
 LINEAR_NEWTON = SolverInfo(

@@ -37,3 +37,10 @@ def test_a_program_from_elsewhere(tmp_path: Path) -> None:
     found = script("foreign_program").main(tmp_path)
     assert found["objective"] == pytest.approx(11.0) and found["dual"] == pytest.approx(11.0)
     assert found["wrong"] == 0.0 and found["right"] == 1.0 and found["worst"] == 9.0
+
+
+def test_text_in_several_classes() -> None:
+    found = script("text_classifier").main()
+    assert found["gap"] <= 1e-6 and 0.0 <= found["audited"] <= 0.1
+    assert found["topic words"] == 1.0 and found["weighted"] == 1.0
+    assert found["accuracy"] >= 0.75 and found["joint"] >= 0.75

@@ -25,15 +25,18 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
 
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
 to their box and shrunk until the equation holds; for ``LogisticRegression`` of c_i times the probability of the other label, or
-of our own optimum; for ``LinearSVC``, which stores none, of a_i = c_i (hinge: 1 where the margin is short) made best along its
-ray and then improved by coordinate ascent. It is a bound only where the kernel matrix is positive semidefinite, which is known of
-linear, RBF and polynomial kernels; of others it is said that it rests on it. The value is rounded up, the bound down, kernel
-entries counted with their own error, and multipliers satisfy their equation exactly.
+of our own optimum; for ``LinearSVC`` and ``SGDClassifier``, which store none, of our own optimum. It is a bound only where the
+kernel matrix is positive semidefinite, which is known of linear, RBF and polynomial kernels; of others it is said that it rests
+on it. The value is rounded up, the bound down, kernel entries counted with their own error, and multipliers satisfy their
+equation exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,11 +46,12 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, as_vector
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
-from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from ..models.rounding import UNIT, Rounded, transposed_product
+from .foreign import as_array, machine_of_file, translated
 from .l1 import audit_l1
 from .logistic import audit_logistic
 from .regressions import audit_linear_svr, audit_svr
-from .stochastic import audit_stochastic
+from .stochastic import audit_stochastic, solved_bound
 from .values import (
     Audit,
     AuditTable,
@@ -71,59 +75,115 @@ __all__ = ["audit"]
 _ASSUMED = "the kernel matrix is positive semidefinite"
 #: Rows up to which a kernel matrix is formed.
 _MOST_ROWS = 20_000
+#: The gap that a larger iteration limit is sought for, the seconds of that search, and the largest factor.
+_ENOUGH, _SECONDS, _FACTOR = 1e-4, 3.0, 1024
 
 
-def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit | AuditTable:
-    """The true gap of a fitted machine of scikit-learn, on the data that it was fitted on.
+def audit(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, C: float | None = None, epsilon: float | None = None,
+    nu: float | None = None,
+) -> Audit | AuditTable:  # fmt: skip
+    """The true gap of a fitted machine, on the data that it was fitted on.
 
     Parameters
     ----------
-    estimator : object
-        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression;
-        a pipeline that ends in one, which sees X as its
-        earlier steps make it; a
-        search (GridSearchCV), of which the refitted best estimator is meant; OneVsRestClassifier or OneVsOneClassifier.
+    estimator : object, str, Path, mapping or list
+        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression of scikit-learn; a
+        pipeline that ends in one, which sees X as its earlier steps make it; a search (GridSearchCV), of which the refitted best
+        estimator is meant; OneVsRestClassifier or OneVsOneClassifier; the kernel machines of sklearnex, cuML and ThunderSVM, and
+        Snap ML's linear one; the path of a model file of LIBSVM or LIBLINEAR; several of these, by name or in a list.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
         Labels, or numbers for the regressions; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
         As in ``fit``; not for NuSVC and OneClassSVM.
+    C, epsilon, nu : float, optional
+        What a model file does not hold: ``-c`` and, for regressions and NuSVC, ``-p`` and ``-n`` of the training program.
 
     Returns
     -------
     Audit or AuditTable
-        The table where there are several machines: one for each pair of classes (SVC), or for each
-        class (LinearSVC, SGDClassifier).
+        The table where there are several machines: those given, one for each pair of classes (SVC), or for each
+        class (LinearSVC, SGDClassifier). Where the fit stopped at ``max_iter``, ``advice`` says which limit would reach a gap of
+        1e-4: an estimate, by fitting again with doubled limits for about three seconds.
 
     Raises
     ------
     InputError
         Not one of these machines, not fitted, other data, or weights or several classes where they are not supported.
     """
+    training = {"C": C, "epsilon": epsilon, "nu": nu}
+    if isinstance(estimator, (Mapping, list, tuple)):
+        return _of_many(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
+    if isinstance(estimator, (str, Path)):
+        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
+    if any(value is not None for value in training.values()):
+        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own")
+    machine, X = _last_step(_fitted(estimator), X)
+    kind = type(machine).__name__
+    if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
+        if sample_weight is not None:
+            raise InputError(f"audit of {kind} knows no sample_weight")
+        return wrapped(machine, y, lambda part, rows, labels: _advised(part, X[rows], labels, None))
+    return _advised(machine, X, y, sample_weight)
+
+
+def _fitted(estimator: Any) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     try:
         check_is_fitted(estimator)
     except (NotFittedError, TypeError) as error:
-        raise InputError(f"audit needs a fitted machine of scikit-learn: {error}") from error
-    machine, X = _last_step(estimator, X)
-    kind = type(machine).__name__
-    if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
-        if sample_weight is not None:
-            raise InputError(f"audit of {kind} knows no sample_weight")
-        return wrapped(machine, y, lambda part, rows, labels: _audited(part, X[rows], labels, None))
+        raise InputError(f"audit needs a fitted machine: {error}") from error
+    return estimator
+
+
+def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> AuditTable:
+    """Return a table with a row for each machine, or for each part of one."""
+    if not isinstance(machines, Mapping):
+        machines = {f"{type(machine).__name__} {k}": machine for k, machine in enumerate(machines, 1)}
+    if not machines:
+        raise InputError("audit needs one machine at least")
+    audits: dict[str, Audit] = {}
+    for name, machine in machines.items():
+        found = audit_of(machine)
+        audits |= {str(name): found} if isinstance(found, Audit) else {f"{name}: {part}": a for part, a in found.audits.items()}
+    return AuditTable("audit", audits)
+
+
+def _advised(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return the audit, with the limit that would have sufficed where the fit stopped at one."""
+    machine = translated(estimator, X, y)
+    begin = time.perf_counter()
     found = _audited(machine, X, y, sample_weight)
-    return found.advised(_advice(machine))
+    most, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
+    if steps is None or not isinstance(most, int) or most < 1 or int(np.max(as_array(steps))) < most:
+        return found
+    if machine is not estimator:
+        return found.advised(f"the fit stopped at max_iter={most:,}: fit with a larger max_iter")
+    return found.advised(_larger_limit(estimator, X, y, sample_weight, found.gap, time.perf_counter() - begin))
 
 
-def _advice(machine: Any) -> str:
-    """Return the parameter that ended the fit before its tolerance did; empty where none is known to have."""
-    most, steps = vars(machine).get("max_iter", -1), vars(machine).get("n_iter_")
-    if steps is None or most is None or most < 0 or int(np.max(steps)) < most:
-        return ""
-    return f"the fit stopped at max_iter={most}: fit with a larger max_iter"
+def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, seconds: float) -> str:
+    """Return which limit reaches a gap of `_ENOUGH`, by fitting again with doubled limits while `_SECONDS` allow it."""
+    from sklearn.base import clone
+
+    most, given = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
+    limit, end = most, time.perf_counter() + _SECONDS
+    while gap > _ENOUGH and limit < _FACTOR * most and time.perf_counter() + 2.0 * seconds < end:
+        begin, limit = time.perf_counter(), 2 * limit
+        again = clone(machine).set_params(max_iter=limit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gap = _audited(again.fit(X, y, **given), X, y, sample_weight).gap
+        seconds = time.perf_counter() - begin
+    if limit == most:
+        return f"the fit stopped at max_iter={most:,}: fit with a larger max_iter"
+    verb = "would reach" if gap <= _ENOUGH else "would leave"
+    return f"max_iter={most:,} is too small: {limit:,} {verb} a gap of {gap:.0e} (an estimate: fitted again with doubled limits)"
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -323,12 +383,8 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     margins, error = transposed_product(np.ascontiguousarray(A.T), w)
     error = error + UNIT * np.abs(A[:, -1] * w[-1])
     value = (squared_norm(w, UNIT * np.abs(w))).times(0.5) + hinge_cost(c, 1.0, margins, error, squared)
-    short = np.maximum(1.0 - margins, 0.0)
-    a = _ascent(A, c, 2.0 * c * short if squared else np.where(short > 0, c, 0.0), squared)
-    bound = dual_value(a, squared_norm(*transposed_product(A, a)))
-    if squared:
-        quarter = np.divide(a, 4.0 * c, out=np.zeros_like(a), where=c > 0)
-        bound = bound - dot(a, quarter, UNIT * np.abs(quarter))
+    counted = c > 0.0
+    bound = solved_bound(X[counted], signs[counted], c[counted], squared, intercept=False) if counted.any() else Rounded(0.0)
     power = "²" if squared else ""
     intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
     return audited("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
@@ -357,25 +413,3 @@ def _linear_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArra
 
 def _stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     return audit_stochastic(estimator, X, signs, _class_weights(estimator, signs) * weights / (estimator.alpha * X.shape[0]))
-
-
-def _ascent(A: FloatArray, c: FloatArray, a: FloatArray, squared: bool) -> FloatArray:
-    """Dual coordinate ascent of the linear machine (Hsieh et al. 2008): every feasible point is a bound."""
-    top = np.full(c.size, np.inf) if squared else c
-    diagonal = np.divide(0.5, c, out=np.full(c.size, np.inf), where=c > 0) if squared else np.zeros(c.size)
-    a = np.where(c > 0, np.clip(a, 0.0, top), 0.0)
-    curvature = np.einsum("ij,ij->i", A, A) + diagonal
-    w = A.T @ a
-    for _ in range(200 + 400_000 // c.size):
-        largest = 0.0
-        for i in np.flatnonzero((c > 0) & (curvature > 0)):
-            slope = 1.0 - float(A[i] @ w) - (diagonal[i] * a[i] if squared else 0.0)
-            new = min(max(a[i] + slope / curvature[i], 0.0), top[i])
-            step = new - a[i]
-            if step:
-                w += step * A[i]
-                a[i] = new
-                largest = max(largest, abs(step) * curvature[i])
-        if largest <= 1e-12:
-            break
-    return a

@@ -16,7 +16,7 @@ from ..solvers import solve
 from .logistic import appraised_logistic
 from .values import Audit, audited, hinge_cost, squared_norm
 
-__all__ = ["audit_stochastic"]
+__all__ = ["audit_stochastic", "solved_bound"]
 
 #: The relative gap to which our own optimum is found.
 _TOL = 1e-9
@@ -59,12 +59,12 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Fl
     margins, error = transposed_product(np.ascontiguousarray((signs[:, None] * X).T), w)
     size = squared_norm(w[1:] if intercept else w, np.zeros(w.size - intercept))
     value = size.times(0.5) + hinge_cost(costs, 1.0, margins, error, squared)
-    bound = _bound(X, signs, costs, squared, intercept)
+    bound = solved_bound(X, signs, costs, squared, intercept)
     return audited("SGDClassifier", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){'²' if squared else ''}{words}", value, bound)
 
 
-def _bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, intercept: bool) -> Rounded:
-    """The proved bound of our own solve; 0, below which no cost is, where it has none."""
+def solved_bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, intercept: bool) -> Rounded:
+    """The proved bound of our own solve for costs > 0; 0, below which no cost is, where it has none."""
     loss = SquaredHinge() if squared else Hinge()
     model = Margin.of_checked(X, signs, loss, SquaredNorm(0.5), "free" if intercept else "penalised", costs)
     result = solve(model, tol=_TOL)
