@@ -315,7 +315,7 @@ def stated_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSV
 
 def _costs(model: ZeroOneSVM) -> FloatArray:
     """Return c_i: the model's λ_i where they differ by point, else ones."""
-    return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.weights)
+    return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.sample_weight)
 
 
 def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fraction, Fraction]:

@@ -261,7 +261,7 @@ class ConicSVM(Model):
         X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
-        return Margin.of_checked(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
+        return Margin.of_checked(X, self.y, StrongestConic(), norm, sample_weight=weights, subject_to=budget)
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""

@@ -280,7 +280,7 @@ class MulticlassSVM(Model):
         Labels of two or more classes, of any kind; ``classes`` are they in order.
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
         max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
-    weights : float or array_like (n,)
+    sample_weight : float or array_like (n,)
         c > 0.
     kernel : Kernel, optional
         As for `Margin`: coordinates in feature space after a one for the intercept.
@@ -295,13 +295,13 @@ class MulticlassSVM(Model):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, one class only, weights ≤ 0, an unknown loss.
+        Wrong shapes, non-finite data, one class only, sample_weight ≤ 0, an unknown loss.
     """
 
     X: Points
     y: Any
     loss: ClassLoss | str = "crammer-singer"
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
     kernel: Kernel | None = None
 
     name = "MulticlassSVM"
@@ -325,10 +325,10 @@ class MulticlassSVM(Model):
         if np.unique(labels).size < 2:
             raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}")
         object.__setattr__(self, "y", labels)
-        weights = as_vector(self.weights, X.shape[0], "weights")
+        weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights > 0).all():
-            raise InputError(f"weights must be > 0; one is {weights.min():g}")
-        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+            raise InputError(f"sample_weight must be > 0; one is {weights.min():g}")
+        object.__setattr__(self, "sample_weight", float(weights[0]) if np.ndim(self.sample_weight) == 0 else weights)
         if self.kernel is None:
             warn_about_features(X)
         else:
@@ -349,7 +349,7 @@ class MulticlassSVM(Model):
     @cached_property
     def costs(self) -> FloatArray:
         """c."""
-        return as_vector(self.weights, self.X.shape[0], "weights")
+        return as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
 
     @cached_property
     def features(self) -> Features:
@@ -507,7 +507,7 @@ class MulticlassSVM(Model):
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:
-    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], weights=chosen["lam"])
+    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], sample_weight=chosen["lam"])
 
 
 def _objective(model: MulticlassSVM, values: Mapping[str, FloatArray]) -> float:

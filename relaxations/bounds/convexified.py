@@ -261,7 +261,7 @@ def dual_with_rows(
     w: FloatArray | None = None,
 ) -> LiftedDual:
     """γ moved into Γ and subgradients V = v + δ of the losses under big-M rows, D(γ, V) of `combined_bound`."""
-    bound = combined_bound(target.signed, target.weights, M, gamma, slope=slope, w=w)
+    bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
@@ -312,7 +312,7 @@ class ConvexifiedLosses(Model):
         positive(self.lam, X.shape[0], "lam")
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
@@ -324,7 +324,7 @@ class ConvexifiedLosses(Model):
     @property
     def problem(self) -> ConicProblem:
         """The data of the dual value, of one λ."""
-        return ConicProblem(self.signed, float(self.weights[0]), None)
+        return ConicProblem(self.signed, float(self.sample_weight[0]), None)
 
     @abstractmethod
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:

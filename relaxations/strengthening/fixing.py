@@ -159,7 +159,7 @@ class Fixing(Reduction[StandardForm]):
         fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.improved(_fixed_at(A, model.weights, multiple * gamma, fixings.M, self.upper_bound))
+                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.M, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:

@@ -152,7 +152,7 @@ def strengthen(
     require(model, "strengthen()", PENALISED)
     plain = restated(model, big_m="auto", encoding="bigm", gamma=None, rows="bigm")
     starts = [] if plain.incumbent is None else [plain.incumbent]
-    equal = plain.weights.min() == plain.weights.max()
+    equal = plain.sample_weight.min() == plain.sample_weight.max()
     if relaxation is None and equal:
         relaxation = Conic()
     if relaxation is None or relaxation.constants(restated(plain, upper_bound=plain.incumbent_value)) is not None:

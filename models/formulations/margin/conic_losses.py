@@ -60,7 +60,7 @@ class Conic(Loss):
             raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
         """Decide γ, in Γ."""
         scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
@@ -104,7 +104,7 @@ class Conic(Loss):
         builder.require("split", over - under - r, Zero(max(n, 1)))
         builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
         builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
-        builder.cost(context.weights[chosen], z)
+        builder.cost(context.sample_weight[chosen], z)
         builder.cost(gamma, s + t)
         builder.gain_of_squares(gamma, r)
         return None
@@ -176,7 +176,7 @@ class StrongestConic(Loss):
 
     separable: ClassVar[bool] = False
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""
         curved_where_seen(dense_signed_rows(X, y), curvature)
         return replace(self, curvature=curvature)
@@ -214,7 +214,7 @@ class StrongestConic(Loss):
         builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
         builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
         builder.cost(svec(D), W)
-        builder.cost(context.weights, z)
+        builder.cost(context.sample_weight, z)
         if self.curvature.ndim == 2:
             builder.cost_of_form(-D, context.w)
         else:

@@ -69,7 +69,7 @@ class GroupLosses(Loss):
         """Name, loss and points of each group."""
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
-    def weights(self, weights: object) -> object:
+    def sample_weight(self, sample_weight: object) -> object:
         """The costs of all points from those of the groups; others as they are.
 
         Raises
@@ -77,13 +77,15 @@ class GroupLosses(Loss):
         InputError
             Costs of other groups than the losses have.
         """
-        if not isinstance(weights, Mapping):
-            return weights
-        if set(weights) != set(self.losses):
-            raise InputError(f"weights by group must name {', '.join(self.losses)}; they name {', '.join(map(str, weights))}")
+        if not isinstance(sample_weight, Mapping):
+            return sample_weight
+        if set(sample_weight) != set(self.losses):
+            raise InputError(
+                f"sample_weight by group must name {', '.join(self.losses)}; they name {', '.join(map(str, sample_weight))}"
+            )
         costs = np.empty(len(self.groups))
         for name, points in self.members.items():
-            costs[points] = as_positive(weights[name], f"weights of {name}", zero=True)
+            costs[points] = as_positive(sample_weight[name], f"sample_weight of {name}", zero=True)
         return costs
 
     def __repr__(self) -> str:
@@ -98,7 +100,7 @@ class GroupLosses(Loss):
         """Points of even losses."""
         return np.array([self.losses[name].even for name in self.groups])
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
         """Itself: losses of single margins leave nothing to the data.
 
         Raises
@@ -129,7 +131,7 @@ class GroupLosses(Loss):
         """The rows of each group's loss."""
         for name, loss, points in self.parts():
             of_group = replace(
-                context, X=context.X[points], y=context.y[points], weights=context.weights[points],
+                context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
                 argument=context.argument.at(points), reach=context.reach[points],
                 M=None if context.M is None else context.M[points],
             )  # fmt: skip

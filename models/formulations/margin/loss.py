@@ -370,9 +370,9 @@ class Loss(Part):
     def values(self, argument: FloatArray) -> FloatArray:
         """The loss itself."""
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+    def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
         """The cost of each argument from those of the points."""
-        return weights
+        return sample_weight
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
         """Σ costs · loss."""
@@ -390,12 +390,12 @@ class Loss(Part):
     def cost_line(self) -> Line:
         """Line of the loss in the objective, in the variables that `add` makes."""
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
         """The loss on these data: with what it leaves to them decided, or refused.
 
         Parameters
         ----------
-        X, y, weights
+        X, y, sample_weight
             The data, and the points' costs.
         curvature : ndarray (p,) or (p, p)
             D ⪰ 0, or its diagonal, such that the regulariser minus w'Dw is convex.

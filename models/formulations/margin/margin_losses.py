@@ -55,7 +55,7 @@ class Hinge(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        builder.cost(context.weights, _slack(builder, context))
+        builder.cost(context.sample_weight, _slack(builder, context))
         return None
 
     def corners(self) -> Corners:
@@ -95,7 +95,7 @@ class SquaredHinge(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        builder.cost_of_squares(context.weights, _slack(builder, context))
+        builder.cost_of_squares(context.sample_weight, _slack(builder, context))
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -163,8 +163,8 @@ class Ramp(Loss):
         xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if again else self.width)
         M = np.full(context.argument.rows, self.beyond) if again else context.big_m(1.0)
         builder.switch("margin", z, context.argument + xi - 1.0, M)
-        builder.cost(self.height / self.width * context.weights, xi)
-        builder.cost(self.height * context.weights, z)
+        builder.cost(self.height / self.width * context.sample_weight, xi)
+        builder.cost(self.height * context.sample_weight, z)
         return None
 
     def cost_line(self) -> Line:
@@ -243,7 +243,7 @@ class ZeroOne(Loss):
         builder.switch(
             "margin", z, context.argument - self.threshold, context.big_m(self.threshold), range(context.argument.rows)
         )
-        builder.cost(context.weights, z)
+        builder.cost(context.sample_weight, z)
         return z if self.threshold == 1.0 else None  # an error is a margin below 1
 
     def cost_line(self) -> Line:
@@ -306,10 +306,10 @@ class PairwiseHinge(Loss):
         data = sp.csr_array(X)
         return sp.csr_array(data[above] - data[below]), np.zeros(above.size)
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+    def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
         """c_i c_j."""
         above, below = self._pairs(y)
-        return weights[above] * weights[below]
+        return sample_weight[above] * sample_weight[below]
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - d)_+."""
@@ -412,7 +412,7 @@ class EpsilonInsensitive(Loss):
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative("below", xi - context.argument + self.epsilon)
         builder.require_nonnegative("above", xi + context.argument + self.epsilon)
-        (builder.cost_of_squares if self.squared else builder.cost)(context.weights, xi)
+        (builder.cost_of_squares if self.squared else builder.cost)(context.sample_weight, xi)
         return None
 
     def conjugate(self) -> Conjugate:

@@ -111,7 +111,7 @@ class Setting:
     ----------
     X, y
         The data.
-    weights : ndarray (rows,)
+    sample_weight : ndarray (rows,)
         Costs of the arguments' losses.
     w : Affine
         The classifier's coefficients as variables of the form, the intercept first where there is one.
@@ -131,7 +131,7 @@ class Setting:
 
     X: Points
     y: FloatArray
-    weights: FloatArray
+    sample_weight: FloatArray
     w: Affine
     penalised: BoolArray
     argument: Affine

@@ -137,7 +137,7 @@ class PiecewiseLinear(Loss):
         slopes, intercepts, _ = self._segments()
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
             builder.require_nonnegative(f"segment {k}", tau - context.argument.scaled(s) - t)
-        builder.cost(context.weights, tau)
+        builder.cost(context.sample_weight, tau)
 
     def _choice(self, builder: Assembly, context: Setting) -> None:
         if not np.isfinite(context.reach).all():
@@ -154,8 +154,8 @@ class PiecewiseLinear(Loss):
             piece = builder.variables(f"margin {k}", context.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
             builder.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
             builder.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
-            builder.cost(s * context.weights, piece)
-            builder.cost(t * context.weights, chosen)
+            builder.cost(s * context.sample_weight, piece)
+            builder.cost(t * context.sample_weight, chosen)
             whole, one = whole + piece, one + chosen
         builder.require("whole", whole, Zero(whole.rows))
         builder.require("one segment", one, Zero(one.rows))
@@ -271,7 +271,7 @@ class PiecewiseQuadratic(Loss):
             walked = walked - step
             self._cost(builder, context, step, self.pieces[k], start, 1.0)
         builder.require("walked", walked, Zero(n))
-        builder.cost(context.weights, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
+        builder.cost(context.sample_weight, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
         return None
 
     @staticmethod
@@ -280,8 +280,8 @@ class PiecewiseQuadratic(Loss):
     ) -> None:
         a, b, _ = piece
         if a > 0:
-            builder.cost_of_squares(a * context.weights, step)
-        builder.cost(sign * (2.0 * a * start + b) * context.weights, step)
+            builder.cost_of_squares(a * context.sample_weight, step)
+        builder.cost(sign * (2.0 * a * start + b) * context.sample_weight, step)
 
     def nonnegative(self) -> bool:
         """Return whether the least value is ≥ 0: where the slope changes sign, or far out."""

@@ -59,7 +59,7 @@ class ScoringSystem(NamedComposition):
     C1 : float or Fraction, optional
         ≥ 0. Where it is not given, ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum (C0 left out where it is 0): small
         enough only to break ties between systems of equally many errors and features.
-    weights : float or array_like (n,)
+    sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
         "> 0" is said as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
@@ -83,7 +83,7 @@ class ScoringSystem(NamedComposition):
     max_features: int | None = None
     C0: float | Fraction = 0.01
     C1: float | Fraction | None = None
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
     epsilon: float = 0.001
 
     name = "ScoringSystem"
@@ -121,7 +121,7 @@ class ScoringSystem(NamedComposition):
             if low > high:
                 raise InputError(f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}")
             object.__setattr__(self, "intercept_range", (low, high))
-        object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
+        object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         _ = self.composed  # parts that do not fit the data are an error of the statement
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -189,7 +189,7 @@ class ScoringSystem(NamedComposition):
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
-        return Margin.of_checked(self.X, self.y, ZeroOne(self.threshold), regulariser, "free", self.weights, domain)
+        return Margin.of_checked(self.X, self.y, ZeroOne(self.threshold), regulariser, "free", self.sample_weight, domain)
 
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""
@@ -209,7 +209,7 @@ class ScoringSystem(NamedComposition):
         return ScoringProblem(
             X=np.ascontiguousarray(to_dense(self.X)[:, 1:]),
             y=self.y,
-            weights=as_vector(self.weights, self.y.size, "weights"),
+            weights=as_vector(self.sample_weight, self.y.size, "sample_weight"),
             lower=self._bounds()[0],
             upper=self._bounds()[1],
             intercept=self.offsets,

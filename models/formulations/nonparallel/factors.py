@@ -697,7 +697,7 @@ class LoweredFactor:
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor
 
 
-def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
+def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
     """Check n class labels of at least two classes with at least two points each.
 
     Raises

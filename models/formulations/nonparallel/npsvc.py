@@ -82,7 +82,7 @@ class ClassProblem(Protocol):
         """Points (n, p)."""
 
     @property
-    def labels(self) -> npt.NDArray[Any]:
+    def y(self) -> npt.NDArray[Any]:
         """Their classes."""
 
     @property
@@ -268,7 +268,7 @@ def explained_points(
 
 def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
-    label = str(model.labels[i])
+    label = str(model.y[i])
     if model.inside[i]:
         return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
     left = f - model.margin
@@ -320,7 +320,7 @@ class NonparallelSVM(Model):
     ----------
     X : array_like (n, p)
         Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
-    labels : array_like (n,)
+    y : array_like (n,)
         Class labels of any type.
     target : label
         The class whose hyperplane this is.
@@ -356,7 +356,7 @@ class NonparallelSVM(Model):
     """
 
     X: Points
-    labels: npt.NDArray[Any]
+    y: npt.NDArray[Any]
     target: Any
     loss: PairLoss = "twsvm"
     c: float = 1.0
@@ -379,8 +379,8 @@ class NonparallelSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        labels = as_classes(self.labels, X.shape[0])
-        object.__setattr__(self, "labels", labels)
+        labels = as_classes(self.y, X.shape[0])
+        object.__setattr__(self, "y", labels)
         if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
             raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}")
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
@@ -397,10 +397,10 @@ class NonparallelSVM(Model):
             )
 
     @classmethod
-    def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(labels)``; they share the feature map and the graph."""
+    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
+        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
         points = as_points(X)
-        given = as_classes(labels, points.shape[0])
+        given = as_classes(y, points.shape[0])
         classes = np.unique(given)
         first = cls(points, given, classes[0], **parameters)
         others = tuple(replace(first, target=k) for k in classes[1:])
@@ -454,7 +454,7 @@ class NonparallelSVM(Model):
     @property
     def inside(self) -> BoolArray:
         """Points of the target class."""
-        return np.asarray(self.labels == self.target)
+        return np.asarray(self.y == self.target)
 
     @cached_property
     def regulariser(self) -> FloatArray:

@@ -408,7 +408,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     if not program.penalised[0]:
         lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
-    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, weights=program.cost.prices)
+    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, sample_weight=program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)
 
 

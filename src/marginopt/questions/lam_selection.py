@@ -151,7 +151,7 @@ def select_lam(
 
 
 def _part(model: ZeroOneSVM, rows: Any) -> ZeroOneSVM:
-    prices: Any = 1.0 if isinstance(model.lam, float) else model.weights[rows]
+    prices: Any = 1.0 if isinstance(model.lam, float) else model.sample_weight[rows]
     return ZeroOneSVM(np.asarray(model.X)[rows], model.y[rows], prices, intercept=model.intercept)
 
 

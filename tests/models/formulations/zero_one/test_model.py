@@ -26,7 +26,7 @@ def enumerate_all(model: ZeroOneSVM) -> tuple[float, np.ndarray]:
     best, best_w = np.inf, np.zeros(A.shape[1])
     for violated in itertools.product([False, True], repeat=len(A)):
         z = np.array(violated)
-        if model.weights[z].sum() >= best:
+        if model.sample_weight[z].sum() >= best:
             continue
         w = least_norm(A[~z], model.penalised)
         if w is not None:
@@ -195,6 +195,6 @@ def test_parameters_are_kept_apart_from_the_caller_s_arrays() -> None:
     lam, M = [0.5] * 8, np.full(8, 9.0)
     model = ZeroOneSVM(X, y, lam=lam, big_m=M)
     lam[0] = -3.0
-    assert model.weights.min() == 0.5
+    assert model.sample_weight.min() == 0.5
     assert model.form.q[3:].min() == 0.5
     assert "lam = 0.5 .. 0.5" in str(model)
