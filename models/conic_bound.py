@@ -157,9 +157,9 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     n, p = problem.A.shape
     w = np.asarray(w, dtype=np.float64)
     if w.shape != (p,) or not np.isfinite(w).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}", name="w")
     if problem.kappa is not None and problem.kappa <= 0.0:
-        raise InputError("kappa must be > 0 here; κ = 0 is the hard-margin problem, a QP")
+        raise InputError("kappa must be > 0 here; κ = 0 is the hard-margin problem, a QP", name="kappa")
     V = _spread(problem, w, W)
     r = 1.0 - problem.A @ w
     d = np.maximum(np.einsum("ij,ij->i", problem.A @ V, problem.A), 0.0)
@@ -193,7 +193,7 @@ def _spread(problem: ConicProblem, w: FloatArray, W: FloatArray | None) -> Float
         return _inverse_metric(problem)
     W = np.asarray(W, dtype=np.float64)
     if W.shape != (w.size, w.size) or not np.isfinite(W).all():
-        raise InputError(f"W must be a finite {w.size} × {w.size} matrix; it has shape {W.shape}")
+        raise InputError(f"W must be a finite {w.size} × {w.size} matrix; it has shape {W.shape}", name="W")
     V = 0.5 * (W + W.T) - np.outer(w, w)
     values, vectors = np.linalg.eigh(V)
     return V if values[0] >= 0.0 else np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
@@ -738,7 +738,7 @@ def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
 def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
     array = np.asarray(values, dtype=np.float64).ravel()
     if array.shape != (n,) or not np.isfinite(array).all():
-        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}")
+        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}", name=name)
     return array
 
 

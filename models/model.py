@@ -93,7 +93,9 @@ class FormulationType(ABCMeta):
                 raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}")
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
-            raise InputError(f"data_names must be names of features and classes (DataNames); it is {given_names!r}")
+            raise InputError(
+                f"data_names must be names of features and classes (DataNames); it is {given_names!r}", name="data_names"
+            )
         names = _first_parameters(cls)
         X = args[0] if args else options.get("X")
         if names[:1] != ("X",) or X is None:

@@ -250,7 +250,7 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """
     p = model.X.shape[1]
     if w.shape != (p,) or not np.isfinite(w).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}", name="w")
     u = model.y * np.asarray(model.X @ w)
     M = model.big_m_values
     low, high = _allowed(u, M)

@@ -59,7 +59,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except TypeError:
-        raise InputError(f"path must be a file name, got {path!r}") from None
+        raise InputError(f"path must be a file name, got {path!r}", name="path") from None
 
 
 def suffix(path: Path) -> str:
@@ -538,7 +538,7 @@ def read_csv(
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-        raise InputError(f"delimiter must be one character, got {delimiter!r}")
+        raise InputError(f"delimiter must be one character, got {delimiter!r}", name="delimiter")
     table = parse_csv(read_text(file), str(file), header, delimiter)
     return _tidied(table, label, _name(file, name), tidying)
 
@@ -566,7 +566,7 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
     file = as_path(path)
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))

@@ -108,7 +108,7 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
     try:
         index = int(label)
     except (TypeError, ValueError):
-        raise InputError(f"label must be a column's name or index, got {label!r}") from None
+        raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
     if isinstance(label, bool) or not -width <= index < width:
         raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}")
     return index % width
@@ -391,7 +391,7 @@ class Tidying:
     def __post_init__(self) -> None:
         for name, kinds in (("missing", get_args(Missing)), ("categories", get_args(Categories))):
             if getattr(self, name) not in kinds:
-                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}")
+                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}", name=name)
         if isinstance(self.leave_out, (str, int)):
             object.__setattr__(self, "leave_out", (self.leave_out,))
 

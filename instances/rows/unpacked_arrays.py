@@ -300,7 +300,7 @@ def unpacked_parquet(
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
     labels: list[npt.NDArray[Any]] = []
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:

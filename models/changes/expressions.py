@@ -253,7 +253,8 @@ def cvxpy_module() -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        raise MissingPackageError("constraints are stated in CVXPY, which is not installed: pip install cvxpy") from error
+        need = "constraints are stated in CVXPY, which is not installed"
+        raise MissingPackageError(need, "cvxpy", "pip install cvxpy") from error
     return cvxpy
 
 

@@ -174,12 +174,12 @@ class ConicSVM(Model):
         if self.lam is not None:
             prices = as_vector(self.lam, X.shape[0], "lam")
             if not (prices > 0).all():
-                raise InputError(f"lam must be > 0; it is {prices.min():g}")
+                raise InputError(f"lam must be > 0; it is {prices.min():g}", name="lam")
             object.__setattr__(self, "lam", float(prices[0]) if np.ndim(self.lam) == 0 else prices)
         if self.kappa is not None:
             kappa = as_positive(self.kappa, "kappa", zero=True)
             if kappa > 1:
-                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}")
+                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}", name="kappa")
             object.__setattr__(self, "kappa", kappa)
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:

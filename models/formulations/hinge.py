@@ -85,7 +85,7 @@ class HingeSVM(Model):
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         weights = as_vector(self.lam, X.shape[0], "lam")
         if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+            raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
         object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
         warn_about_features(X)
 

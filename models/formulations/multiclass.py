@@ -315,19 +315,21 @@ class MulticlassSVM(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
-            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}")
+            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         try:
             labels = np.asarray(self.y)
         except ValueError as error:
-            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}") from error
+            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}", name="y") from error
         if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-            raise InputError(f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}")
+            raise InputError(
+                f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}", name="y"
+            )
         if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}")
+            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}", name="y")
         object.__setattr__(self, "y", labels)
         weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights > 0).all():
-            raise InputError(f"sample_weight must be > 0; one is {weights.min():g}")
+            raise InputError(f"sample_weight must be > 0; one is {weights.min():g}", name="sample_weight")
         object.__setattr__(self, "sample_weight", float(weights[0]) if np.ndim(self.sample_weight) == 0 else weights)
         if self.kernel is None:
             warn_about_features(X)

@@ -106,7 +106,7 @@ class RampSVM(BinaryMargins):
         self._check_margins(X)
         object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         warn_about_features(X)
 
     @cached_property

@@ -144,7 +144,7 @@ class Mixture(Kernel):
                 raise InputError(f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}")
         weight = as_positive(self.weight, "weight", zero=True)
         if weight > 1.0:
-            raise InputError(f"weight must be in [0, 1]; it is {weight:g}")
+            raise InputError(f"weight must be in [0, 1]; it is {weight:g}", name="weight")
         object.__setattr__(self, "weight", weight)
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:

@@ -178,7 +178,9 @@ def check_gamma(gamma: float | str) -> None:
     """Raise `InputError` where γ is neither a number > 0 nor the name of a rule."""
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
-            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}")
+            raise InputError(
+                f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}", name="gamma"
+            )
         return
     as_positive(gamma, "gamma")
 
@@ -556,7 +558,7 @@ class Polynomial(Kernel):
         check_gamma(self.gamma)
         as_positive(self.coef0, "coef0", zero=True)
         if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
-            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
+            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}", name="degree")
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Polynomial:
         """The kernel with γ a number."""
@@ -644,5 +646,6 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
     if callable(kernel):
         return CallableKernel(kernel)
     raise InputError(
-        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}"
+        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}",
+        name="kernel",
     )

@@ -336,12 +336,12 @@ def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
     data = P if isinstance(P, np.ndarray) else P.data
     if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
-        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}", name="P")
     if _exactly_symmetric(P):
         return
     asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
     if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
-        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")
+        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}", name="P")
 
 
 @dataclass(frozen=True)
@@ -694,7 +694,7 @@ class StandardForm(Displayed, ExportMethods):
         for name in ("q", "lower", "upper", "integer"):
             array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
-                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}")
+                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}", name=name)
             object.__setattr__(self, name, frozen(array))
         if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
             raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
@@ -702,7 +702,7 @@ class StandardForm(Displayed, ExportMethods):
             if c.F.shape[1] != self.n:
                 raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
         if self.quadratic is not None and self.quadratic.n != self.n:
-            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}")
+            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}", name="P")
         stops = np.cumsum([b.size for b in self.blocks]).tolist()
         slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
         object.__setattr__(self, "slices", slices)

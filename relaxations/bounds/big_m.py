@@ -54,11 +54,11 @@ class WithConstants(Reduction[T]):
     def __post_init__(self) -> None:
         if isinstance(self.M, str):
             if self.M not in ("zero", "incumbent", "stated"):
-                raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}")
+                raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
         elif not (isinstance(self.M, int | float) and np.isfinite(self.M) and self.M > 0):
-            raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}")
+            raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
         if not (np.isfinite(self.factor) and self.factor > 0):
-            raise InputError(f"factor must be a number > 0; it is {self.factor!r}")
+            raise InputError(f"factor must be a number > 0; it is {self.factor!r}", name="factor")
 
     @property
     def source_name(self) -> str:

@@ -274,7 +274,7 @@ def positive(values: object, n: int, name: str) -> FloatArray:
     """
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
-        raise InputError(f"{name} must be > 0; it is {checked.min():g}")
+        raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)
     return checked
 
 

@@ -159,7 +159,9 @@ class Lagrangian(Reduction[Any]):
             price_tuple = tuple(prices.tolist())
             object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
         if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InputError(f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}")
+            raise InputError(
+                f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}", name="rows"
+            )
 
     @property
     def name(self) -> str:

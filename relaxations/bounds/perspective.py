@@ -141,7 +141,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
-            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}")
+            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}", name="gamma")
         if self.M is not None:
             BigM(self.M)
 

@@ -72,7 +72,7 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
     if not table or table[0].size == 0 or len({t.size for t in table}) > 1:
         raise InputError(f"every solver needs the times of the same problems; they have {[t.size for t in table]}")
     if not all((t > 0.0).all() for t in table):
-        raise InputError("times must be > 0, infinite where a problem was not solved")
+        raise InputError("times must be > 0, infinite where a problem was not solved", name="times")
     best = np.min(table, axis=0)
     solved = np.isfinite(best)
     ratios = [np.divide(t, best, out=np.full(t.size, np.inf), where=solved) for t in table]

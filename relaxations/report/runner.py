@@ -191,7 +191,7 @@ class Progress:
 
     def __init__(self, on: bool, limit: float) -> None:
         if not isinstance(on, bool | np.bool_):
-            raise InputError(f"progress must be True or False; it is {on!r}")
+            raise InputError(f"progress must be True or False; it is {on!r}", name="progress")
         self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()

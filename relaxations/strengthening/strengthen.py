@@ -70,7 +70,7 @@ def heuristic(
         A κ form.
     """
     if not isinstance(rounds, int) or rounds < 0:
-        raise InputError(f"rounds must be an integer ≥ 0; it is {rounds!r}")
+        raise InputError(f"rounds must be an integer ≥ 0; it is {rounds!r}", name="rounds")
     require(model, "heuristic()", COST_FORM)
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
@@ -101,7 +101,7 @@ def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """
     coefficients, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
     if coefficients.shape != (p,) or not np.isfinite(coefficients).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}", name="w")
     return coefficients
 
 

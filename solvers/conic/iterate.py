@@ -337,7 +337,8 @@ class Prepared:
         """
         if problem.kappa is not None and problem.kappa <= 0.0:
             raise InputError(
-                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP"
+                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP",
+                name="kappa",
             )
         space = coordinates(problem.A, problem.metric)
         squares = np.einsum("ij,ij->i", space.rows, space.rows)
@@ -377,7 +378,8 @@ class Prepared:
         """
         if "w" not in start:
             raise InputError(
-                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}"
+                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}",
+                name="start",
             )
         p = self.problem.A.shape[1]
         w, W = np.asarray(start["w"], dtype=np.float64), start.get("W")

@@ -431,7 +431,8 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
     for option in native:
         if option not in names:
             others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
-            raise InputError(f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}")
+            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}"
+            raise InputError(message, name=option, allowed=names)
 
 
 def near_misses(option: str, known: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ class DenseGradient(Algorithm[SimplexQP, S]):
     def begin(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """The state at the start; the n × n matrix is materialised, within the limit of memory."""
         if self.initial not in _RULES:
-            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
+            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}", name="initial")
         check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
         Q = view.gram.dense
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
@@ -231,7 +231,7 @@ class ProjectedGradient(DenseGradient[DenseState]):
 
     def __post_init__(self) -> None:
         if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
-            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
+            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}", name="components")
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """Barycentres, vertices, or the given point."""

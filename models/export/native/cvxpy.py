@@ -42,7 +42,7 @@ def to_cvxpy(form: StandardForm) -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        raise MissingPackageError("CVXPY is not installed: pip install cvxpy") from error
+        raise MissingPackageError("CVXPY is not installed", "cvxpy", "pip install cvxpy") from error
     target = RotatedBridge(form).target
     variables = [_variable(cvxpy, form, block) for block in form.blocks]
     pieces = {block.label: _vector(cvxpy, block, v) for block, v in zip(form.blocks, variables, strict=True)}

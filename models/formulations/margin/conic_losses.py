@@ -57,7 +57,7 @@ class Conic(Loss):
             return
         gamma = as_numbers(self.gamma, "gamma")
         if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
-            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
+            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}", name="gamma")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
@@ -71,14 +71,15 @@ class Conic(Loss):
         if top >= 1.0:
             raise InputError(
                 "gamma must lie in Gamma: mu I - sum gamma_i x_i x_i' must be positive definite, with mu of the regulariser, but "
-                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that"
+                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that",
+                name="gamma",
             )
         return self
 
     def _gamma(self, n: int) -> FloatArray:
         gamma = np.asarray(self.gamma, dtype=np.float64)
         if gamma.ndim and gamma.size != n:
-            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}")
+            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}", name="gamma")
         return np.array(np.broadcast_to(gamma, n))
 
     def values(self, argument: FloatArray) -> FloatArray:

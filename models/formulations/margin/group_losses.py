@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import InputError, near_names
+from ....errors import InputError, unknown_name
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
@@ -46,9 +46,7 @@ class GroupLosses(Loss):
         names = [str(group) for group in np.asarray(self.groups, dtype=object).ravel()]
         for name in dict.fromkeys(names):
             if name not in self.losses:
-                near = near_names(name, self.losses, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise InputError(f"groups name {name!r}, for which loss has no entry ({', '.join(self.losses)}){hint}")
+                raise unknown_name("loss for the group", name, self.losses)
         for name, loss in self.losses.items():
             if name not in names:
                 raise InputError(f"loss names the group {name!r}, in which there are no points")
@@ -109,7 +107,9 @@ class GroupLosses(Loss):
             Groups of another number of points.
         """
         if len(self.groups) != X.shape[0]:
-            raise InputError(f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}")
+            raise InputError(
+                f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}", name="groups"
+            )
         return self
 
     def values(self, argument: FloatArray) -> FloatArray:

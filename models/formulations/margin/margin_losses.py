@@ -149,7 +149,7 @@ class Ramp(Loss):
         object.__setattr__(self, "width", as_positive(self.width, "width"))
         object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond", infinite=True))
         if self.beyond < self.width:
-            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
+            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}", name="beyond")
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""

@@ -212,12 +212,15 @@ def checked_parts(
     if not isinstance(domain, Domain):
         raise _no_part("domain", domain)
     if not isinstance(subject_to, Restriction | Iterable):
-        raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}")
+        raise InputError(
+            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}", name="subject_to"
+        )
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
     for restriction in restrictions:
         if not isinstance(restriction, Restriction):
             raise InputError(
-                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}"
+                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}",
+                name="subject_to",
             )
         if restriction.of_margins and not loss.labels:
             raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
@@ -373,7 +376,7 @@ class Margin(Model):
         object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}", name="intercept")
         self.check_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
@@ -429,7 +432,7 @@ class Margin(Model):
 
     def _check_encoding(self, n: int) -> None:
         if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
     @property
@@ -449,7 +452,7 @@ class Margin(Model):
             return as_vector(self.y, n, "y")
         free = self.loss.unlabelled(n)
         if free.size != n:
-            raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}")
+            raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}", name="groups")
         y = as_labels(self.y, n, unlabelled=free, both=self.groups is None)
         for restriction in self.subject_to:
             if restriction.of_margins and not y.all():

@@ -223,7 +223,7 @@ class NuSVM(NamedComposition):
         X = as_points(self.X)
         weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights >= 0).all() or not weights.any():
-            raise InputError(f"sample_weight must be ≥ 0 and not all zero; the least is {weights.min():g}")
+            raise InputError(f"sample_weight must be ≥ 0 and not all zero; the least is {weights.min():g}", name="sample_weight")
         costs = 1.0 / X.shape[0] if np.ndim(self.sample_weight) == 0 else weights / weights.sum()
         return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, costs, kernel=self.kernel)
 

@@ -53,7 +53,9 @@ class PiecewiseLinear(Loss):
     def __post_init__(self) -> None:
         points = as_numbers(self.breakpoints, "breakpoints")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
-            raise InputError(f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}")
+            raise InputError(
+                f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}", name="breakpoints"
+            )
         steps = np.diff(points[:, 0])
         if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():
             raise InputError(

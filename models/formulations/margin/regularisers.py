@@ -196,10 +196,10 @@ class KernelNorm(Regulariser):
     def __post_init__(self) -> None:
         K = as_numbers(self.K, "K")
         if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all() or not np.array_equal(K, K.T):
-            raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}")
+            raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}", name="K")
         spectrum = np.linalg.eigvalsh(K)
         if spectrum[0] < -1e-8 * max(abs(spectrum[-1]), 1.0):
-            raise InputError(f"K must be positive semidefinite; it has the eigenvalue {spectrum[0]:.3g}")
+            raise InputError(f"K must be positive semidefinite; it has the eigenvalue {spectrum[0]:.3g}", name="K")
         object.__setattr__(self, "K", K)
 
     def value(self, w: FloatArray) -> float:
@@ -374,7 +374,10 @@ class GroupL1(Regulariser):
 
     def _members(self, size: int) -> list[list[int]]:
         if len(self.groups) != size:
-            raise InputError(f"groups must name a group for each of the {size} penalised coefficients; it has {len(self.groups)}")
+            raise InputError(
+                f"groups must name a group for each of the {size} penalised coefficients; it has {len(self.groups)}",
+                name="groups",
+            )
         return [[j for j, g in enumerate(self.groups) if g == name] for name in sorted(set(self.groups))]
 
     def value(self, w: FloatArray) -> float:
@@ -429,7 +432,9 @@ class KernelWeightsL1(Regulariser):
     def __post_init__(self) -> None:
         points = as_numbers(self.points, "points")
         if points.ndim != 2 or not np.isfinite(points).all():
-            raise InputError(f"points must be a finite matrix with a row for each point; its shape is {points.shape}")
+            raise InputError(
+                f"points must be a finite matrix with a row for each point; its shape is {points.shape}", name="points"
+            )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
@@ -471,7 +476,8 @@ class KernelWeightsL1(Regulariser):
     def _check_width(self, p: int) -> None:
         if self.points.shape[1] != p:
             raise InputError(
-                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}"
+                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}",
+                name="points",
             )
 
     def cost_line(self) -> Line:

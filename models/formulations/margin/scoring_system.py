@@ -104,7 +104,7 @@ class ScoringSystem(NamedComposition):
             )
         epsilon = as_positive(self.epsilon, "epsilon")
         if epsilon > 1.0:
-            raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
+            raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}", name="epsilon")
         for price in ("C0", "C1"):
             value = getattr(self, price)
             if value is not None or price == "C0":
@@ -115,11 +115,13 @@ class ScoringSystem(NamedComposition):
         if self.max_features is not None:
             object.__setattr__(self, "max_features", _whole(self.max_features, "max_features"))
             if self.max_features < 0:
-                raise InputError(f"max_features must be ≥ 0; it is {self.max_features}")
+                raise InputError(f"max_features must be ≥ 0; it is {self.max_features}", name="max_features")
         if self.intercept_range is not None:
             low, high = (_whole(v, "intercept_range") for v in _pair(self.intercept_range, "intercept_range"))
             if low > high:
-                raise InputError(f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}")
+                raise InputError(
+                    f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}", name="intercept_range"
+                )
             object.__setattr__(self, "intercept_range", (low, high))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         _ = self.composed  # parts that do not fit the data are an error of the statement
@@ -128,7 +130,9 @@ class ScoringSystem(NamedComposition):
         d = self.X.shape[1] - 1
         lower, upper = (as_vector(side, d, "coefficients") for side in _pair(self.coefficients, "coefficients"))
         if (lower != np.rint(lower)).any() or (upper != np.rint(upper)).any() or (lower > 0).any() or (upper < 0).any():
-            raise InputError(f"coefficients must be bounds l <= 0 <= u, whole numbers; they are {self.coefficients}")
+            raise InputError(
+                f"coefficients must be bounds l <= 0 <= u, whole numbers; they are {self.coefficients}", name="coefficients"
+            )
         return lower, upper
 
     @cached_property
@@ -289,9 +293,9 @@ def _whole(value: Any, name: str) -> int:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}") from error
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name) from error
     if isinstance(value, bool) or not np.isfinite(number) or number != int(number):
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}")
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name)
     return int(number)
 
 
@@ -299,7 +303,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}") from error
+        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}", name=name) from error
     return low, high
 
 

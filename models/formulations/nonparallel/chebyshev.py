@@ -527,10 +527,10 @@ class ChebyshevNPSVC(Model):
         for name in ("c", "r1", "r2", "mu", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("mu", "ridge", "offset")))
         if self.orientation not in ("one", "rest"):
-            raise InputError(f"orientation must be 'one' or 'rest'; it is {self.orientation!r}")
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {self.orientation!r}", name="orientation")
         weights = as_vector(self.weights, self.K, "weights")
         if not (weights > 0).all():
-            raise InputError(f"weights must be > 0; the least is {weights.min():g}")
+            raise InputError(f"weights must be > 0; the least is {weights.min():g}", name="weights")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.mu > 0 and isinstance(self.kernel, Precomputed):
@@ -538,7 +538,7 @@ class ChebyshevNPSVC(Model):
         size = self.features.features
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
-            raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}")
+            raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}", name="d")
         object.__setattr__(self, "d", int(d))
         if self.P is not None:
             object.__setattr__(self, "P", as_orthonormal(self.P, "P", (size, int(d))))

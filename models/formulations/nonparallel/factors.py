@@ -506,7 +506,7 @@ class HingeFactor:
         for name in ("H", "G"):
             matrix = as_array(getattr(self, name), name)
             if matrix.ndim != 2 or not np.isfinite(matrix).all():
-                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}")
+                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}", name=name)
             object.__setattr__(self, name, matrix)
 
     @property
@@ -709,14 +709,14 @@ def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
         label_array = np.asarray(labels)
         np.unique(label_array)
     except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
-        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}") from error
+        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}", name=name) from error
     if label_array.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}")
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}", name=name)
     if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
-        raise InputError(f"{name} must be finite")
+        raise InputError(f"{name} must be finite", name=name)
     classes, counts = np.unique(label_array, return_counts=True)
     if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
     if counts.min() < 2:
         raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
     return label_array
@@ -729,7 +729,7 @@ def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
     """Indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time."""
     n = X.shape[0]
     if not 1 <= k < n:
-        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}")
+        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}", name="neighbours")
     indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)

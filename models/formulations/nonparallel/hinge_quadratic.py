@@ -70,7 +70,7 @@ class BoxProgram(Model):
     def __post_init__(self) -> None:
         Z = as_array(self.Z, "Z")
         if Z.ndim != 2 or not np.isfinite(Z).all():
-            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
+            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}", name="Z")
         with np.errstate(over="ignore"):
             largest = float(np.einsum("ij,ij->i", Z, Z).max(initial=0.0))
         if not np.isfinite(largest):
@@ -219,10 +219,10 @@ class HingeQuadratic(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.factor, Factor):
-            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}")
+            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}", name="factor")
         m, p = self.factor.shape
         if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
-            raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}")
+            raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}", name="H")
         for name, size in (("b", p), ("h", m), ("weights", m), ("tau", m)):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
         if (self.weights < 0).any() or (self.tau < 0).any():

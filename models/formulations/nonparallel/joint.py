@@ -91,7 +91,7 @@ class JointHyperplanesSVM(Model):
         object.__setattr__(self, "y", labels)
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             known = ", ".join(map(str, np.unique(labels)[:8]))
-            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}")
+            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
         for name in ("c", "r", "margin", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("ridge", "offset")))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))

@@ -382,10 +382,11 @@ class NonparallelSVM(Model):
         labels = as_classes(self.y, X.shape[0])
         object.__setattr__(self, "y", labels)
         if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
-            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}")
+            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}", name="loss")
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             raise InputError(
-                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}"
+                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}",
+                name="target",
             )
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
         for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):

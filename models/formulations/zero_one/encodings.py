@@ -66,14 +66,15 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
     """
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
-        raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}")
+        raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
     try:
         _root(A, checked)
     except np.linalg.LinAlgError as error:
         largest = float(np.linalg.eigvalsh((A * checked[:, None]).T @ A)[-1])
         raise InputError(
             f"gamma must lie in Gamma: I - sum gamma_i x_i x_i' must be positive definite, but the sum's largest eigenvalue is "
-            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it"
+            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it",
+            name="gamma",
         ) from error
     return checked
 
@@ -421,9 +422,9 @@ def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: C
         No such encoding or rows; γ without its encoding, that without γ, or with a free intercept; γ outside Γ.
     """
     if encoding not in ("bigm", "indicator", "strengthened"):
-        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}")
+        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):
-        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}")
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):
         raise InputError(
             "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"

@@ -115,9 +115,11 @@ def _named_program(name: str, command: str) -> StandardForm:
         A formulation without data, or a file of data.
     """
     if name in all_formulations() and not Path(name).exists():
-        raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA")
+        raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA", name=name)
     if not is_program(Path(name)):
-        raise InputError(f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}")
+        raise InputError(
+            f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}", name=name
+        )
     return read_form(name)
 
 

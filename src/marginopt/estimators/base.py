@@ -123,7 +123,9 @@ def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
         There is no such scheme.
     """
     if scheme not in ("ovo", "ovr"):
-        raise InputError(f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}")
+        raise InputError(
+            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
+        )
     if scheme == "ovo" or classes == 2:
         pairs = []
         for i, j in combinations(range(classes), 2):

@@ -398,7 +398,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         names = [f"x{j}" for j in range(p)] if known is None else list(known)
         names = names if feature_names is None else [str(name) for name in feature_names]
         if len(names) != p:
-            raise InputError(f"feature_names must hold {p} names; it holds {len(names)}")
+            raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
         w = self.coef_[0].astype(int)
         used = sorted(np.flatnonzero(w), key=lambda j: (-abs(w[j]), j))
         result = self.result_

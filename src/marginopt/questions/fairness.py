@@ -153,9 +153,9 @@ class FairnessQuestion(BoundedQuestion):
         weights = as_weights(self.sample_weight, n, "sample_weight")
         object.__setattr__(self, "sample_weight", np.ones(n) if weights is None else np.array(weights))
         if self.metric not in get_args(FairnessMetric):
-            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}")
+            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}", name="metric")
         if len(self.names) != d:
-            raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names")
+            raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names", name="names")
         if self.margin is not None:
             object.__setattr__(self, "margin", as_positive(self.margin, "margin"))
         if not self.members.any():
@@ -405,7 +405,7 @@ def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
     allowed = ((vector >= 0.0) & (vector <= 1.0)) if soft else np.isin(vector, (0.0, 1.0))
     if not allowed.all():
         need = "labels 0 and 1, or -1 and +1" + (", or probabilities" if soft else "")
-        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}")
+        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}", name=name)
     return vector
 
 

@@ -134,7 +134,7 @@ class PredictionStability(Displayed, Tabular):
             There is no point of this number.
         """
         if not 0 <= index < len(self.value):
-            raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}")
+            raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}", name="index")
         weights = self.model.sample_weight
         X = np.vstack([np.asarray(self.model.X), self.points[index]])
         prices = np.append(weights, 4.0 * float(weights.sum()))
@@ -261,7 +261,8 @@ def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
     rows = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
     if rows.shape[1] != len(penalised):
         raise InputError(
-            f"points must have {len(penalised)} columns, as the model's X with its constant one; got {rows.shape[1]}"
+            f"points must have {len(penalised)} columns, as the model's X with its constant one; got {rows.shape[1]}",
+            name="points",
         )
     if (rows[:, ~penalised] != 1.0).any():
         raise InputError("the first column of points must be ones, as in the model's X: its weight is the free intercept")
@@ -366,7 +367,7 @@ def conformal_sets(
     view = _view(model)
     level = as_positive(alpha, "alpha")
     if not level < 1.0:
-        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}")
+        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}", name="alpha")
     if np.ptp(view.weights) != 0.0:
         raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
     X = _rows(model, points)
