@@ -1,9 +1,4 @@
-"""Data sets of the catalogue: the known ones, and what a package or a session adds.
-
-A data set from outside: what a package or a session adds to the catalogue.
-
-The table of known data sets: what each must look like and where it can come from.
-"""
+"""Data sets of the catalogue: the known ones, and what a package or a session adds."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """Bounds that points and multipliers prove, a model's own appraisal of a point, and the bound of a model with further rows.
 
-Bounds that points and multipliers prove, and a model's own appraisal of a point where there is no form to certify it with.
-
-A proved bound of a model with further rows: the rows at their prices, and the model's own bound with a linear term.
-
-For prices z of rows F w + G t + g in cones, with free variables t that the rows brought along and G'z = 0,
+*A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
+brought along and G'z = 0,
 
     min {f(w, ...) : rows} ≥ min {f(w, ...) - (F'z)'w} - g'z,
 

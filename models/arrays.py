@@ -1,11 +1,7 @@
 """Array types, the checks that every model makes of its data, and the limit of a form's size.
 
-Array types and the checks that every model makes of its data, in one place.
-
 The checks copy nothing that is already in the wanted form and never write to what they are given; what a model keeps
 is read-only.
-
-The limit of a form's size when it is materialised.
 """
 
 from __future__ import annotations

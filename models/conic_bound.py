@@ -1,7 +1,5 @@
 """Certified lower bounds of the conic SVM: the dual value in closed form, its rounding error, and the multipliers that raise it.
 
-Certified lower bounds of the conic SVM, Conic (13)-(21): the dual value in closed form, from the data alone.
-
 With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
 
     ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,
@@ -14,23 +12,19 @@ and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/
 is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
 solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
 
-The dual value of the conic SVM with its rounding error: no inverse of S is trusted, only that S ⪰ ℓI.
-
-D(γ, v) of `models.conic_bound` is a minimum over w. At any w, with ρ the gradient there,
+*The dual value of the conic SVM with its rounding error.* D(γ, v) is a minimum over w. At any w, with ρ the gradient
+there,
 
     D(γ, v) ≥ ||w||² + Σ [-γu² + (2γ - v)u - γ + v - ψ*(v)] - μκn - ||ρ||²/(4ℓ),     u_i = a_i'w,
 
 and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs nothing.
 
-Newton's method for a convex piecewise quadratic function of a few variables and many residuals.
+*Newton's method for a convex piecewise quadratic function of a few variables and many residuals.* min over w of w'Sw + b'w + Σ
+χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
 
-min over w of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
-
-Exactly feasible points of the conic SVM, Conic (21), from a w and a W of any quality.
-
-With V = W - ww' ⪰ 0, r_i = 1 - u_i and d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z
-is z_i = (r_i)_+²/(r_i² + d_i) in closed form and any w, any V ⪰ 0 give a feasible point of the λ form. The κ form asks
-Σz ≤ κn, which scaling V up achieves.
+*Exactly feasible points of the conic SVM, Conic (21), from a w and a W of any quality.* With V = W - ww' ⪰ 0, r_i = 1 - u_i and
+d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z is z_i = (r_i)_+²/(r_i² + d_i) in closed
+form and any w, any V ⪰ 0 give a feasible point of the λ form. The κ form asks Σz ≤ κn, which scaling V up achieves.
 """
 
 from __future__ import annotations
@@ -390,7 +384,7 @@ def newton_piecewise(
 
 
 def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
-    """By Cholesky; by LDL' where rounding made it indefinite."""
+    """Return H⁻¹b by Cholesky; by LDL' where rounding made H indefinite."""
     _, step, indefinite = posv(hessian, right, lower=1)  # SciPy's doors to it take longer than it does
     return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False) if indefinite else step)
 

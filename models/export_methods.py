@@ -77,7 +77,7 @@ class ExportMethods(ABC):
         return dual_form(self.form)
 
     def conflict(self, solver: Any = None, most: int = 400) -> Conflict:
-        """Why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
+        """Return the reason why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
 
         A deletion filter on certificates (`solvers.checks.conflict`), in rational arithmetic at the end where all rows are
         linear. Printable; where rows keep points at a margin it names those that cannot all be kept.

@@ -1,9 +1,4 @@
-"""The record of a formulation, and kernels by name, as records ask for one.
-
-The record of a formulation: its name at the prompt, its source, and how it is stated on data.
-
-A kernel by its name and numbers, as records of formulations ask for one.
-"""
+"""The record of a formulation, and kernels by name, as records ask for one."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
 """Structural views: data that hand-written algorithms read in place of the standard form.
 
-Structural views: what hand-written algorithms read in place of the standard form.
-
 A model exposes the views that it has through ``model.view(kind)``; a solver declares the kinds that it reads.
-
-The view of linear classifiers on any number of rows: min μ||w||² + Σ c_i ℓ(y_i x_i'w), read by blocks of rows.
-
-The view of nonconvex compositions of few coefficients: a piecewise-linear loss of margins, a norm, and where w may be.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Reductions: maps of a 0-1-loss model to a problem that bounds it, with the way back, and their records.
 
-Reductions: what maps a 0-1-loss model to a problem that bounds it, and knows the way back.
-
-The record of a relaxation: what lists, the prompt, the report and the documentation know of it.
-
-The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.
-
-The paper plots them and prints no formula but that of the conic loss; the definitions here are those of the works it cites.
-Every function takes numbers or arrays and returns an array of the same shape.
+*The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.* The paper plots them and prints no
+formula but that of the conic loss; the definitions here are those of the works it cites. Every function takes numbers or arrays
+and returns an array of the same shape.
 """
 
 from __future__ import annotations
@@ -154,7 +149,7 @@ class Reduction(ABC, Generic[T]):
         return (COST_FORM,)
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         if not isinstance(model, self.reads):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
@@ -189,7 +184,7 @@ class Reduction(ABC, Generic[T]):
         """Return a proved bound of the target's optimum from any multipliers; of the original's too, but for a `caveat`."""
 
     def lifted(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return what the multipliers prove of the original: the bound of `lift`, or -inf where there is a `reservation`."""
+        """Return the lower bound that the multipliers prove of the original, that of `lift`; -inf if there is a `reservation`."""
         dual, caveat = self.lift(model, target, multipliers), self.reservation(model)
         return replace(dual, value=float("-inf"), argument=f"no bound of the original: {caveat}") if caveat else dual
 
@@ -220,7 +215,7 @@ class Reduction(ABC, Generic[T]):
         return self.objective(model, values["w"])
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
+        """Return the reason why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
         return ""
 
     def reservation(self, model: ZeroOneSVM) -> str:

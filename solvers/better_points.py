@@ -233,7 +233,7 @@ def _costs(model: Model, values: Mapping[str, FloatArray], level: float) -> bool
 
 
 def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
-    """Why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+    """Return the reason why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
 
     Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
     """

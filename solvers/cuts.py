@@ -1,13 +1,7 @@
 """Cuts of the 0-1 loss for SCIP and Gurobi: the option, the separator's interface, and perspective cuts.
 
-Cutting planes for the branch and bound of other solvers, from the kernels of the exact 0-1 solver, added by callbacks.
-
-The option ``cuts=`` of SCIP and Gurobi: the separator for its value.
-
-Perspective cuts of the 0-1 loss: linearisations of the hull of a point's margin and its binary variable.
-
-The form minimises scale ||w||² and the costs, with an epigraph variable τ ≥ scale ||w||². Let γ be in Γ, that is
-S = Σ γ_i a_i a_i' with I - S ⪰ 0, Conic (13), and u_i = a_i'w. Then
+*Perspective cuts of the 0-1 loss.* The form minimises scale ||w||² and the costs, with an epigraph variable τ ≥ scale ||w||².
+Let γ be in Γ, that is S = Σ γ_i a_i a_i' with I - S ⪰ 0, Conic (13), and u_i = a_i'w. Then
 
     ||w||² = w'(I - S)w + Σ γ_i u_i²,
 
@@ -25,10 +19,6 @@ variables. So τ is at least
 
 a linear row that no feasible point violates. It is added if the relaxation violates it. γ is that of the conic relaxation, Conic
 (23) by `conic-ipm` at the mean cost, projected into Γ.
-
-Identification of the binary variables of a 0-1 loss in a form, and of the scale of its objective.
-
-The interface of a separator, which reads some variables of a form at a node's relaxation and returns violated rows.
 """
 
 from __future__ import annotations

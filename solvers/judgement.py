@@ -136,7 +136,7 @@ def judge(model: Model, solver: Solver, answer: Answer, options: Options, licenc
 
 
 def form_that_fits(model: Model) -> StandardForm | None:
-    """Return the standard form; None where it is too large or the model is no conic program, and appraises its points itself."""
+    """Return the standard form; None if it is too large or does not exist, and the model appraises points itself."""
     try:
         return model.form
     except (TooLargeError, UnsupportedModelError):

@@ -309,7 +309,7 @@ _COUNT = 2**31 - 1
 
 
 def _number(name: str, value: Any, least: float, most: float | None) -> float | None:
-    """Return the option as a number; None where it is so large that it limits nothing.
+    """Return the option as a number; None for a limit too large to matter.
 
     Raises
     ------

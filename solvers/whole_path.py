@@ -421,7 +421,7 @@ class _Search:
         return self._point(np.asarray(result.values["w"], dtype=np.float64))
 
     def breakpoint_lams(self) -> list[float]:
-        """Return where neighbouring corners meet, and lam_max."""
+        """Return the values of λ at which neighbouring corners meet, and the largest λ."""
         meetings = [_meeting(left, right) for left, right in zip(self.points[:-1], self.points[1:], strict=True)]
         return [*meetings, self.lam_max]
 

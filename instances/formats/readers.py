@@ -1,10 +1,6 @@
 """Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that names file and line.
 
-Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that says where.
-
 Heavy packages are imported where they are used.
-
-Opening a data file, plain or compressed, with errors that name it.
 """
 
 from __future__ import annotations

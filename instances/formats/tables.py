@@ -1,11 +1,4 @@
-"""Tables of cells: from CSV text, cleaned, to an instance.
-
-From a table of cells to an instance: which column is the label, which cells are not numbers.
-
-Parser of CSV text into tables of cells.
-
-The cleaning of a table before it is numbers: columns left out, missing cells, categories; only at the caller's request.
-"""
+"""Tables of cells: from CSV text, cleaned, to an instance."""
 
 from __future__ import annotations
 

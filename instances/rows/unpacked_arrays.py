@@ -1,9 +1,4 @@
-"""Arrays on disk that are read piece by piece, and data that are unpacked to such.
-
-Data that cannot be read by rows where they are: LIBSVM text, Parquet and compressed npz, unpacked to plain arrays on disk.
-
-Arrays on disk that are read piece by piece: where their numbers begin in a file, in .npy files and in npz archives.
-"""
+"""Arrays on disk that are read piece by piece, and data that are unpacked to such arrays."""
 
 from __future__ import annotations
 
@@ -111,7 +106,7 @@ class StoredArray:
         return flat.reshape(stop - start, *self.shape[1:])
 
     def whole(self) -> npt.NDArray[Any]:
-        """All of it, in memory."""
+        """Return the whole array, in memory."""
         with self.opened() as handle:
             return self.read(handle, 0, self.shape[0])
 

@@ -1,9 +1,4 @@
-"""A user's expressions in CVXPY's variables, one for each block of a form, and their text in mathematics.
-
-CVXPY's constraints as mathematics: one line of text and of LaTeX, with symbols in place of arrays of numbers.
-
-The blocks of a form as CVXPY's variables: what the user's expressions are written in.
-"""
+"""A user's expressions in CVXPY's variables, one for each block of a form, and their text in mathematics."""
 
 from __future__ import annotations
 
@@ -243,7 +238,7 @@ def row_line(row: Any) -> Line:
 
 
 def cvxpy_module() -> Any:
-    """CVXPY.
+    """Import CVXPY.
 
     Raises
     ------

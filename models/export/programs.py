@@ -1,15 +1,11 @@
 """Programs as files and solvers hold them, without our blocks or labels, and second-order cones as quadratic constraints.
 
-Programs as files hold them, without our blocks or labels: programs of linear rows, and of cones.
-
 A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; the layout turns them
 back into the form that was written.
 
-Second-order cones as quadratic constraints, for solvers that have no cones (Gurobi, SCIP).
-
-(t, c) with ||c|| ≤ t is ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The
-solvers recognise these as convex only where t, a, b are single non-negative variables (or constants), so a row
-of the cone is written as
+*Second-order cones as quadratic constraints, for solvers that have no cones (Gurobi, SCIP).* (t, c) with ||c|| ≤ t is
+``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The solvers recognise these as convex
+only where t, a, b are single non-negative variables (or constants), so a row of the cone is written as
 
 * in mixed-integer forms, where size counts and multipliers do not, the variable itself, scaled, where the row is
   ``αx_j`` (α > 0 and a lower bound ≥ 0 in a head row);
@@ -19,12 +15,6 @@ of the cone is written as
 *Multipliers.* With μ ≥ 0 of ``h(v) ≤ 0``, f + μh has the gradient of f - <z, v> for z = -μ∇h(v): z = 2μ(t, -c), or
 2μ(b, a, -c), which is in the (self-dual) cone where v is. In a linked row, z is the equation's multiplier itself: it
 includes the price of v ≥ 0 and is right also at the cone's apex, where ∇h vanishes.
-
-The layout of a form as plain data, and indicator constraints as solvers take them.
-
-The layout of a form as plain data: blocks, constraints with their cones, name and sense.
-
-Indicator constraints as solvers take them: a binary variable, the value at which it asks for a row, and that row.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The parts that duals of kernel machines share: fields and checks, and the form on unit simplices.
-
-The form that the quadratic programs over unit simplices share, and the Frank-Wolfe gap as their bound.
-
-Fields and checks that the duals of kernel SVMs on labelled points share.
-"""
+"""The parts that duals of kernel machines share: fields and checks, and the form on unit simplices."""
 
 from __future__ import annotations
 

@@ -386,7 +386,7 @@ class MaxMinSVM(Model):
         return 64 * self.X.shape[0]
 
     def zero_objective_point(self) -> None:
-        """Return no point: the weights of each class sum to one."""
+        """Return None: the weights of each class sum to one."""
 
     def compile(self) -> StandardForm:
         """A max-min problem that is not concave in γ is no program in standard form; ``at(gamma).form`` is that of the inner one.

@@ -131,7 +131,7 @@ class StiefelQP(Model):
         return 0
 
     def zero_objective_point(self) -> None:
-        """Return no point: the origin has no orthonormal columns."""
+        """Return None: the origin has no orthonormal columns."""
 
     def compile(self) -> StandardForm:
         """Refuse: P'P = I is no conic constraint.

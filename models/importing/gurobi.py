@@ -85,7 +85,7 @@ class GurobiSource(RowSource, Recipient):
 
     @property
     def source(self) -> GurobiSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> object:

@@ -82,7 +82,7 @@ class PyomoSource(RowSource, Recipient):
 
     @property
     def source(self) -> PyomoSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> object:

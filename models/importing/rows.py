@@ -1,9 +1,4 @@
-"""Programs that come as rows l ≤ Ax ≤ u with names, quadratic rows, and quadratic programs from arrays.
-
-Programs that come as rows l ≤ Ax ≤ u with names, and quadratic rows: what most packages hold.
-
-A quadratic program from arrays, with the arguments of qpsolvers.
-"""
+"""Programs that come as rows l ≤ Ax ≤ u with names, quadratic rows, and quadratic programs from arrays."""
 
 from __future__ import annotations
 

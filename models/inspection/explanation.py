@@ -1,13 +1,4 @@
-"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane.
-
-Explanations of solutions: the meaning of multipliers, active constraints, support vectors and misclassified points.
-
-What it is to know of a formulation the formulation says itself (`Explainable`).
-
-Points, boundary and margins of a solution in the plane.
-
-The meaning of a solution for each point, as data and in words for two classes that a function f separates.
-"""
+"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane."""
 
 from __future__ import annotations
 

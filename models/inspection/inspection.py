@@ -1,9 +1,4 @@
-"""Inspection of a form before it is solved: ranges, scaling, conditioning, and a picture of its structure.
-
-Looking at a form before it is solved: ranges of coefficients, scaling advice, conditioning and convexity.
-
-A picture of a form's structure.
-"""
+"""Inspection of a form before it is solved: ranges, scaling, conditioning, and a picture of its structure."""
 
 from __future__ import annotations
 

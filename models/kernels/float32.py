@@ -1,10 +1,6 @@
 """Kernel columns in float32, and products of sparse points by features.
 
-Kernel columns in float32: half the memory and a fraction of the time, good for steps, never for certificates.
-
 Linear and polynomial kernels; the RBF kernel's are in `rbf`.
-
-Rows of X X' for sparse data X, by features: only the points that share a feature with the row's point are touched.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Gram operators: signs, offset, ridge and scale, with proved bounds; columns for algorithms; padding among further variables.
-
-The Gram operator of a kernel on points: signs, offset, ridge and scale, with proved bounds of its rounding errors.
-
-Gram operators: kernel matrices that hand-written algorithms read by column, diagonal and product, never whole.
-
-A Gram operator among further variables that its quadratic does not touch.
-"""
+"""Gram operators: signs, offset, ridge and scale, with proved bounds; columns for algorithms; padding among further variables."""
 
 from __future__ import annotations
 
@@ -81,7 +74,7 @@ class GramOperator(ABC):
 
     @property
     def semidefinite(self) -> str:
-        """Why Q is positive semidefinite, by construction; empty where that is not known."""
+        """Return the reason why Q is positive semidefinite, by construction; empty where that is not known."""
         return ""
 
     def product_error(self, a: FloatArray) -> FloatArray:
@@ -516,7 +509,7 @@ class PaddedGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """Why Q is."""
+        """Return the reason why Q is positive semidefinite."""
         return self._inner.semidefinite
 
     @property

@@ -1,19 +1,7 @@
 """Kernels k(x, x') for dense and CSR data: the abstract kernel, those of the field by name, and those that a user gives.
 
-The kernels of the field by name (linear, RBF, polynomial), what a user may give in their place, and sums Σ c_j k(x, z_j).
-
-Kernels k(x, x') for dense and CSR data: what every kernel is, and the two kinds whose theory is shared.
-
-A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number on the data that it is given;
-everything else asks the fitted kernel.
-
-Kernels that a user gives: the matrix itself, or a function.
-
-Inner products and squared distances of points, and the rules for γ that are means of them.
-
-Inner products and squared distances of dense and CSR points.
-
-γ of kernels: the named rules, which are means of distances, and their numbers.
+*Kernels k(x, x') for dense and CSR data.* A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
+on the data that it is given; everything else asks the fitted kernel.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """The cones of a standard form with their projections, and symmetric matrices as vectors.
 
-The cones in which a standard form may ask ``F x + g`` to lie, with their projections and duals.
-
 A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
 are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
 follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` is the one set here that is neither convex nor a
 cone; it keeps the interface, since its label, rows and polar multipliers mean the same.
 
-Symmetric matrices as vectors: the upper triangle stacked by columns, off-diagonal entries times √2.
-
-With this scaling ``<A, B> = svec(A)'svec(B)``, so the PSD cone is self-dual as a cone of vectors.
+*Symmetric matrices as vectors.* With this scaling ``<A, B> = svec(A)'svec(B)``, so the PSD cone is self-dual as a cone of
+vectors.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Entries:
         return replace(self, data=np.abs(self.data))
 
     def dense(self) -> FloatArray:
-        """All of it."""
+        """Return the whole matrix as a dense array."""
         return np.asarray(self.csr.toarray())
 
     def __neg__(self) -> Entries:
@@ -186,7 +186,7 @@ class Entries:
 
 
 def _kind(largest: int) -> type[np.signedinteger[Any]]:
-    """Of numbers up to this one, as SciPy has them."""
+    """Return the integer type that SciPy takes for numbers up to this one."""
     return np.int32 if largest < 2**31 else np.int64
 
 

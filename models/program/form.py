@@ -8,14 +8,6 @@ Conventions, once and for all. Minimisation; a model that maximises sets ``maxim
 of the form's. Lagrangian f(x) - Σ_k <z_k, F_k x + g_k> - <ζ, x> with z_k in the dual cone of K_k and
 ζ = ζ_l - ζ_u the reduced costs of the bounds, so stationarity reads ``P x + q = Σ_k F_k'z_k + ζ`` and every
 multiplier has one sign. Symmetric blocks are stored as svec (`models.program.cones`).
-
-The data of a standard form: its arrays, checked once, and properties that follow from them.
-
-The parts of a form: blocks of variables, labelled constraints in cones, and the quadratic part of the objective.
-
-A linear or quadratic program as five arrays, l ≤ Ax ≤ u with bounds among the rows, and its answers back by label.
-
-The difference of two forms: the one delta that in-place solver updates, paths and inspection read.
 """
 
 from __future__ import annotations
@@ -604,7 +596,7 @@ class StandardForm(Displayed, ExportMethods):
 
     @property
     def form(self) -> StandardForm:
-        """Itself: what a formulation's form is."""
+        """Return the form itself, as a formulation returns its form."""
         return self
 
     @property

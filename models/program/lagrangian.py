@@ -1,7 +1,5 @@
 """A lower bound of a convex form's optimum from any multipliers, and the bounds of variables that rows imply.
 
-A lower bound of a convex form's optimum from any multipliers: the Lagrangian, minimised over the bounds, rounding included.
-
 For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P x̂ + d and y = x - x̂,
 
     f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,
@@ -13,17 +11,16 @@ Where a variable has none on the side to which s_j descends there are three ways
   chosen so that these s_j are rounding errors, whose squares cost nothing;
 - *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
   then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
-  Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.lagrangian`).
+  Where that fails, one direction of the multipliers may give all such slopes the right sign.
 
-- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.lagrangian`): the least over that box.
+- *the rows imply a bound*, as a trace does of a semidefinite matrix: the least over that box.
 
 Of a problem without constants, whose objective is linear, a bound that is finite is zero.
 
 Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
 
-Bounds of variables that a form's rows imply: simplices, boxes, norms, traces of semidefinite matrices.
-
-Every row v = F_i x + g_i has an interval, from its cone and from its terms, and every variable one from the rows that it is in:
+*Bounds of variables that a form's rows imply.* Every row v = F_i x + g_i has an interval, from its cone and from its terms, and
+every variable one from the rows that it is in:
 
 - inequalities have v ≥ 0, equations v = 0; the head of a second-order cone is ≥ 0 and no entry of its tail is larger;
 - of a semidefinite matrix V_ii ≥ 0 and V_ij² ≤ V_ii V_jj: a trace bounds all entries;
@@ -74,7 +71,7 @@ class ImpliedBounds:
 
 
 def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
-    """Return the box that the rows imply where it is smaller than the form's own; None where it is not, or rows are too many."""
+    """Return the box that the rows imply; None if it is not smaller than the form's own, or the rows are too many."""
     if not form.constraints or not form.n:
         return None
     F, g = form.rows_matrix()
@@ -125,7 +122,7 @@ def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatA
 
 
 def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each entry F_ij x_j: its least and largest value, and the size of those that are finite."""
+    """Return the least and the largest value of each entry F_ij x_j, and the size of those that are finite."""
     a, b = F.data * lower[F.indices], F.data * upper[F.indices]
     least, most = np.minimum(a, b), np.maximum(a, b)
     size = np.where(np.isfinite(least), np.abs(least), 0.0) + np.where(np.isfinite(most), np.abs(most), 0.0)

@@ -1,9 +1,4 @@
-"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is that without bounds.
-
-The continuous relaxation of the big-M model, Conic (4), at constants of several sources.
-
-The hinge loss as a relaxation of the 0-1 loss: the big-M relaxation without the bounds z ≤ 1.
-"""
+"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is the same without the bounds z ≤ 1."""
 
 from __future__ import annotations
 

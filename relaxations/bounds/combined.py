@@ -144,7 +144,7 @@ class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxa
 
     @property
     def of_costs(self) -> tuple[Need, ...]:
-        """Return no demand on costs: every point may have its own λ."""
+        """Return no demands on the costs: every point may have its own λ."""
         return ()
 
     def target(self, model: ZeroOneSVM) -> CombinedRelaxation:

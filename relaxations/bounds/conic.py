@@ -1,9 +1,4 @@
-"""The conic (semidefinite) relaxation of the 0-1 loss, and its kernel form.
-
-The conic (semidefinite) relaxation of the 0-1 loss as a reduction.
-
-The conic SDP in its kernel form with the linear kernel, Conic Appendix A: n + 1 in place of p + 1 as the order.
-"""
+"""The conic (semidefinite) relaxation of the 0-1 loss, and its kernel form."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 """The parts that relaxations with the closed-form dual value share, and certified bounds of the SDP with big-M rows.
 
-The parts that relaxations with the closed-form dual value of Conic (13) share: their targets, and the way there and back.
-
-Certified lower bounds of the SDP with big-M rows: the dual value in closed form, from the data alone.
-
-Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in
-Γ, the part of the Lagrangian that depends on z_i is λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i
-becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best δ need not be searched: by
-convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
+*Certified lower bounds of the SDP with big-M rows.* Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
+a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i +
+γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i
+appears. For given γ the best δ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is
+the minimum under the row itself,
 
     χ_i(r) = min { λ_i z + γ_i(r_+²/z + r_-²/(1 - z)) : r/M_i ≤ z ≤ 1, z ≥ 0 }.
 

@@ -334,7 +334,7 @@ class FormReduction(ComposedReduction):
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         try:
             form = model.form
         except MarginoptError as error:  # no form at all, too large a one, or none without a feasible point

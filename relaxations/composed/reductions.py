@@ -1,9 +1,4 @@
-"""Reductions of problems from parts, and feasible points from a relaxation's.
-
-Reductions of problems from parts: the target is stated by the type of the loss and of the regulariser.
-
-Feasible points from a relaxation's: the best multiple of w, and what is left once the integers are rounded.
-"""
+"""Reductions of problems from parts, and feasible points from a relaxation's."""
 
 from __future__ import annotations
 
@@ -190,7 +185,7 @@ class PartsReduction(Reduction[T]):
         return ()
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         composed = _composed(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"

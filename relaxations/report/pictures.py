@@ -1,11 +1,4 @@
-"""The pictures of a report, each with its caption, and the losses of Conic Figure 1.
-
-Pictures of the report.
-
-The pictures of a report, each with its caption; drawn once for all formats.
-
-The loss functions of Cepeda, Gómez and Han, Figure 1.
-"""
+"""The pictures of a report, each with its caption, and the losses of Conic Figure 1."""
 
 from __future__ import annotations
 

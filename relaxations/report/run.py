@@ -2,10 +2,6 @@
 
 Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers), and sweeps; one after the other or in
 parallel.
-
-The arguments of a report as users give them: problems, solvers, encodings, κ and seeds, checked.
-
-The gap report of one model: its relaxations beside its exact solve, as `gap_report` has them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""The solves before a mixed-integer solver starts: incumbents, the M that they tighten, and a start.
-
-The solves before a mixed-integer solver starts: an incumbent, the M that it tightens, and γ* of the SDP.
-
-Incumbents: feasible classifiers for the 0-1 loss by the exact solver's own heuristic, and the M that they tighten.
-
-A feasible point of a model that costs no exact solve: what gaps begin with.
-"""
+"""The solves before a mixed-integer solver starts: incumbents, the M that they tighten, and a start."""
 
 from __future__ import annotations
 

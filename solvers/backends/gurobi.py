@@ -1,9 +1,4 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
-
-Gurobi: mixed-integer and continuous linear, quadratic and second-order programs.
-
-The separator as a Gurobi callback.
-"""
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs, with our cuts as a callback."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints.
-
-SCIP: open branch and bound for mixed-integer programs with quadratic constraints.
-
-The separator as a SCIP plug-in.
-"""
+"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints, with our cuts as a plug-in."""
 
 from __future__ import annotations
 

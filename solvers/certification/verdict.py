@@ -124,7 +124,7 @@ _KNOWN = (
 
 
 def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
-    """Why an optimum or infeasibility of the form is not the problem's; empty where it is.
+    """Return the reason why an optimum or infeasibility of the form is not the problem's; empty where it is.
 
     Constants of the form that hold up to a level (`Model.cutoff`) may cut off what is worse, and with it what is better.
     """
@@ -140,7 +140,7 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
 
 
 def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
-    """Why a solver's word on an optimum tells nothing; empty where it does.
+    """Return the reason why a solver's word on an optimum tells nothing; empty where it does.
 
     A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
     that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
@@ -171,7 +171,7 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
 
 
 def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
-    """Why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
+    """Return the reason why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
 
     Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.
     """
@@ -270,7 +270,7 @@ def _enclosed(certificate: Certificate) -> str:
 
 
 def _undercut(certificate: Certificate, tol: float) -> str:
-    """Why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
+    """Return the reason why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
     worth = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
     if certificate.dual_residual is None or certificate.dual_residual > tol:
         worth = "and the multipliers do not say what that is worth"

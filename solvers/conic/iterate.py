@@ -1,7 +1,5 @@
 """The primal-dual iterate of the conic SVM: coordinates of the data, the points' 2 × 2 cones, and the step.
 
-The primal-dual iterate of the conic SVM and its step: both points are feasible by construction at every iteration.
-
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
 
@@ -13,13 +11,9 @@ The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 
 whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
 nearly exact.
 
-The data of the conic SVM in the coordinates of the interior-point method, and the inverse map.
-
-The 2 × 2 semidefinite cones of all points: scaling, step lengths and complementarity in closed form.
-
-Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0. Arrays hold one entry per point; a stack of
-symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are algebraic, without loops or eigenvalue
-routines.
+*The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0.
+Arrays hold one entry per point; a stack of symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are
+algebraic, without loops or eigenvalue routines.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The halfspace depth: the public function, its search, and the least count for integer points.
-
-The public function ``halfspace_depth`` and its search.
-
-The least count for integer points, hyperplane by hyperplane, with recursion into hyperplanes that hold many points.
-"""
+"""The halfspace depth: the public function, its search, and the least count for integer points."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Numba's compiler for our loops: types that were inferred once, and as few instructions as possible.
 
-Numba's compiler for our loops: types that were inferred once are remembered, and instructions are few (`lean_lowering`).
-
 For every ``+`` Numba tries some twenty signatures and asks for each whether it was compiled with the same forty flags, a third of
 the time that inference takes. The loops add, compare and index the same few types all the time.
 
@@ -9,13 +7,11 @@ Numba makes a library of every function: optimised, emitted as machine code, and
 that calls it, directly or not. Python calls one function in ten of ours. Of the others no library is finished; the caller's
 is, with all that it needs in it.
 
-The lowering of our loops to as few instructions as possible.
-
-Numba prepares for reference counts, for deletions and for whatever may be indexed or iterated. To read ``a[i]`` it writes the
-array's parts to memory twice and reads them back; a loop over a range is a hundred instructions, a division among them; a
-variable is loaded before each assignment, to be released. LLVM removes nearly all of that, and takes its time to do so. Our loops
-are compiled without reference counts, so that nothing is released, and use arrays by their elements: half of the instructions
-will do. What is not said here is as Numba does it.
+*The lowering of our loops to as few instructions as possible.* Numba prepares for reference counts, for deletions and for
+whatever may be indexed or iterated. To read ``a[i]`` it writes the array's parts to memory twice and reads them back; a loop
+over a range is a hundred instructions, a division among them; a variable is loaded before each assignment, to be released. LLVM
+removes nearly all of that, and takes its time to do so. Our loops are compiled without reference counts, so that nothing is
+released, and use arrays by their elements: half of the instructions will do. What is not said here is as Numba does it.
 """
 
 from __future__ import annotations
@@ -316,7 +312,7 @@ class _Part(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """Itself: what is asked for is where to keep Python's objects for the function, and it has none."""
+        """Return the object itself: Numba asks where to keep Python's objects for the function, and it has none."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:

@@ -8,9 +8,7 @@ of those that are not decided, 0 in [l_j, u_j] and no ``must``, is not 0).
   intercept. So what is wrong covers the edges of a bipartite graph, and any flow in it, from class +1 to class -1 within the
   points' costs, is a lower bound; the largest flow is the best one (König).
 
-Compilation of the search's loops: by IEEE 754.
-
-Scores that are whole numbers are exact in whatever order they are summed; for others bounds leave room for rounding.
+Scores that are whole numbers are exact in whatever order they are summed; for others the bounds leave room for rounding.
 """
 
 from __future__ import annotations

@@ -8,9 +8,8 @@ where each pair gives up to two rows (`solvers.scoring.check`): the scores diffe
 decided helps, or a point of it is wrong. Pairs are added as solutions violate them, and the dual simplex method goes on from the
 basis that it has.
 
-Multipliers of pairs of opposite points, and what they prove of a node, in whole numbers of any size.
-
-The rows and the bound are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds the multipliers.
+*Multipliers of pairs of opposite points, and what they prove of a node, in whole numbers of any size.* The rows and the bound
+are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds the multipliers.
 """
 
 from __future__ import annotations

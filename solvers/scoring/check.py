@@ -4,14 +4,9 @@ The log holds the splits of a tree of boxes and the claimed bound. Every node th
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
 one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated again in `Node`.
 
-A node of the tree as the checker states it: what a split means, and what follows for a box.
-
-The checker's own account of a problem: whole numbers, equal rows merged, and what a node costs at least.
-
-Multipliers of pairs of opposite points, and the bound of a node that follows from them.
-
-Of a point x of class +1 and x' of class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box,
-where z and z' say that x and x' are wrong,
+*Multipliers of pairs of opposite points, and the bound of a node that follows from them.* Of a point x of class +1 and x' of
+class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
+are wrong,
 
 - ρ'v + M (z + z') ≥ 2t, M = (2t - min ρ'v)_+, min over the box;
 - and, where the coefficients that are decided do not reach 2t, some other one must help: Σ_{j: ρ_j v_j > 0} 1 + z + z' ≥ 1 over j
@@ -75,14 +70,14 @@ class CheckedNode:
         )  # fmt: skip
 
     def without(self) -> CheckedNode:
-        """Return no undecided point."""
+        """Return the node with every undecided coefficient fixed at 0."""
         node = replace(self, more=False)
         for j in self.undecided():
             node = node.bounded(j, 0, 0)
         return node
 
     def tightened(self, most: int) -> CheckedNode | None:
-        """Return the node tightened by must, more and the limit; None where it is empty."""
+        """Return the node tightened by its marks and by the limit of the number of features; None if no system is left."""
         node = self
         for _ in range(2):
             for j in node.must:
@@ -306,7 +301,7 @@ class StatedScoringProblem:
 
     @property
     def digest(self) -> str:
-        """Return no digest: reports of scoring systems have none."""
+        """Return the empty string: reports of scoring systems have no digest."""
         return ""
 
     def difference(self, other: StatedScoringProblem) -> str | None:

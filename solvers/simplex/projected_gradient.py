@@ -1,13 +1,4 @@
-"""Projected gradient algorithms on the unit simplex: the shared loop, MaxMin's algorithm, and the accelerated one.
-
-Projected gradients on simplices: the MaxMin paper's PGA, and accelerated.
-
-The parts that the projected-gradient algorithms share: a dense matrix, the loop, its start and its answer.
-
-Accelerated projected gradient with exact simplex projections and adaptive restart, for comparison.
-
-The projected gradient algorithm of MaxMin, Algorithm 1, with its errata mended.
-"""
+"""Projected gradient algorithms on the unit simplex: the shared loop, MaxMin's algorithm, and the accelerated one."""
 
 from __future__ import annotations
 

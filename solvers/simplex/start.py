@@ -41,7 +41,7 @@ _RANDOM = re.compile(r"random([1-9]\d*)")
 
 
 def one_simplex(view: SimplexQP) -> str | None:
-    """Why an algorithm for one simplex cannot read a view with several; None where it can."""
+    """Return the reason why an algorithm for one simplex cannot read a view with several; None where it can."""
     if view.simplices == 1:
         return None
     return f"it works on one unit simplex, this model has {view.simplices}; 'smo' takes several"

@@ -1,9 +1,4 @@
-"""A mixed-integer linear program in VIPR's terms, and rational sums of its rows.
-
-A mixed-integer linear program in VIPR's terms: rational rows and bounds, each with a line of its own.
-
-Rational multipliers from floating-point ones: a sum of rows and bounds whose left side is the objective, or zero.
-"""
+"""A mixed-integer linear program in VIPR's terms, and rational sums of its rows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Notebook views: one record and one renderer for all objects, names escaped; tables as data frames.
 
 A leaf that every folder may import.
-
-Progress on a stream: one line that changes where somebody looks, whole lines and no carriage returns in a file.
 """
 
 from __future__ import annotations

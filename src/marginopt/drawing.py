@@ -2,8 +2,6 @@
 """The parts that pictures share: the palette, a finished picture as a record, figures, and text that draws literally.
 
 A leaf that every folder may import; matplotlib is imported when something is drawn.
-
-SVG text as matplotlib writes it: shortened to half its length, and with the colours of a dark page beside its own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The conic losses: at one γ, Conic Proposition 1, and the strongest over all γ in Γ, Conic (21).
-
-The conic loss, Conic Proposition 1: concave where the regulariser is convex enough to make up for it.
-
-The strongest of the conic losses, over all γ in Γ at once: Conic (21), Theorem 2.
-"""
+"""The conic losses: at one γ, Conic Proposition 1, and the strongest over all γ in Γ, Conic (21)."""
 
 from __future__ import annotations
 

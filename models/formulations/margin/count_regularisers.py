@@ -1,9 +1,4 @@
-"""Regularisers that count coefficients, with a price of their size and a limit of their number.
-
-A price for each coefficient that is not zero.
-
-A price for each coefficient that is not zero, a price of its size, and a limit of their number: SLIM's penalty.
-"""
+"""Regularisers that count coefficients, with a price of their size and a limit of their number."""
 
 from __future__ import annotations
 
@@ -86,7 +81,7 @@ class L0(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(self.mu, 0.0)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -161,7 +156,7 @@ class L0L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(self.mu0, self.mu1, self.most)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:

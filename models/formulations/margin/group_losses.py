@@ -99,7 +99,7 @@ class GroupLosses(Loss):
         return np.array([self.losses[name].even for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Itself: losses of single margins leave nothing to the data.
+        """Return the loss itself: losses of single margins leave nothing to the data.
 
         Raises
         ------

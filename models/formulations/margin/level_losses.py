@@ -1,11 +1,4 @@
-"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack.
-
-Losses with a free level ρ of the margin: ν-SVM and the one-class SVM.
-
-A level for each class: the primal of the distance between two hulls, MaxMin's inner problem.
-
-The smallest ball with slack (support vector data description, with ||w||²), and the smallest one of weighted points.
-"""
+"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack."""
 
 from __future__ import annotations
 
@@ -78,7 +71,7 @@ class NuHinge(Loss):
         return LevelConjugate("margin", self.nu)
 
     def nonnegative(self) -> bool:
-        """No: -νρ is not."""
+        """Return False: -νρ is negative."""
         return False
 
     def cost_line(self) -> Line:
@@ -125,7 +118,7 @@ class OneClass(NuHinge):
 
 @dataclass(frozen=True, eq=False)
 class _HullsConjugate(Conjugate):
-    """Of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
+    """Conjugate of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
 
     positive: BoolArray
     negative: BoolArray
@@ -225,7 +218,7 @@ class NearestHulls(Loss):
         return _HullsConjugate(*self._classes())
 
     def nonnegative(self) -> bool:
-        """No: -p - q is not."""
+        """Return False: -p - q may be negative."""
         return False
 
     def cost_line(self) -> Line:
@@ -281,7 +274,7 @@ class SoftBall(Loss):
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> SoftBall:
-        """Itself, where the weights come to 1 at least."""
+        """Return the loss itself; InputError where the weights sum to less than 1."""
         if sample_weight.sum() < 1.0 - 1e-12:
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
@@ -325,7 +318,7 @@ class SoftBall(Loss):
         return LevelConjugate("inside", None, falls=False, signed=False)
 
     def nonnegative(self) -> bool:
-        """No: t may be negative."""
+        """Return False: t may be negative."""
         return False
 
     def cost_line(self) -> Line:

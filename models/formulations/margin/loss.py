@@ -1,12 +1,7 @@
 """The abstract loss, its convex pieces, and conjugates of convex losses.
 
-The abstract loss.
-
-A convex piece of a loss that is the least of several.
-
-Conjugates of convex losses: what the closed-form dual of a composed problem is made of.
-
-With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised coefficients,
+*Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised
+coefficients,
 
     min_w R(w) + L(Aw + c) = max_β c'β - L*(β) - ||A_P'β||²/(4μ)   over β with A_F'β = 0,
 
@@ -407,7 +402,7 @@ class Loss(Part):
         return products
 
     def conjugate(self) -> Conjugate | None:
-        """Return the parts of the closed-form dual; None where there is none."""
+        """Return the parts of the closed-form dual, if the loss has one."""
         return None
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:

@@ -1,15 +1,4 @@
-"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, and the ε-insensitive loss of regression.
-
-The hinge loss (1 - m)_+ and its square.
-
-The ramp loss: the hinge, cut off.
-
-The 0-1 loss, by margin and by sign.
-
-Ranking: the hinge of score differences.
-
-Regression: the ε-insensitive loss of the residual, and its square.
-"""
+"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, and the ε-insensitive loss of regression."""
 
 from __future__ import annotations
 
@@ -194,7 +183,7 @@ class Ramp(Loss):
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
 
     def corners(self) -> Corners | None:
-        """Itself; None where its width is lost beside 1."""
+        """Return the corners of the loss; None where 1 - width is rounded to 1."""
         return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

@@ -496,7 +496,7 @@ class Margin(Model):
 
     @property
     def composed(self) -> Margin:
-        """Itself."""
+        """Return the model itself."""
         return self
 
     @property

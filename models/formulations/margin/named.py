@@ -1,17 +1,4 @@
-"""Compositions with names of their own: support vector regression, the ν-SVM, and support vector data description.
-
-Named formulations that are compositions of parts and nothing else.
-
-The abstract named composition: a formulation with its own name and parameters, made of parts.
-
-The record of problems stated from parts.
-
-Support vector regression.
-
-The ν-SVM.
-
-Support vector data description: the smallest ball with slack.
-"""
+"""Compositions with names of their own: support vector regression, the ν-SVM, and support vector data description."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Losses of the user's own: piecewise linear through given points, and convex piecewise quadratic.
-
-A piecewise-linear loss of the user's own, through given points; with binaries where it is not convex.
-
-A convex piecewise-quadratic loss of the user's own: Huberised hinges and the like.
-"""
+"""Losses of the user's own: piecewise linear through given points, and convex piecewise quadratic."""
 
 from __future__ import annotations
 
@@ -94,7 +89,7 @@ class PiecewiseLinear(Loss):
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
     def corners(self) -> Corners | None:
-        """Itself where it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
+        """Return the loss, if it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
         m, v = self._corners()
         if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
             return None

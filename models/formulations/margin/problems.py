@@ -1,9 +1,4 @@
-"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers.
-
-The structural view of nonconvex compositions: what a search over boxes of w reads of the parts, or which part it does not.
-
-The structural view of a scoring system: what the exact solver reads.
-"""
+"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers."""
 
 from __future__ import annotations
 
@@ -386,7 +381,7 @@ class SparseProblem:
 def sparse_problem_of(
     loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
-    """Return the maker of the problem from signed rows and costs, where these parts state one; else None.
+    """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
 
     The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
     restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.

@@ -1,21 +1,4 @@
-"""Convex regularisers: the abstract one, none, the squared norms, and the L1 norms of coefficients, groups and kernel weights.
-
-Regularisers: what a coefficient vector costs.
-
-The abstract regulariser.
-
-No regulariser.
-
-The squared Euclidean norm.
-
-The squared norm in feature space of a combination of points, in its coefficients.
-
-The L1 norm, and with squares the elastic net.
-
-The group L1 norm: groups of coefficients vanish together.
-
-The L1 norm of kernel weights.
-"""
+"""Convex regularisers: the abstract one, none, the squared norms, and the L1 norms of coefficients, groups and kernel weights."""
 
 from __future__ import annotations
 
@@ -84,7 +67,7 @@ class Regulariser(Part):
         return None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
-        """Itself over p coefficients by few atoms and a multiple of ||w||²; None where it is not, or p is too large."""
+        """Return the regulariser as a few atoms and a multiple of ||w||²; None if it has no such form, or p is too large."""
         return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -93,7 +76,7 @@ class Regulariser(Part):
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Itself as prices of non-zero coefficients and of their size; None where it is something else."""
+        """Return the prices of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
@@ -127,7 +110,7 @@ class NoRegulariser(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(0.0, 0.0)
 
 
@@ -293,7 +276,7 @@ class L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(0.0, self.mu)
 
 

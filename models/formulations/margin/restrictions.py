@@ -1,15 +1,4 @@
-"""Restrictions of a composed problem: the abstract one, linear rows, counts, and parity between groups.
-
-Restrictions on the coefficients and on the points.
-
-The abstract restriction.
-
-Linear rows on the coefficients, fixed coefficients, and points that must be kept.
-
-Restrictions that count: coefficients that are not zero, and errors of a class or group.
-
-Parity between groups: the covariance of membership and score is small, or shares of positive scores are close.
-"""
+"""Restrictions of a composed problem: the abstract one, linear rows, counts, and parity between groups."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Scoring systems, SLIM: the formulation and its record.
-
-Scoring systems: SLIM.
-
-The record of scoring systems.
-"""
+"""Scoring systems, SLIM: the formulation and its record."""
 
 from __future__ import annotations
 

@@ -1,22 +1,4 @@
-"""The multi-objective nonparallel classifier K-NPSVC++: the formulation, its statement, and its record.
-
-The multi-objective nonparallel classifier K-NPSVC++: its Chebyshev problem (8), the dual (9), and what a point of it means.
-
-The record of the problem of all classes at once.
-
-The statement of the Chebyshev problem, and the explanation of the classes' scores for every point.
-
-The Chebyshev problem of all classes: its parameters, its form, the appraisal of its points, and the memory that it needs.
-
-The parameters of `ChebyshevNPSVC` that the form, the statement and the steps of the Chebyshev problem read.
-
-The Chebyshev problem written down: the second-order cone program for a fixed projection P, and its multipliers.
-
-The appraisal of a point of the Chebyshev problem: the classes' objectives, their gradients in P, residuals without the
-form.
-
-A check that the matrices of the alternating steps fit into memory.
-"""
+"""The multi-objective nonparallel classifier K-NPSVC++: the formulation, its statement, and its record."""
 
 from __future__ import annotations
 

@@ -1,22 +1,11 @@
 """The quadratic of a class's problem, factored once, and its values with bounds of their rounding errors.
 
-The quadratic of a class's problem, factored once: dense, over kernel features, or lowered by a projection.
-
 Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
 ``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
 from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
 
-The quadratic of a class's problem over kernel features: every class works on the matrices that all of them share.
-
-Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.
-
-Where two columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
-
-Labels of several classes, and the graph of neighbours within each.
-
-Labels of several classes, checked.
-
-The nearest-neighbour graph of manifold regularisation, NPSVC++ (A.12), and its normalised Laplacian.
+*Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
+columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
 """
 
 from __future__ import annotations
@@ -345,7 +334,7 @@ def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[sli
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Of a positive definite matrix, which is overwritten."""
+    """Return the inverse of a positive definite matrix, which is overwritten."""
     factor, _ = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # .T: in Fortran's order, no copy
     inverse, info = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
     if info != 0:

@@ -1,9 +1,4 @@
-"""Strictly convex quadratics with weighted piecewise-linear losses, and their duals in a box.
-
-A strictly convex quadratic plus weighted piecewise-linear losses, and its dual in a box: what nonparallel classifiers need.
-
-A convex quadratic over a box, with its factor given: the duals of the class problems as programs of their own.
-"""
+"""Strictly convex quadratics with weighted piecewise-linear losses, and their duals in a box."""
 
 from __future__ import annotations
 

@@ -1,17 +1,4 @@
-"""Nonparallel classifiers, NPSVC++ (2), one class at a time: the class's problem, its programs, its statement, and its record.
-
-The nonparallel classifiers of NPSVC++ (2), Table 1: a hyperplane near each class and away from the others.
-
-The record of one class's problem.
-
-The data and parameters of `NonparallelSVM` that the parts of one class's problem read.
-
-The programs of one class: convex pairs of losses as a `HingeQuadratic`, the concave ones by a majorant at a point.
-
-The statement of one class's problem, and the explanation of a hyperplane for every point.
-
-The pairs of losses of NPSVC++, Table 1, in words and LaTeX.
-"""
+"""Nonparallel classifiers, NPSVC++ (2), one class at a time: the class's problem, its programs, its statement, and its record."""
 
 from __future__ import annotations
 

@@ -1,15 +1,4 @@
-"""Linear classifiers with a binary variable for every margin, and the constants M of its rows.
-
-Linear classifiers with a binary z_i for every margin, z_i = 1 where it is given up: what the 0-1 and the ramp loss share.
-
-The distance of an optimal w from known points, and the big-M constants that follow.
-
-The cost of violated margins, and the form that bounds their number.
-
-The cost of violated margins: λ_i each, or nothing up to a budget of ⌊κn⌋.
-
-The cardinality form of the 0-1-loss SVM: least norm with at most κn margins violated, Conic (3) with Σz ≤ κn for λΣz.
-"""
+"""Linear classifiers with a binary variable for every margin, and the constants M of its rows."""
 
 from __future__ import annotations
 

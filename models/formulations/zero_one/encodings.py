@@ -1,10 +1,7 @@
 """Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, and the cones of the strengthened form.
 
-Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, or strengthened cones. All have the same optimum.
-
-The 0-1 loss strengthened by γ in Γ: a mixed-integer second-order cone program whose root bound is that of the SDP.
-
-For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻,
+*The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
+r_i⁺ - r_i⁻,
 
     min  w'Sw + Σ γ_i (2u_i - 1) + Σ λ_i z_i + Σ γ_i (s_i + t_i),     s_i z_i ≥ (r_i⁺)²,  t_i (1 - z_i) ≥ (r_i⁻)².
 
@@ -252,7 +249,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why it is exact."""
+        """Return the proof that the encoding is exact."""
 
     def with_integers(self, program: Program, z: FloatArray) -> StandardForm | None:
         """A simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
@@ -290,7 +287,7 @@ class BigMRows(MarginEncoding):
         return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
 
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why M is valid."""
+        """Return the proof that M is valid."""
         return (program.reach.argument,)
 
 
@@ -323,7 +320,7 @@ class Indicators(MarginEncoding):
         return (switch, _BINARY)
 
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why w is bounded."""
+        """Return the proof that w is bounded."""
         return (f"|w_j| <= sqrt(UB), UB = {program.reach.known:.6g}: any w beyond it is worse than a known point",)
 
 

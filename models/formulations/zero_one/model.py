@@ -1,9 +1,4 @@
-"""The 0-1-loss SVM as a mixed-integer problem, and its record.
-
-The 0-1-loss SVM as a mixed-integer problem: big-M rows, Conic (3), indicators, (5), or strengthened by γ in Γ.
-
-The record of the 0-1-loss SVM.
-"""
+"""The 0-1-loss SVM as a mixed-integer problem, and its record."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class _Allowance:
 
     @classmethod
     def of(cls, path: Path) -> _Allowance:
-        """Return that of a whole log."""
+        """Return the allowance of a whole log."""
         if path.suffix != ".gz":
             return cls(math.inf, math.inf)
         size = path.stat().st_size

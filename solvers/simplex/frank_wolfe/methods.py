@@ -1,15 +1,7 @@
 """The Frank-Wolfe methods on the unit simplex: their state, stopping rules, and sampled steps.
 
-The Frank-Wolfe methods on the unit simplex: FW (Algorithm 2), MFW (Algorithm 3), and their modern relatives.
-
 Steps run compiled (`loops`), for a budget at a time; a column of Q that is not cached sends the loop back here.
 Before convergence is claimed the gradient is recomputed in float64 from the data.
-
-The state of a Frank-Wolfe method between calls of its compiled loop, and its confirmation in float64.
-
-The stopping rules of the Frank-Wolfe methods and of the core vector machine.
-
-The iteration of the Frank-Wolfe methods: a = σâ with Qa = σĥ on the unit simplex, as compiled loops and Python see it.
 """
 
 from __future__ import annotations

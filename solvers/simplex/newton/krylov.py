@@ -1,9 +1,4 @@
-"""Projected conjugate gradients on a guess of the support, and the triangle of Q that they multiply by.
-
-Projected conjugate gradients on a guess of the support, with a low-rank preconditioner.
-
-Q between the points of a support as its lower triangle: stored in blocks of rows, or computed anew each time.
-"""
+"""Projected conjugate gradients on a guess of the support, and the triangle of Q that they multiply by."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """SMO with second-order pair choice on one or several simplices: the algorithm, its state, and auto-simplex.
 
-SMO with second-order pair choice on one or several simplices: the engine meant for real use.
-
-The state of SMO between calls of its compiled loop, and the work on it there: points, gradients, costs.
-
-``auto-simplex``: SMO with precision, cache and start for the problem's size and the memory there is.
+``auto-simplex`` is SMO with precision, cache and start chosen for the problem's size and the memory there is.
 """
 
 from __future__ import annotations

@@ -3,19 +3,15 @@
 The tree need not be the search's: only the bound counts. `ConflictProver` has the nodes, `solvers.zero_one.check.conflicts`
 verifies them. With a team, open nodes of the proof go to its workers, whose lines are merged.
 
-Norm-conflicts one at a time, with the multipliers that prove them: for searches that are steered from Python.
+*Norm-conflicts one at a time, with the multipliers that prove them.* A set S of points is a conflict at T if no w with ||w||² <
+T keeps all of it; the compiled dual method finds one and its multipliers (`solvers.zero_one.loops.conflicts.active_set`).
+``docs/explanation/zero-one-bb.md`` has the proofs.
 
-A set S of points is a conflict at T if no w with ||w||² < T keeps all of it; the compiled dual method finds one and its
-multipliers (`solvers.zero_one.loops.conflicts.active_set`). ``docs/explanation/zero-one-bb.md`` has the proofs.
-
-The nodes of a proof by norm-conflicts, one after the other: in the process that writes the log, or in a worker.
-
-Conflicts are written with multipliers that are whole numbers where those prove enough; nodes refer to them. A node proves by
-packing conflicts that solutions of interest delete points of cost at least e among the free ones, deletes a point that is the
-only free one of a conflict, and ends with a conflict of kept points or branches on a point. The compiled part is
-`solvers.zero_one.loops.conflicts.prove`; ``docs/explanation/zero-one-bb.md`` has the rules.
-
-The distributed proof of a conflict search: workers prove subtrees and write log lines, which this process merges.
+*The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
+where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of
+cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends with a conflict of kept
+points or branches on a point. The compiled part is `solvers.zero_one.loops.conflicts.prove`;
+``docs/explanation/zero-one-bb.md`` has the rules.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The commands of the command line: problems, and what proves.
-
-The commands of the command line.
-
-The commands that prove: certificates of solutions found elsewhere, proof logs, VIPR files.
-"""
+"""The commands of the command line: problems, certificates, proof logs, and VIPR files."""
 
 from __future__ import annotations
 
@@ -199,7 +194,7 @@ def native_options(given: Sequence[str]) -> dict[str, Any]:
 
 
 def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
-    """Why a form has no point: its conflict; or the point that it has."""
+    """Return the reason why a form has no point: its conflict; or the point that it has."""
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
     try:

@@ -83,7 +83,7 @@ def dual(command: Command) -> None:
 
 
 def conflict(command: Command) -> None:
-    """Why a program's file has no point."""
+    """Return the reason why a program's file has no point."""
     command.add_argument("file", metavar="FILE", help=_PROGRAM)
     command.set_defaults(run=commands.conflict_of_file)
 

@@ -1,15 +1,8 @@
 """Laws of a solver: on formulations, on programs without a solution, the optimality conditions, and the trials they look at.
 
-Laws of a solver on a formulation: its answer, the evidence for it, and what must not change it.
-
-Laws of a solver alone, on programs without a model: what has no solution is called by its name.
-
-The optimality conditions in the documented signs, from a form's data and a result's numbers alone.
-
-Written from the definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used
-here, so that an error there does not hide itself.
-
-A solver on a case: the solve that most laws look at, and its repetitions under changes.
+*The optimality conditions in the documented signs, from a form's data and a result's numbers alone.* Written from the
+definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used here, so that an
+error there does not hide itself.
 """
 
 from __future__ import annotations
@@ -168,7 +161,7 @@ SECONDS, ITERATIONS = 60.0, 1_000_000
 
 
 def unusable(solver: Solver) -> str:
-    """Why a solver cannot be tried here at all; empty where it can."""
+    """Return the reason why a solver cannot be tried here at all; empty where it can."""
     if not installed(solver):
         return f"the package {solver.info.package or solver.info.module} is not installed"
     licence = solver.licence()
@@ -201,7 +194,7 @@ class Trial:
 
     @cached_property
     def obstacle(self) -> str:
-        """Why the solver does not read the case; empty where it does."""
+        """Return the reason why the solver does not read the case; empty where it does."""
         return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
@@ -213,7 +206,7 @@ class Trial:
 
     @property
     def without(self) -> str:
-        """Why there is nothing to look at: the solver is not here, does not read the case, or is not licensed for it."""
+        """Return the reason why the law does not apply: the solver is missing, unlicensed, or does not read the case."""
         return unusable(self.solver) or self.obstacle or self.refusal
 
     @property

@@ -1,9 +1,4 @@
-"""The network: encoders φ, and the hypothesis (22) over their features.
-
-The hypothesis (22): hyperplanes over an encoder's features and learned ones beside them.
-
-Encoders φ: two small ones, and whatever module the user brings.
-"""
+"""The network: encoders φ, and the hypothesis (22) over their features."""
 
 from __future__ import annotations
 

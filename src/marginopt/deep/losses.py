@@ -1,9 +1,4 @@
-"""One objective for each class, (A.13), their combination, and the τ-step (25).
-
-One objective for each class, (A.13), and their combination Σ τ_l ϖ_l J_l with the τ-step (25), (26).
-
-The τ-step (25) on the Gram matrix of the gradients, by a solver of simplex QPs.
-"""
+"""One objective for each class, (A.13), their combination, and the τ-step (25)."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""The base class of all estimators, their records, and refusals of arguments that fit does not take.
-
-The base class of all estimators: scikit-learn's, whose pickles say with which layout of attributes they were written.
-
-Refusals of arguments that ``fit`` does not take, with a sentence in place of Python's.
-
-The record of an estimator: what it solves, and how tests make a quick one.
-
-Several classes by binary problems: one against one with votes, or one against the rest.
-"""
+"""The base class of all estimators, their records, and refusals of arguments that fit does not take."""
 
 from __future__ import annotations
 

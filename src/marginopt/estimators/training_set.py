@@ -1,9 +1,4 @@
-"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored.
-
-The preparation of data by every estimator: weights, merged copies, scaled features.
-
-Spaces in which binary problems are stated and scored: features with an intercept, or a kernel over the training points.
-"""
+"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored."""
 
 from __future__ import annotations
 
@@ -266,7 +261,7 @@ class LinearSpace(Space):
         return cls(joined, scaling)
 
     def take(self, index: IntArray) -> Points:
-        """Rows."""
+        """Return these rows."""
         return self.Z[index]
 
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:

@@ -246,7 +246,7 @@ class FairnessQuestion(BoundedQuestion):
         return rounded_up(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
     def claim(self, bound: float) -> str:
-        """Return that no linear subgroup has a larger disparity."""
+        """Return the claim that no linear subgroup has a larger disparity."""
         robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
         subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
         return f"{subgroup} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"

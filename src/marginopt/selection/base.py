@@ -1,15 +1,4 @@
-"""The abstract selector, its data, its answer, and the training that all selectors share.
-
-The abstract selector, its data, and its answer.
-
-Training two-hulls models on parts of a sample, and counting them: the engine that all selectors share.
-
-Selectors that search γ and C by trained models: the grid with cross-validation, and the bat algorithm.
-
-The grid with k-fold cross-validation: what everybody does, and what the others are measured against.
-
-γ and C by the bat algorithm of NiaPy, every bat's position judged by one trained model.
-"""
+"""The abstract selector, its data, its answer, and the training that all selectors share."""
 
 from __future__ import annotations
 

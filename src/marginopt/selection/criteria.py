@@ -1,14 +1,6 @@
 """Selectors of γ by a criterion, which train no model for it: Fisher, likelihood density, and the max-min problem.
 
-Selectors that train no model for γ: the largest value of a criterion, then one model for each C.
-
-γ by the Fisher criterion in feature space; C by one model for each candidate.
-
-γ by the distance of the classes in likelihood space; C by one model for each candidate.
-
-γ by the max-min problem: the distance between the hulls as a function of γ, made stationary.
-
-``select``: one call for every selector.
+Each takes the largest value of a criterion over γ, and then trains one model for each C. `select` is one call for every selector.
 """
 
 from __future__ import annotations

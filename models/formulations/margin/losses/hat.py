@@ -57,7 +57,7 @@ class Hat(Loss):
         return Branch(((0.0, 0.0), (-1.0, 1.0))), Branch(((0.0, 0.0), (1.0, 1.0)))
 
     def corners(self) -> Corners:
-        """Itself, as a loss of |m|."""
+        """Return the loss as a function of |m|."""
         return Corners.hat()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

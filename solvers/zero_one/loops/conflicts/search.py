@@ -1,9 +1,4 @@
-"""Depth-first search on norm-conflicts.
-
-The stack of a depth-first search on norm-conflicts, and the conflict lists that its levels inherit.
-
-Expansion of one node of the conflict search: conflicts are packed until the node is pruned, branches or yields a candidate.
-"""
+"""Depth-first search on norm-conflicts."""
 
 from __future__ import annotations
 
