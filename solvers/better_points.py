@@ -1,4 +1,4 @@
-"""Points that are better than a solver's: its integers fixed and the rest solved again, and points that refute its claim.
+"""Polishing of a solver's point (integers fixed, the rest solved again), and feasible points that refute a solver's claim.
 
 Both solve a continuous program beside the solver's by an interior point. A point counts by its recomputed certificate alone.
 """

@@ -1,4 +1,4 @@
-"""CVXPY's canonical form with stated bounds only, and values of its auxiliary variables from those of the user's.
+"""CVXPY's canonical form without inferred bounds, and the values of its auxiliary variables from those of the user's variables.
 
 CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
 them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.

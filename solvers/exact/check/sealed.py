@@ -1,4 +1,4 @@
-"""The lines of a proof log, plain or packed, within a limit; the last one seals all others."""
+"""Reader of proof logs, plain or compressed, within a memory limit; the last line is the digest of all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled passes over columns, loaded before the clock starts where Newton steps may need them."""
+"""Loading of the compiled passes over kernel columns that Newton steps use, before the time limit counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of the book: one line of JSON each, in ``entries.jsonl`` beside this module."""
+"""Entries of the book of open instances, one JSON object a line, in ``entries.jsonl`` beside this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of a formulation alone: what it shows, what it refuses, its form, its bound, its files."""
+"""Laws that a formulation must meet on its own: print, LaTeX, refusal of bad input, form, bound, and files."""
 
 from __future__ import annotations
 
