@@ -308,22 +308,22 @@ class _Terms:
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
         u = rows @ w
-        off = gamma_n(p) * (absolute @ np.abs(w))  # of u
+        margin_error = gamma_n(p) * (absolute @ np.abs(w))  # of u
         pull = -2.0 * gamma * u + 2.0 * gamma - v
         if careful:
             pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
             rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
             doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
-            doubt = doubt + absolute.T @ (2.0 * gamma * off + 4.0 * UNIT * gamma * np.abs(u))
+            doubt = doubt + absolute.T @ (2.0 * gamma * margin_error + 4.0 * UNIT * gamma * np.abs(u))
         else:
             rho = 2.0 * w + rows.T @ pull
-            doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
+            doubt = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
             doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
         most = np.abs(rho) + doubt + self.doubt
         residual = math.sqrt(float(most @ most)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
-        lost = float(np.abs(pull) @ off + gamma @ (off * off) + self.doubt @ np.abs(w))
+        lost = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
         lost += 8.0 * UNIT * sizes
         lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)

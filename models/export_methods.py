@@ -133,7 +133,7 @@ class Conflict:
     points: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.name} has no point: {len(self.elements)} of its rows and bounds exclude each other ({self.argument})"]
+        lines = [f"{self.name} is infeasible: {len(self.elements)} rows and bounds conflict ({self.argument})"]
         if self.points:
             listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
             beside = "" if len(self.points) == len(self.elements) else " beside the other rows"

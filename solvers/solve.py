@@ -250,7 +250,7 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
     for name, numbers in parts.items():
         if np.abs(numbers).max(initial=0.0) > _LARGEST:
             raise InputError(
-                f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares are none: scale the data", name=name
+                f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares overflow: scale the data", name=name
             )
     if not (form.lower > form.upper).any():
         return None

@@ -128,16 +128,16 @@ class _Token(NamedTuple):
 def _tokens(line: str, place: str) -> list[_Token]:
     """Tokens of a line, without its comment."""
     tokens: list[_Token] = []
-    at = 0
-    while (match := _TOKEN.match(line, at)) is not None:
+    position = 0
+    while (match := _TOKEN.match(line, position)) is not None:
         kind = str(match.lastgroup)
-        start, at = match.start(kind), match.end()
+        start, position = match.start(kind), match.end()
         if tokens and "mark" not in (kind, tokens[-1].kind) and tokens[-1].stop == start:
-            raise DataError(f"{place}: a quote inside a word: {line[tokens[-1].start : at][:60]!r}; quote the whole value")
+            raise DataError(f"{place}: a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
         text = _unquote(match[kind]) if kind == "quoted" else match[kind]
-        tokens.append(_Token(text, kind, start, at))
-    if _END.fullmatch(line, at) is None:
-        raise DataError(f"{place}: a quote that does not close: {line[at:].strip()[:60]!r}")
+        tokens.append(_Token(text, kind, start, position))
+    if _END.fullmatch(line, position) is None:
+        raise DataError(f"{place}: a quote that does not close: {line[position:].strip()[:60]!r}")
     return tokens
 
 

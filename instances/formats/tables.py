@@ -301,12 +301,12 @@ def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
     """Rows of words between blanks; quotes hold blanks together."""
     rows, lines = [], []
     for number, line in enumerate(lines_of(text), 1):
-        row, at = [], 0
-        while (match := _WORD.match(line, at)) is not None:
+        row, position = [], 0
+        while (match := _WORD.match(line, position)) is not None:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
-            at = match.end()
-        if line[at:].strip():
-            raise DataError(f"{where}, line {number}: a quote that does not close: {line[at:].strip()[:60]!r}")
+            position = match.end()
+        if line[position:].strip():
+            raise DataError(f"{where}, line {number}: a quote that does not close: {line[position:].strip()[:60]!r}")
         if row:
             rows.append(row)
             lines.append(number)

@@ -524,15 +524,15 @@ def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Seque
     called "its name (other side)".
     """
     below, above = left > -np.inf, right < np.inf
-    kept, other = np.flatnonzero(below | above), np.flatnonzero(below & above & (left != right))
-    sign = np.where(below[kept], 1.0, -1.0)
-    b = np.concatenate([sign * np.where(below, left, right)[kept], -right[other]]) + 0.0
-    stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[kept], -A[other]], format="csr")) if kept.size else A[kept]
-    equal = np.concatenate([(left == right)[kept], np.zeros(other.size, dtype=bool)])
+    rows, other = np.flatnonzero(below | above), np.flatnonzero(below & above & (left != right))
+    sign = np.where(below[rows], 1.0, -1.0)
+    b = np.concatenate([sign * np.where(below, left, right)[rows], -right[other]]) + 0.0
+    stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[rows], -A[other]], format="csr")) if rows.size else A[rows]
+    equal = np.concatenate([(left == right)[rows], np.zeros(other.size, dtype=bool)])
     if names is None:
         return OneSided(stacked, b, equal, None)
     others = (f"{names[i]} (other side)" for i in other.tolist())
-    return OneSided(stacked, b, equal, (*(names[i] for i in kept.tolist()), *others))
+    return OneSided(stacked, b, equal, (*(names[i] for i in rows.tolist()), *others))
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,17 +53,17 @@ _bits: Any = intrinsic(_population)
 def _distances(words: Any, mine: Any, first: int, last: int, counts: Any) -> None:
     """counts_k ← the number of bits in which point ``first`` + k and the point ``mine`` differ; two words in one pass."""
     size = words.shape[0]
-    one, own = words[0, first:last], mine[0]
+    one, first_word = words[0, first:last], mine[0]
     for k in range(counts.size):
-        counts[k] = _bits(one[k] ^ own)
+        counts[k] = _bits(one[k] ^ first_word)
     for m in range(1, size - 1, 2):
-        one, own, two, other = words[m, first:last], mine[m], words[m + 1, first:last], mine[m + 1]
+        one, first_word, two, other = words[m, first:last], mine[m], words[m + 1, first:last], mine[m + 1]
         for k in range(counts.size):
-            counts[k] += _bits(one[k] ^ own) + _bits(two[k] ^ other)
+            counts[k] += _bits(one[k] ^ first_word) + _bits(two[k] ^ other)
     if size % 2 == 0:
-        one, own = words[size - 1, first:last], mine[size - 1]
+        one, first_word = words[size - 1, first:last], mine[size - 1]
         for k in range(counts.size):
-            counts[k] += _bits(one[k] ^ own)
+            counts[k] += _bits(one[k] ^ first_word)
 
 
 @_njit

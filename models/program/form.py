@@ -214,12 +214,12 @@ class Quadratic:
     @cached_property
     def csc(self) -> sp.csc_array:
         """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
-        given = self.materialised
-        if isinstance(given, np.ndarray) and given.all():
-            return by_column(given)
-        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
-            return given
-        matrix = sp.csc_array(given, copy=True)  # it may be shared with other forms
+        stored = self.materialised
+        if isinstance(stored, np.ndarray) and stored.all():
+            return by_column(stored)
+        if isinstance(stored, sp.csc_array) and stored.has_sorted_indices and stored.data.all():
+            return stored
+        matrix = sp.csc_array(stored, copy=True)  # it may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix
@@ -880,6 +880,10 @@ def _decided(c: Constraint, x: FloatArray) -> Constraint | None:
     """An indicator constraint at fixed binaries: its rows that are switched on, if any. Others as they are."""
     if not isinstance(c.cone, Indicator):
         return c
-    on = np.flatnonzero(c.value(x)[0::2] < 0.5)
-    points = None if c.points is None else tuple(c.points[int(k)] for k in on)
-    return Constraint(c.label, c.F[2 * on + 1], c.g[2 * on + 1], Nonnegative(on.size), points=points) if on.size else None
+    active = np.flatnonzero(c.value(x)[0::2] < 0.5)
+    points = None if c.points is None else tuple(c.points[int(k)] for k in active)
+    return (
+        Constraint(c.label, c.F[2 * active + 1], c.g[2 * active + 1], Nonnegative(active.size), points=points)
+        if active.size
+        else None
+    )

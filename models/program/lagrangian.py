@@ -355,28 +355,28 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             break
         if (need == moved.zeroed).all():
             return _value(form, tangent, z, slope, error, moved)
-        given, found = z, None
+        start, certified = z, None
         if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, found = exact_beside(given, need, tangent, point)
+            z, certified = exact_beside(start, need, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
-                if found is None and (share == _LIFTS[0] or curved):
-                    z, found = exact_beside(given.lifted(share), need, tangent, point)
-            if found is None:
+                if certified is None and (share == _LIFTS[0] or curved):
+                    z, certified = exact_beside(start.lifted(share), need, tangent, point)
+            if certified is None:
                 failures.append(need)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
-            if found is None and need.any():
-                z = given.settled(share)
+            if certified is None and need.any():
+                z = start.settled(share)
                 need = tangent.open_side(*tangent.slopes(z, settle)) | moved.zeroed
                 state = z.z, need, tangent.hat.copy()
                 if need.any() and not _among(state, tried):
                     tried.append(state)
-                    z, found = exact_beside(z, need, tangent, point)
+                    z, certified = exact_beside(z, need, tangent, point)
         if not need.any():
             continue
-        if found is None:
+        if certified is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
-        moved, settle = found, False  # what was proved holds at this x̂
+        moved, settle = certified, False  # what was proved holds at this x̂
     else:
         return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, moved)

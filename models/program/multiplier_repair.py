@@ -170,11 +170,11 @@ class Equations:
         factor = definite_on(M, np.ones(some, dtype=bool), rounding)
         if factor is not None:
             return Rank(self.others, factor[0])
-        left = _independent(form, F, used, indices[self.others], M)
-        if left is None:
+        independent = _independent(form, F, used, indices[self.others], M)
+        if independent is None:
             return None
-        factor = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
-        return None if factor is None else Rank(self.others[left], factor[0])
+        factor = definite_on(M[np.ix_(independent, independent)], np.ones(int(independent.sum()), dtype=bool), rounding)
+        return None if factor is None else Rank(self.others[independent], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
         """y in floating point, of least norm but for the settled moves; None where it is not found."""

@@ -165,7 +165,7 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
     if worst < _VOID:
         return ""
     return (
-        f"nothing can be told from the solver's word: numbers within {tolerance:g} of an integer pass for one there, which moves "
+        f"the solver's claim proves nothing: numbers within {tolerance:g} of an integer pass for one there, which moves "
         f"a row of {where} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
     )
 
@@ -179,7 +179,7 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     if size <= certificate.error or size > _FAINT * tolerance:
         return ""
     return (
-        f"nothing can be told from the solver's word: its tolerance, {tolerance:g}, is absolute, and the objective is "
+        f"the solver's claim proves nothing: its tolerance, {tolerance:g}, is absolute, and the objective is "
         f"{certificate.objective:.3g}: multiply the objective's weights by a power of ten"
     )
 

@@ -97,10 +97,10 @@ class LeanLower(Lower):
         kinds = [self.typeof(side.name) for side in (expr.lhs, expr.rhs)]
         if op not in _PLAIN or not all(isinstance(kind, types.Number | types.Boolean) for kind in kinds):
             return super().lower_binop(resty, expr, op)
-        kind, given = self.context.typing_context.resolve_value_type(op), self.fndesc.calltypes[expr].args
-        if (kind, given) not in _SIGNATURES:
-            _SIGNATURES[kind, given] = kind.get_call_type(self.context.typing_context, given, {})
-        signature = _SIGNATURES[kind, given]
+        kind, argument_types = self.context.typing_context.resolve_value_type(op), self.fndesc.calltypes[expr].args
+        if (kind, argument_types) not in _SIGNATURES:
+            _SIGNATURES[kind, argument_types] = kind.get_call_type(self.context.typing_context, argument_types, {})
+        signature = _SIGNATURES[kind, argument_types]
         function = self.context.get_function(kind, signature)
         sides = [self._cast_var(side, kind) for side, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)]
         return self.context.cast(self.builder, function(self.builder, sides), signature.return_type, resty)

@@ -80,13 +80,13 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
     for a in range(m):
         x = s.first[s.plus[a]]
         for b in range(k):
-            most = s.high[a] - s.low[b]
-            if most < rows.apart:
+            bound = s.high[a] - s.low[b]
+            if bound < rows.apart:
                 z = s.first[s.minus[b]]
                 for t in range(active):
                     j = s.active[t]
-                    most += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
-            s.pair[a, b] = most < rows.apart
+                    bound += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
+            s.pair[a, b] = bound < rows.apart
             s.flow[a, b] = 0
             if s.pair[a, b] and s.left[a] > 0 and s.right[b] > 0:
                 amount = min(s.left[a], s.right[b])
@@ -157,10 +157,10 @@ def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) 
         k += s.Q[c] > 0
     if m > s.pair.shape[0] or k > s.pair.shape[1]:  # too many: each cell's own pair first, the heaviest of what is left after it
         for c in range(count):
-            own = min(s.P[c], s.Q[c])
-            base += own
-            s.P[c] -= own
-            s.Q[c] -= own
+            cell_flow = min(s.P[c], s.Q[c])
+            base += cell_flow
+            s.P[c] -= cell_flow
+            s.Q[c] -= cell_flow
     m, k = 0, 0
     for c in range(count):
         if s.P[c] > 0:

@@ -199,11 +199,11 @@ class LoggedScoringProblem:
     def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
         """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
-        most = np.zeros((plus.size, minus.size), dtype=rows.dtype)
+        largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
             apart = column[plus][:, None] - column[minus][None, :]
-            most += np.maximum(a * apart, b * apart)
-        a, b = np.nonzero(most < self.apart)
+            largest += np.maximum(a * apart, b * apart)
+        a, b = np.nonzero(largest < self.apart)
         m, k = plus.size, minus.size
         capacity = np.minimum(positive[plus][a], negative[minus][b])
         ends = np.concatenate([np.zeros(m, np.int64), a + 1, np.arange(m + 1, m + k + 1)])
@@ -214,8 +214,8 @@ class LoggedScoringProblem:
         inside = (flow.data > 0) & (flow.row >= 1) & (flow.row <= m) & (flow.col > m) & (flow.col <= m + k)
         i, j, amount = flow.row[inside] - 1, flow.col[inside] - m - 1, flow.data[inside].astype(np.int64)
         sent, received = np.bincount(i, amount, m), np.bincount(j, amount, k)
-        if (most[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
-            raise InvalidProofError("SciPy's flow is none")
+        if (largest[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
+            raise InvalidProofError("SciPy's result is not a feasible flow")
         return int(amount.sum())
 
     def errors(self, scores: Whole, positive: IntArray, negative: IntArray) -> int:
@@ -253,7 +253,7 @@ class LoggedMultipliers:
         plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
         y = data.problem.y
         if not all(0 <= i < y.size and y[i] > 0 for i in plus) or not all(0 <= i < y.size and y[i] < 0 for i in minus):
-            raise InvalidProofError("a pair is none of opposite points")
+            raise InvalidProofError("a pair is not of opposite points")
         if denominator <= 0 or min([limit, *cover, *margin]) < 0:
             raise InvalidProofError("a multiplier is below 0")
         return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
@@ -329,7 +329,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         problem = model.view(ScoringProblem)
         if problem is None:
             raise InputError(
-                f"a proof log of supports-bb proves a bound of a scoring system; this {type(model).__name__} is none"
+                f"a proof log of supports-bb proves a bound of a scoring system; {type(model).__name__} is not a scoring system"
             )
         return StatedScoringProblem(problem)
 
@@ -400,11 +400,11 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
         raise InvalidProofError("the stated problem's arrays do not fit")
     whole = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
     if not whole or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
-        raise InvalidProofError("the stated problem's bounds or costs are none")
+        raise InvalidProofError("the stated problem's bounds or costs are invalid")
     price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
     low, high = map(int, header["intercept"])
     if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
-        raise InvalidProofError("the stated problem's prices or data are none")
+        raise InvalidProofError("the stated problem's prices or data are invalid")
     most = int(header["most"])
     return ScoringProblem(
         X, **arrays, intercept=(low, high), price=price, size_price=size_price, most=most, threshold=threshold

@@ -90,15 +90,15 @@ def _tag(tag: re.Match[str]) -> str:
 
 def _groups(svg: str) -> str:
     """Groups that carry no attribute change nothing that is drawn."""
-    kept: list[bool] = []
+    flags: list[bool] = []
 
     def keep(tag: re.Match[str]) -> str:
         if tag[0].endswith("/>"):
             return ""
         if tag[0] == "</g>":
-            return tag[0] if kept.pop() else ""
-        kept.append(tag[0] != "<g>")
-        return tag[0] if kept[-1] else ""
+            return tag[0] if flags.pop() else ""
+        flags.append(tag[0] != "<g>")
+        return tag[0] if flags[-1] else ""
 
     return re.sub(r"<g(?:[ /][^>]*)?>|</g>", keep, svg)
 

@@ -281,10 +281,14 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
         kappa=estimator.values_,
         error=1.0 - estimator.cv_scores_.mean(axis=1),
         deviation=estimator.cv_scores_.std(axis=1),
-        share=np.array([nothing if at.point is None else at.point.values["z"].mean() for at in path]),
-        bound=np.array([nothing if at.bound is None else at.bound.value for at in path]),
-        objective=np.array([nothing if at.point is None else at.point.objective for at in path]),
-        rank_ratio=np.array([nothing if at.point is None else problem.rank_ratio(at.point.values) for at in path]),
+        share=np.array(
+            [nothing if point_of_path.point is None else point_of_path.point.values["z"].mean() for point_of_path in path]
+        ),
+        bound=np.array([nothing if point_of_path.bound is None else point_of_path.bound.value for point_of_path in path]),
+        objective=np.array([nothing if point_of_path.point is None else point_of_path.point.objective for point_of_path in path]),
+        rank_ratio=np.array(
+            [nothing if point_of_path.point is None else problem.rank_ratio(point_of_path.point.values) for point_of_path in path]
+        ),
         chosen=estimator.kappa_,
     )
 

@@ -52,7 +52,7 @@ class GroupLosses(Loss):
                 raise InputError(f"loss names the group {name!r}, in which there are no points")
             if not loss.labels or not loss.separable:
                 raise InputError(
-                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is none"
+                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not"
                 )
         object.__setattr__(self, "losses", dict(self.losses))
         object.__setattr__(self, "groups", tuple(names))

@@ -584,11 +584,11 @@ class Margin(Model):
         self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
-        to, owner = Assembly(name), dict[str, str]()
+        assembly, owner = Assembly(name), dict[str, str]()
         M = self.given_constants if M is None else M
 
         def added_by(part: Part) -> None:
-            owner.update({label: type(part).__name__ for label in to.labels if label not in owner})
+            owner.update({label: type(part).__name__ for label in assembly.labels if label not in owner})
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
@@ -597,19 +597,19 @@ class Margin(Model):
         indicators = M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
-        w = to.variables("w", p, lower, upper, integer=self.domain.integer)
+        w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
         added_by(self.domain)
         context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M, indicators)
-        self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
+        self.regulariser.add(assembly, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
-        errors = self.loss.add(to, context)
+        errors = self.loss.add(assembly, context)
         added_by(self.loss)
-        self.domain.add(to, w)
+        self.domain.add(assembly, w)
         added_by(self.domain)
         for label, restriction in self.labelled:
-            restriction.add(to, context, errors, label)
+            restriction.add(assembly, context, errors, label)
             added_by(restriction)
-        return to, owner
+        return assembly, owner
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""

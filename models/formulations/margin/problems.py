@@ -147,7 +147,9 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     if sparsity is not None:
         norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
     if sparsity is None or norm is None:
-        raise UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
+        raise UnreadError(
+            f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is not of these kinds here"
+        )
     return norm, sparsity
 
 

@@ -131,12 +131,12 @@ def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, r
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
     own, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
-    off = gamma(u.size) * frobenius * size  # of f
-    error = frobenius * (off + gamma(f.size) * (float(np.linalg.norm(f)) + off)) + own.error
+    rounding = gamma(u.size) * frobenius * size  # of f
+    error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + own.error
     product = back + own.product
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
-    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * off + off * off)
+    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
     return Applied(product, error * (1.0 + 1e-9), square + own.quadratic)
 
 
@@ -670,11 +670,15 @@ class LoweredFactor:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
         own, size = self.base.applied(u), float(np.linalg.norm(u))
         learned = self.P.T @ u
-        off = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
+        rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
         square = dot(learned, learned)
-        square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * off + off * off).times(self.kappa)
+        square = Rounded(
+            square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * rounding + rounding * rounding
+        ).times(self.kappa)
         product = own.product - self.kappa * (self.P @ learned)
-        change = self.kappa * float(np.linalg.norm(self.P)) * (off + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        change = (
+            self.kappa * float(np.linalg.norm(self.P)) * (rounding + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        )
         error = (own.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
         return Applied(product, error, own.quadratic - square)
 

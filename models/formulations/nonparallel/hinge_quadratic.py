@@ -313,11 +313,11 @@ class HingeQuadratic(Model):
         u = self.factor.solve(p)
         u = u + self.factor.solve(p - self.factor.applied(u).product)
         at = self.factor.applied(u)
-        off = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
+        error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
         rho = float(np.linalg.norm((at.product - p) / np.sqrt(least)))
-        rho += (at.error + off + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
+        rho += (at.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
         value = dot(self.h, lam) + at.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
-        lost = (off * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
+        lost = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
         bound = value.lower - lost
         return Bound(bound if np.isfinite(bound) else -np.inf, argument, value.error + lost)

@@ -89,8 +89,8 @@ class ConflictProblem:
 
     def less(self, spent: float, point: int) -> float:
         """Return the proved cost of further deletions once a free point is deleted, rounded down."""
-        left = spent - float(self.weights[point])
-        return max(left if self.counted and left.is_integer() else next_down(left), 0.0)
+        remaining = spent - float(self.weights[point])
+        return max(remaining if self.counted and remaining.is_integer() else next_down(remaining), 0.0)
 
     def keep_heavy(self, state: States) -> None:
         """Keep what may not be deleted."""

@@ -267,18 +267,18 @@ class ConflictProver:
         entries = int(book.now.entries)
         number: dict[int, int] = {}
         lines = []
-        for at in book.entry[:entries].tolist():
-            if at not in number:
-                number[at] = self._conflicts
+        for entry_place in book.entry[:entries].tolist():
+            if entry_place not in number:
+                number[entry_place] = self._conflicts
                 self._conflicts += 1
-                m = int(book.size[at])
-                alpha = book.alpha[at, :m].tolist()
+                m = int(book.size[entry_place])
+                alpha = book.alpha[entry_place, :m].tolist()
                 if all(map(float.is_integer, alpha)):
                     alpha = list(map(int, alpha))
                 # a list of numbers looks the same in JSON
-                called = f', "number": {number[at]}' if self._numbered else ""
-                lines.append(f'{{"conflict": {book.points[at, :m].tolist()}, "alpha": {alpha}{called}}}\n')
-        numbers = [number[at] for at in book.entry[:entries].tolist()]
+                called = f', "number": {number[entry_place]}' if self._numbered else ""
+                lines.append(f'{{"conflict": {book.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
+        numbers = [number[entry_place] for entry_place in book.entry[:entries].tolist()]
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
         less = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
         shares = (book.entry_share[:entries] * less).tolist()

@@ -120,10 +120,10 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
 
 def _advice(machine: Any) -> str:
     """Return the parameter that ended the fit before its tolerance did; empty where none is known to have."""
-    most, steps = vars(machine).get("max_iter", -1), vars(machine).get("n_iter_")
-    if steps is None or most is None or most < 0 or int(np.max(steps)) < most:
+    iteration_limit, steps = vars(machine).get("max_iter", -1), vars(machine).get("n_iter_")
+    if steps is None or iteration_limit is None or iteration_limit < 0 or int(np.max(steps)) < iteration_limit:
         return ""
-    return f"the fit stopped at max_iter={most}: fit with a larger max_iter"
+    return f"the fit stopped at max_iter={iteration_limit}: fit with a larger max_iter"
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -126,13 +126,13 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
 def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: float) -> Iterator[str]:
     value = np.asarray(c.F @ x + c.g)
     size = 1.0 + max(float(np.abs(value).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
-    off = outside(c.cone, value)
-    if not off <= tol * size:
-        yield f"{c.label} is violated by {off:.2e}, allowed {tol * size:.1e}"
+    violation = outside(c.cone, value)
+    if not violation <= tol * size:
+        yield f"{c.label} is violated by {violation:.2e}, allowed {tol * size:.1e}"
     mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
-    off = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
-    if not off <= tol * size:
-        yield f"the multipliers of {c.label} leave the dual cone by {off:.2e}, allowed {tol * size:.1e}"
+    violation = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
+    if not violation <= tol * size:
+        yield f"the multipliers of {c.label} leave the dual cone by {violation:.2e}, allowed {tol * size:.1e}"
     product = abs(float(z @ value))
     if not product <= tol * scale * size:
         yield f"{c.label} is not complementary: {product:.2e}, allowed {tol * scale * size:.1e}"
@@ -240,9 +240,13 @@ _KNOWN = 1e-7
 
 def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
     """Return whether two objectives agree."""
-    off = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
+    difference = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
     comparison = f"{what}: {found:.12g}, wanted {wanted:.12g}"
-    return holds(f"off by {off:.0e}") if off <= tol else violated(f"{comparison}, off by {off:.2e}, allowed {tol:.0e}")
+    return (
+        holds(f"off by {difference:.0e}")
+        if difference <= tol
+        else violated(f"{comparison}, off by {difference:.2e}, allowed {tol:.0e}")
+    )
 
 
 def _solved(t: Trial, r: Result) -> bool:

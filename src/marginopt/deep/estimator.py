@@ -165,8 +165,8 @@ class Samples:
         """
         if dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
-        given = tuple(X.shape[1:])
-        shape = given if image_shape is None else _fitting(image_shape, given)
+        input_shape = tuple(X.shape[1:])
+        shape = input_shape if image_shape is None else _fitting(image_shape, input_shape)
         shift, deviation = np.zeros(()), np.ones(())
         if standardise:
             axis = 0 if len(shape) == 1 else None
@@ -174,7 +174,7 @@ class Samples:
         # a feature whose spread is rounding is constant: it becomes 0, not noise
         constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(shift)
         factor = np.where(constant, 1.0, 1.0 / np.where(constant, 1.0, deviation))
-        return cls(given, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
+        return cls(input_shape, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
 
     def tensor(self, X: Any) -> Tensor:
         """A batch on the CPU.
