@@ -111,12 +111,12 @@ def load(name: str, part: Part | None = None) -> Instance:
         Another package promises the set, and it cannot be used.
     """
     if not isinstance(name, str):
-        raise InputError(f"name must be text, got {name!r}; a file is read by read(path)")
+        raise InputError(f"name must be text, got {name!r}; a file is read by read(path)", name="name")
     if part not in (None, "all", "train", "test"):
-        raise InputError(f"part must be 'train', 'test' or 'all', got {part!r}")
+        raise InputError(f"part must be 'train', 'test' or 'all', got {part!r}", name="part")
     if BROOKS_NAME.fullmatch(name):
         if part not in (None, "all"):
-            raise InputError(f"{name} has no published parts; leave part out")
+            raise InputError(f"{name} has no published parts; leave part out", name=name)
         return brooks_by_name(name)
     expected, pair = _resolve(name)
     parts = () if isinstance(expected, DataSet) else expected.parts
@@ -145,7 +145,8 @@ def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
     known_names = [*known, *EXTENSIONS.names]
     close = near_names(plain, known_names, 4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known_names))}"
-    raise DataError(f"no data set is called {name!r}; {hint} Files are read by read(path)")
+    message = f"no data set is called {name!r}; {hint} Files are read by read(path)"
+    raise DataError(message, name=name, allowed=sorted(known_names))
 
 
 def _ways(expected: Expected) -> list[str]:
@@ -211,12 +212,14 @@ def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
     if got != (rows, expected.p, expected.classes):
         raise DataError(
             f"{name} from {raw.source} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where the "
-            f"published data have {rows}, {expected.p}, {expected.classes}"
+            f"published data have {rows}, {expected.p}, {expected.classes}",
+            name=name,
         )
     if loaded and expected.counts and sizes != expected.counts:
         if sizes != expected.counts[::-1]:
             raise DataError(
-                f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.counts}"
+                f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.counts}",
+                name=name,
             )
         labels = instance.labels or ()
         return replace(instance, y=-instance.y, labels=labels[::-1])

@@ -192,7 +192,7 @@ class DataSet:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}")
         if not callable(self.read):
-            raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}")
+            raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 
     def load(self) -> Instance:
         """Read the data and compare them with the sizes promised.

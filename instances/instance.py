@@ -30,7 +30,8 @@ def as_generator(rng: Rng) -> np.random.Generator:
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise InputError(
-            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable"
+            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable",
+            name="seed",
         )
     return np.random.default_rng(int(rng))
 
@@ -40,9 +41,9 @@ def as_count(value: int, name: str, least: int = 1) -> int:
     try:
         count = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be an integer, got {value!r}") from None
+        raise InputError(f"{name} must be an integer, got {value!r}", name=name) from None
     if isinstance(value, bool) or count < least:
-        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}", name=name)
     return count
 
 
@@ -51,9 +52,9 @@ def as_fraction(value: float, name: str, most: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number between 0 and {most:g}, got {value!r}") from None
+        raise InputError(f"{name} must be a number between 0 and {most:g}, got {value!r}", name=name) from None
     if not 0.0 <= number <= most:
-        raise InputError(f"{name} must be between 0 and {most:g}, got {value!r}")
+        raise InputError(f"{name} must be between 0 and {most:g}, got {value!r}", name=name)
     return number
 
 
@@ -122,7 +123,8 @@ def _check_fractions(fractions: Sequence[float]) -> FloatArray:
     if shares.size < 2 or (shares <= 0).any() or abs(float(shares.sum()) - 1.0) > 1e-9:
         raise InputError(
             f"fractions must be at least two positive numbers that sum to 1, got {list(fractions)} "
-            f"with sum {float(shares.sum()):g}"
+            f"with sum {float(shares.sum()):g}",
+            name="fractions",
         )
     return shares
 
@@ -199,10 +201,11 @@ def _check_fit_on(instance: Preparable, fit_on: Preparable) -> None:
     if ours != theirs:
         raise InputError(
             f"fit_on must have the same columns and storage as the instance: {theirs[0]} columns, intercept {theirs[1]}, "
-            f"sparse {theirs[2]} against {ours[0]} columns, intercept {ours[1]}, sparse {ours[2]}"
+            f"sparse {theirs[2]} against {ours[0]} columns, intercept {ours[1]}, sparse {ours[2]}",
+            name="fit_on",
         )
     if fit_on.scaling != "none" or instance.scaling != "none":
-        raise InputError("fit_on must be given, and used on, data as they were before any scaling")
+        raise InputError("fit_on must be given, and used on, data as they were before any scaling", name="fit_on")
 
 
 def _body(instance: Preparable) -> Matrix:
@@ -346,7 +349,7 @@ class Instance(Displayed, LabelledData):
         if self.intercept and not np.all(_first_column(X) == 1.0):
             raise DataError("intercept=True says that the first column of X is constant 1, and it is not")
         if self.scaling not in ("none", "standardised", "scaled"):
-            raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}")
+            raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}", name="scaling")
         object.__setattr__(self, "parameters", checked({} if self.parameters is None else self.parameters))
         if not self.name:
             naming = self.naming
@@ -450,10 +453,13 @@ class Instance(Displayed, LabelledData):
         if rows.ndim != 1 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
             raise InputError(
                 f"indices must be a non-empty vector of integers or a mask of {self.n} truth values, "
-                f"got shape {rows.shape} of {rows.dtype}"
+                f"got shape {rows.shape} of {rows.dtype}",
+                name="indices",
             )
         if rows.min() < -self.n or rows.max() >= self.n:
-            raise InputError(f"indices must be between {-self.n} and {self.n - 1}, got {rows.min()} to {rows.max()}")
+            raise InputError(
+                f"indices must be between {-self.n} and {self.n - 1}, got {rows.min()} to {rows.max()}", name="indices"
+            )
         return self._taken(rows, name=self.name if name is None else name)
 
     def _taken(self, rows: IntArray, **naming: Any) -> Instance:

@@ -29,10 +29,13 @@ def checked(parameters: object) -> dict[str, float]:
         No mapping of names to finite numbers, or one of a size, which is counted.
     """
     if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
-        raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}")
+        raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}", name="parameters")
     for name, value in parameters.items():
         if name in SIZES:
-            raise InputError(f"parameters must be others than {' and '.join(SIZES)}, which are counted; got {name} = {value!r}")
+            raise InputError(
+                f"parameters must be others than {' and '.join(SIZES)}, which are counted; got {name} = {value!r}",
+                name="parameters",
+            )
         if not isinstance(value, Real) or not isfinite(value):
             raise InputError(f"the parameter {name!r} must be a finite number, got {value!r}")
     return {name: float(value) for name, value in parameters.items()}

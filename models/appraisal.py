@@ -1,6 +1,7 @@
 """Bounds that points and multipliers prove, a model's own appraisal of a point, and the bound of a model with further rows.
 
-For prices z of rows F w + G t + g in cones, with free variables t that the rows brought along and G'z = 0,
+*A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
+brought along and G'z = 0,
 
     min {f(w, ...) : rows} ≥ min {f(w, ...) - (F'z)'w} - g'z,
 

@@ -78,11 +78,12 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     if isinstance(X, Rows):
         raise InputError(
             f"{name} comes in blocks of rows, which HingeSVM and Margin with Hinge or SquaredHinge read; this needs the whole "
-            "matrix: marginopt.read reads it into memory"
+            "matrix: marginopt.read reads it into memory",
+            name=name,
         )
     points = _as_csr(X, name) if sp.issparse(X) else _as_dense(X, name)
     if columns is not None and points.shape[1] != columns:
-        raise InputError(f"{name} must have the model's {columns} columns; it has {points.shape[1]}")
+        raise InputError(f"{name} must have the model's {columns} columns; it has {points.shape[1]}", name=name)
     return points
 
 
@@ -113,9 +114,9 @@ def in_memory(X: Points | Rows, what: str) -> Points:
 
 
 def _as_dense(X: object, name: str) -> FloatArray:
-    dense = _as_float(X, f"{name} must be a numeric n × p matrix with rows of one length")
+    dense = _as_float(X, name, "must be a numeric n × p matrix with rows of one length")
     if dense.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {dense.shape}")
+        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {dense.shape}", name=name)
     _check_not_empty(dense.shape, name)
     _check_finite(dense, name)
     return frozen(np.ascontiguousarray(dense))
@@ -131,17 +132,18 @@ def as_labels(y: object, n: int, name: str = "y", *, unlabelled: BoolArray | Non
     InputError
         Wrong length, values other than -1 and +1, or one class only.
     """
-    labels = _as_float(y, f"{name} must hold {n} labels -1 or +1")
+    labels = _as_float(y, name, f"must hold {n} labels -1 or +1")
     if labels.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {labels.shape}")
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {labels.shape}", name=name)
     missing = np.zeros(n, dtype=np.bool_) if unlabelled is None else unlabelled & (labels == 0.0)
     if (np.not_equal(np.abs(labels), 1.0) & ~missing).any():
         shown = ", ".join(f"{v:g}" for v in np.unique(labels)[:6])
         raise InputError(
-            f"{name} must hold the labels -1 and +1; it holds {shown}. Instance.pair(a, b) relabels two classes of a set"
+            f"{name} must hold the labels -1 and +1; it holds {shown}. Instance.pair(a, b) relabels two classes of a set",
+            name=name,
         )
     if both and abs(labels.sum()) == n:
-        raise InputError(f"{name} must hold both classes; every label is {labels[0]:+g}")
+        raise InputError(f"{name} must hold both classes; every label is {labels[0]:+g}", name=name)
     return frozen(np.ascontiguousarray(labels))
 
 
@@ -149,13 +151,13 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
     """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``)."""
     need = "≥ 0" if zero else "> 0"
     if isinstance(value, (str, bytes)):
-        raise InputError(f"{name} must be a number {need}; it is the text {value!r}")
+        raise InputError(f"{name} must be a number {need}; it is the text {value!r}", name=name)
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a number {need}; it is {value!r}") from error
+        raise InputError(f"{name} must be a number {need}; it is {value!r}", name=name) from error
     if not (np.isfinite(number) or (infinite and number == np.inf)) or number < 0 or (number == 0 and not zero):
-        raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {need}; it is {number:g}")
+        raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {need}; it is {number:g}", name=name)
     return number
 
 
@@ -163,7 +165,7 @@ def as_share(value: object, name: str, *, zero: bool = False) -> float:
     """Check one number in (0, 1] ([0, 1] with ``zero=True``)."""
     share = as_positive(value, name, zero=zero)
     if share > 1.0:
-        raise InputError(f"{name} must be in {'[' if zero else '('}0, 1]; it is {value!r}")
+        raise InputError(f"{name} must be in {'[' if zero else '('}0, 1]; it is {value!r}", name=name)
     return share
 
 
@@ -171,17 +173,17 @@ def as_divisor(value: object, name: str) -> float:
     """Check one finite number > 0 whose reciprocal is finite too: it is divided by."""
     number = as_positive(value, name)
     if not np.isfinite(1.0 / number):
-        raise InputError(f"{name} is divided by, and 1/{name} must be a finite number; {name} is {number:g}")
+        raise InputError(f"{name} is divided by, and 1/{name} must be a finite number; {name} is {number:g}", name=name)
     return number
 
 
 def as_vector(value: object, n: int, name: str) -> FloatArray:
     """Check n finite real numbers; a single number stands for n equal ones."""
-    vector = _as_float(value, f"{name} must hold {n} numbers")
+    vector = _as_float(value, name, f"must hold {n} numbers")
     if vector.ndim == 0:
         vector = np.full(n, float(vector))
     if vector.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},); it has {vector.shape}")
+        raise InputError(f"{name} must have shape ({n},); it has {vector.shape}", name=name)
     _check_finite(vector, name)
     return frozen(np.ascontiguousarray(vector))
 
@@ -191,10 +193,10 @@ def as_big_m(value: object, n: int) -> BigM:
     if value is None or (isinstance(value, str) and value == "auto"):
         return "auto"
     if isinstance(value, str):
-        raise InputError(f"big_m must be 'auto', a number or {n} numbers; it is {value!r}")
+        raise InputError(f"big_m must be 'auto', a number or {n} numbers; it is {value!r}", name="big_m")
     constants = as_vector(value, n, "big_m")
     if not (constants >= 0).all():
-        raise InputError(f"big_m must be ≥ 0; it is {constants.min():g}")
+        raise InputError(f"big_m must be ≥ 0; it is {constants.min():g}", name="big_m")
     return float(constants[0]) if np.ndim(value) == 0 else constants  # type: ignore[arg-type]
 
 
@@ -204,7 +206,7 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
         return None
     weights = as_vector(value, n, name)
     if not (weights > 0).all():
-        raise InputError(f"{name} must be > 0 (leave points of weight 0 out); its least entry is {weights.min():g}")
+        raise InputError(f"{name} must be > 0 (leave points of weight 0 out); its least entry is {weights.min():g}", name=name)
     return weights
 
 
@@ -212,7 +214,7 @@ def as_costs(value: Any, n: int, name: str) -> float | FloatArray:
     """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
     costs = as_vector(value, n, name)
     if not (costs >= 0).all():
-        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}")
+        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}", name=name)
     return float(costs[0]) if np.ndim(value) == 0 else costs
 
 
@@ -245,10 +247,10 @@ def as_array(value: object, name: str) -> FloatArray:
     InputError
         It cannot be read as numbers.
     """
-    return _as_float(value, f"{name} must be an array of numbers")
+    return _as_float(value, name, "must be an array of numbers")
 
 
-def _as_float(value: object, need: str) -> FloatArray:
+def _as_float(value: object, name: str, need: str) -> FloatArray:
     """``value`` as float64; text, dates and complex numbers are refused where numpy would convert or cut them."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
@@ -258,15 +260,15 @@ def _as_float(value: object, need: str) -> FloatArray:
             raise TypeError(f"its entries are of type {array.dtype}")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{need}; it cannot be read as numbers: {error}") from error
+        raise InputError(f"{name} {need}; it cannot be read as numbers: {error}", name=name) from error
 
 
 def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
     """CSR with sorted, unique indices: the same arrays where they are so already, else a copy."""
     if X.ndim != 2:
-        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {X.shape}")
+        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {X.shape}", name=name)
     if X.dtype.kind not in "biuf":
-        raise InputError(f"{name} must be a numeric n × p matrix; its entries are of type {X.dtype}")
+        raise InputError(f"{name} must be a numeric n × p matrix; its entries are of type {X.dtype}", name=name)
     sparse = sp.csr_array(X, dtype=np.float64)
     if not sparse.has_canonical_format:
         sparse = sparse.copy()
@@ -276,7 +278,7 @@ def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
         bad = np.flatnonzero(~np.isfinite(sparse.data))
         row = int(np.searchsorted(sparse.indptr, bad[0], side="right")) - 1
         where = (row, int(sparse.indices[bad[0]]))
-        raise InputError(f"{name} must be finite; it has {bad.size} NaN or infinite values, the first at {where}")
+        raise InputError(f"{name} must be finite; it has {bad.size} NaN or infinite values, the first at {where}", name=name)
     return sparse
 
 
@@ -284,12 +286,12 @@ def _check_finite(values: npt.NDArray[Any], name: str) -> None:
     if not np.isfinite(values).all():
         bad = np.argwhere(~np.isfinite(values))
         where = tuple(int(i) for i in bad[0])
-        raise InputError(f"{name} must be finite; it has {len(bad)} NaN or infinite values, the first at {where}")
+        raise InputError(f"{name} must be finite; it has {len(bad)} NaN or infinite values, the first at {where}", name=name)
 
 
 def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
     if 0 in shape:
-        raise InputError(f"{name} must have at least one row and one column; its shape is {shape}")
+        raise InputError(f"{name} must have at least one row and one column; its shape is {shape}", name=name)
 
 
 def materialise_limit() -> int:
@@ -306,7 +308,7 @@ def materialise_limit() -> int:
     try:
         return int(float(value))
     except ValueError as error:
-        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}") from error
+        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}", name="MARGINOPT_MAX_BYTES") from error
 
 
 def check_bytes(need: int, what: str) -> None:

@@ -12,23 +12,19 @@ and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/
 is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
 solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
 
-The dual value of the conic SVM with its rounding error: no inverse of S is trusted, only that S ⪰ ℓI.
-
-D(γ, v) of `models.conic_bound` is a minimum over w. At any w, with ρ the gradient there,
+*The dual value of the conic SVM with its rounding error.* D(γ, v) is a minimum over w. At any w, with ρ the gradient
+there,
 
     D(γ, v) ≥ ||w||² + Σ [-γu² + (2γ - v)u - γ + v - ψ*(v)] - μκn - ||ρ||²/(4ℓ),     u_i = a_i'w,
 
 and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs nothing.
 
-Newton's method for a convex piecewise quadratic function of a few variables and many residuals.
+*Newton's method for a convex piecewise quadratic function of a few variables and many residuals.* min over w of w'Sw + b'w + Σ
+χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
 
-min over w of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
-
-Exactly feasible points of the conic SVM, Conic (21), from a w and a W of any quality.
-
-With V = W - ww' ⪰ 0, r_i = 1 - u_i and d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z
-is z_i = (r_i)_+²/(r_i² + d_i) in closed form and any w, any V ⪰ 0 give a feasible point of the λ form. The κ form asks
-Σz ≤ κn, which scaling V up achieves.
+*Exactly feasible points of the conic SVM, Conic (21), from a w and a W of any quality.* With V = W - ww' ⪰ 0, r_i = 1 - u_i and
+d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z is z_i = (r_i)_+²/(r_i² + d_i) in closed
+form and any w, any V ⪰ 0 give a feasible point of the λ form. The κ form asks Σz ≤ κn, which scaling V up achieves.
 """
 
 from __future__ import annotations
@@ -149,9 +145,9 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     n, p = problem.A.shape
     w = np.asarray(w, dtype=np.float64)
     if w.shape != (p,) or not np.isfinite(w).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}", name="w")
     if problem.kappa is not None and problem.kappa <= 0.0:
-        raise InputError("kappa must be > 0 here; κ = 0 is the hard-margin problem, a QP")
+        raise InputError("kappa must be > 0 here; κ = 0 is the hard-margin problem, a QP", name="kappa")
     V = _spread(problem, w, W)
     r = 1.0 - problem.A @ w
     d = np.maximum(np.einsum("ij,ij->i", problem.A @ V, problem.A), 0.0)
@@ -185,7 +181,7 @@ def _spread(problem: ConicProblem, w: FloatArray, W: FloatArray | None) -> Float
         return _inverse_metric(problem)
     W = np.asarray(W, dtype=np.float64)
     if W.shape != (w.size, w.size) or not np.isfinite(W).all():
-        raise InputError(f"W must be a finite {w.size} × {w.size} matrix; it has shape {W.shape}")
+        raise InputError(f"W must be a finite {w.size} × {w.size} matrix; it has shape {W.shape}", name="W")
     V = 0.5 * (W + W.T) - np.outer(w, w)
     values, vectors = np.linalg.eigh(V)
     return V if values[0] >= 0.0 else np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
@@ -306,22 +302,22 @@ class _Terms:
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
         u = rows @ w
-        off = gamma_n(p) * (absolute @ np.abs(w))  # of u
+        margin_error = gamma_n(p) * (absolute @ np.abs(w))  # of u
         pull = -2.0 * gamma * u + 2.0 * gamma - v
         if careful:
             pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
             rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
             doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
-            doubt = doubt + absolute.T @ (2.0 * gamma * off + 4.0 * UNIT * gamma * np.abs(u))
+            doubt = doubt + absolute.T @ (2.0 * gamma * margin_error + 4.0 * UNIT * gamma * np.abs(u))
         else:
             rho = 2.0 * w + rows.T @ pull
-            doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
+            doubt = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
             doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
         most = np.abs(rho) + doubt + self.doubt
         residual = math.sqrt(float(most @ most)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
-        lost = float(np.abs(pull) @ off + gamma @ (off * off) + self.doubt @ np.abs(w))
+        lost = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
         lost += 8.0 * UNIT * sizes
         lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
@@ -382,7 +378,7 @@ def newton_piecewise(
 
 
 def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
-    """By Cholesky; by LDL' where rounding made it indefinite."""
+    """Return H⁻¹b by Cholesky; by LDL' where rounding made H indefinite."""
     _, step, indefinite = posv(hessian, right, lower=1)  # SciPy's doors to it take longer than it does
     return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False) if indefinite else step)
 
@@ -730,7 +726,7 @@ def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
 def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
     array = np.asarray(values, dtype=np.float64).ravel()
     if array.shape != (n,) or not np.isfinite(array).all():
-        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}")
+        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}", name=name)
     return array
 
 

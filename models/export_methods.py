@@ -88,7 +88,7 @@ class ExportMethods(ABC):
         return dual_form(self.form)
 
     def conflict(self, solver: Any = None, most: int = 400) -> Conflict:
-        """Why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
+        """Return the reason why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
 
         A deletion filter on certificates (`solvers.checks.conflict`), in rational arithmetic at the end where all rows are
         linear. Printable; where rows keep points at a margin it names those that cannot all be kept.
@@ -144,7 +144,7 @@ class Conflict:
     points: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.name} has no point: {len(self.elements)} of its rows and bounds exclude each other ({self.argument})"]
+        lines = [f"{self.name} is infeasible: {len(self.elements)} rows and bounds conflict ({self.argument})"]
         if self.points:
             listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
             beside = "" if len(self.points) == len(self.elements) else " beside the other rows"

@@ -55,6 +55,18 @@ __all__ = [
 V = TypeVar("V")
 
 
+#: Earlier names of parameters, by class and name: digests of stored files hold them.
+EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "ChebyshevNPSVC": {"y": "labels"},
+    "JointHyperplanesSVM": {"y": "labels"},
+    "Margin": {"sample_weight": "weights"},
+    "MulticlassSVM": {"sample_weight": "weights"},
+    "NonparallelSVM": {"y": "labels"},
+    "NuSVM": {"sample_weight": "weights"},
+    "ScoringSystem": {"sample_weight": "weights"},
+}
+
+
 @cache
 def _first_parameters(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of the first two parameters of a class."""
@@ -76,9 +88,14 @@ class FormulationType(ABCMeta):
         """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
         for old, new in cls.renamed.items():
             options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
+        for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
+            if old in options:
+                raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}")
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
-            raise InputError(f"data_names must be names of features and classes (DataNames); it is {given_names!r}")
+            raise InputError(
+                f"data_names must be names of features and classes (DataNames); it is {given_names!r}", name="data_names"
+            )
         names = _first_parameters(cls)
         X = args[0] if args else options.get("X")
         if names[:1] != ("X",) or X is None:
@@ -635,9 +652,16 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
+        earlier = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
+        if earlier is not None:
+            rule = functools.partial(_entry, earlier)
         if item.init and rule:
             parts.append((item.name, rule if callable(rule) else None))
     return tuple(parts)
+
+
+def _entry(name: str, value: Any) -> dict[str, Any]:
+    return {name: value}
 
 
 def earlier_identity(name: str, default: str | float | None, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:

@@ -1,11 +1,8 @@
 """Reductions: maps of a 0-1-loss model to a problem that bounds it, with the way back, and their records.
 
-The record of a relaxation: what lists, the prompt, the report and the documentation know of it.
-
-The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.
-
-The paper plots them and prints no formula but that of the conic loss; the definitions here are those of the works it cites.
-Every function takes numbers or arrays and returns an array of the same shape.
+*The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.* The paper plots them and prints no
+formula but that of the conic loss; the definitions here are those of the works it cites. Every function takes numbers or arrays
+and returns an array of the same shape.
 """
 
 from __future__ import annotations
@@ -112,7 +109,7 @@ PENALISED = Need(
 ONE_COST = Need(
     "one lam for all points",
     "its convexification is that of n losses λ·1{u < 1} with the same λ",
-    lambda m: m.weights.min() == m.weights.max(),
+    lambda m: m.sample_weight.min() == m.sample_weight.max(),
 )
 LEADING_ONES = Need(
     "a first column of ones in X and further features",
@@ -152,7 +149,7 @@ class Reduction(ABC, Generic[T]):
         return (COST_FORM,)
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         if not isinstance(model, self.reads):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
@@ -187,7 +184,7 @@ class Reduction(ABC, Generic[T]):
         """Return a proved bound of the target's optimum from any multipliers; of the original's too, but for a `caveat`."""
 
     def lifted(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return what the multipliers prove of the original: the bound of `lift`, or -inf where there is a `reservation`."""
+        """Return the lower bound that the multipliers prove of the original, that of `lift`; -inf if there is a `reservation`."""
         dual, caveat = self.lift(model, target, multipliers), self.reservation(model)
         return replace(dual, value=float("-inf"), argument=f"no bound of the original: {caveat}") if caveat else dual
 
@@ -218,7 +215,7 @@ class Reduction(ABC, Generic[T]):
         return self.objective(model, values["w"])
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
+        """Return the reason why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
         return ""
 
     def reservation(self, model: ZeroOneSVM) -> str:
@@ -248,20 +245,20 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """
     p = model.X.shape[1]
     if w.shape != (p,) or not np.isfinite(w).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {w.shape}", name="w")
     u = model.y * np.asarray(model.X @ w)
     M = model.big_m_values
     low, high = _allowed(u, M)
     positive = np.flatnonzero(u > 0.0)
     order = positive[np.argsort(-u[positive], kind="stable")]  # the order in which points are met as t grows
-    met = np.concatenate([[0.0], np.cumsum(model.weights[order])])
+    met = np.concatenate([[0.0], np.cumsum(model.sample_weight[order])])
     with np.errstate(over="ignore"):
         steps = (1.0 / u[order]) * (1.0 + 4e-16)  # rounded up: a margin that is meant to be 1 is not below it
     candidates = np.concatenate([[low], steps])
     candidates = candidates[(candidates >= low) & (candidates <= high) & np.isfinite(candidates)]
     norm = float(w[model.penalised] @ w[model.penalised])
     reached = np.searchsorted(steps, candidates, side="right")
-    values = candidates**2 * norm + (float(model.weights.sum()) - met[reached])
+    values = candidates**2 * norm + (float(model.sample_weight.sum()) - met[reached])
     return np.asarray(candidates[int(np.argmin(values))] * w)
 
 

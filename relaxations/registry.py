@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import extensions
-from ..errors import InputError, near_names
+from ..errors import InputError, unknown_name
 from ..models.model import Model
 from . import bounds
 from .reduction import Reduction, Relaxation
@@ -84,9 +84,7 @@ def get_relaxation(name: str) -> Relaxation:
     table = relaxations()
     if name not in table:
         EXTENSIONS.get(name)  # says why where a package promised it
-        near = near_names(str(name), table)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise InputError(f"there is no relaxation {name!r}; {hint}there are {', '.join(table)}")
+        raise unknown_name("relaxation", name, table)
     return table[name]
 
 

@@ -88,7 +88,7 @@ class Relaxed:
 
     @cached_property
     def caveat(self) -> str:
-        """Why the target's optimum need not bound the original's; empty where it does."""
+        """Return the reason why the target's optimum need not bound the original's; empty where it does."""
         original: Any = self.model  # one that the reduction reads
         return self.reduction.reservation(original)
 

@@ -1,4 +1,4 @@
-"""Points that are better than a solver's: its integers fixed and the rest solved again, and points that refute its claim.
+"""Polishing of a solver's point (integers fixed, the rest solved again), and feasible points that refute a solver's claim.
 
 Both solve a continuous program beside the solver's by an interior point. A point counts by its recomputed certificate alone.
 """
@@ -239,7 +239,7 @@ def _costs(model: Model, values: Mapping[str, FloatArray], level: float) -> bool
 
 
 def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
-    """Why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+    """Return the reason why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
 
     Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
     """

@@ -301,7 +301,7 @@ def compare(
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
-        raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
+        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}")
     several = isinstance(model, Sequence | Mapping)
     stated = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:

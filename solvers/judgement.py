@@ -136,7 +136,7 @@ def judge(model: Model, solver: Solver, answer: Answer, options: Options, licenc
 
 
 def form_that_fits(model: Model) -> StandardForm | None:
-    """Return the standard form; None where it is too large or there is none, and where the model appraises its points itself."""
+    """Return the standard form; None if it is too large or does not exist, and the model appraises points itself."""
     try:
         return None if model.certified_by_appraisal else model.form
     except (TooLargeError, UnsupportedModelError):
@@ -307,11 +307,11 @@ def search_counterexample(given: Judgement) -> Judgement:
     bounded = given.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
     if form is None or given.ray.proved or bounded or (given.answer.model is not None and not given.answer.same_problem):
         return given
-    found = refuted(given.model, form, given.answer, certificate, given.tol, given.seconds)
-    if found is None:
+    refutation = refuted(given.model, form, given.answer, certificate, given.tol, given.seconds)
+    if refutation is None:
         return given
-    best = found.certificate if certificate is None else found.certificate.with_better_bound(certificate)
-    return replace(given, values=found.values, certificate=best).said(Status.INACCURATE, found.remark)
+    best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
+    return replace(given, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
 
 
 def examine_optimum(given: Judgement) -> Judgement:

@@ -316,7 +316,9 @@ def _every_lam(
     from .whole_path import whole_path
 
     if values != "all" or parameter != "lam":
-        raise InputError(f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}')
+        raise InputError(
+            f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}', name="values"
+        )
     if solver not in ("auto", "zero-one-bb"):
         raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}')
     of_whole_path = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
@@ -380,7 +382,7 @@ def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -
         if parameter not in names:
             raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'")
     if len(values) == 0:
-        raise InputError("values must hold at least one value of the parameter; it is empty")
+        raise InputError("values must hold at least one value of the parameter; it is empty", name="values")
 
 
 def _start(chosen: Solver | None, results: list[Result], stated: Model | StandardForm) -> dict[str, FloatArray] | None:

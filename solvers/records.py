@@ -317,7 +317,7 @@ _COUNT = 2**31 - 1
 
 
 def _number(name: str, value: Any, least: float, most: float | None) -> float | None:
-    """Return the option as a number; None where it is so large that it limits nothing.
+    """Return the option as a number; None for a limit too large to matter.
 
     Raises
     ------
@@ -325,14 +325,16 @@ def _number(name: str, value: Any, least: float, most: float | None) -> float | 
         It is no number, not positive, or (a tolerance) beyond what float64 can tell from 0 and from 1.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
-        raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
+        raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
     number: Any = value
     if most is not None and number >= most:
         return None
     if not number > 0:
-        raise InputError(f"{name} must be a number > 0; it is {_short(value)}")
+        raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
     if most is None and not least <= number < 1e300:
-        raise InputError(f"{name} must be a finite number of at least {least:g}, a relative gap; it is {_short(value)}")
+        raise InputError(
+            f"{name} must be a finite number of at least {least:g}, a relative gap; it is {_short(value)}", name=name
+        )
     return float(number)
 
 
@@ -405,23 +407,25 @@ class Options:
             if value is None and name != "seed":
                 continue
             if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= least):
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {_short(value)}")
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {_short(value)}", name=name)
             object.__setattr__(self, name, int(value) if name == "seed" else min(int(value), _COUNT))
         for name in ("verbose", "progress"):
             value = getattr(self, name)
             if not isinstance(value, int | np.bool_):
-                raise InputError(f"{name} must be True or False; it is {_short(value)}")
+                raise InputError(f"{name} must be True or False; it is {_short(value)}", name=name)
             object.__setattr__(self, name, bool(value))
         if not isinstance(self.native, Mapping):
-            raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}")
+            raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}", name="native")
         if self.start is not None and not isinstance(self.start, Mapping):
-            raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}")
+            raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}", name="start")
         if self.log_file is not None:
             if not isinstance(self.log_file, str | os.PathLike):
-                raise InputError(f"log_file must be the name of a file; it is a {type(self.log_file).__name__}")
+                raise InputError(f"log_file must be the name of a file; it is a {type(self.log_file).__name__}", name="log_file")
             check_target(self.log_file, "the solver's log")
         if self.callback is not None and not callable(self.callback):
-            raise InputError(f"callback must be a function of one trace row; it is a {type(self.callback).__name__}")
+            raise InputError(
+                f"callback must be a function of one trace row; it is a {type(self.callback).__name__}", name="callback"
+            )
 
     @classmethod
     def of(cls, options: Options | None = None, **overrides: Any) -> Options:
@@ -436,7 +440,9 @@ class Options:
             A value that is out of range; ``options`` of another type.
         """
         if not (options is None or isinstance(options, Options)):
-            raise InputError(f"options must be Options(...); they are a {type(options).__name__}; single ones are keywords")
+            raise InputError(
+                f"options must be Options(...); they are a {type(options).__name__}; single ones are keywords", name="options"
+            )
         base = cls() if options is None else options
         if not overrides:
             return base
@@ -444,7 +450,7 @@ class Options:
         own = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
         native = overrides.get("native", {})
         if not isinstance(native, Mapping):
-            raise InputError(f"native must map names of options to values; it is a {type(native).__name__}")
+            raise InputError(f"native must map names of options to values; it is a {type(native).__name__}", name="native")
         return replace(base, **common, native={**base.native, **native, **own})
 
     def tolerance(self, default: float) -> float:

@@ -27,7 +27,7 @@ from ..errors import (
     MissingPackageError,
     TooLargeError,
     UnsupportedModelError,
-    near_names,
+    unknown_name,
 )
 from ..models.model import Model, identity
 from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, loaded
@@ -133,10 +133,7 @@ def get_solver(name: str) -> Solver:
         need = getattr(module, "ABSENT", lambda _: None)(key)
         if need is not None:
             raise MissingPackageError(need)
-    names = sorted({*_own(), *EXTENSIONS.names})
-    near = near_names(str(name), names)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
+    raise unknown_name("solver", name, ["auto", *sorted({*_own(), *EXTENSIONS.names})])
 
 
 def installed(solver: Solver) -> bool:
@@ -161,7 +158,7 @@ def require(solver: Solver, options: Options | None = None) -> Licence:
     if not installed(solver):
         command = f'pip install "marginopt[{info.extra}]"' if info.extra else f"pip install {info.package}"
         raise MissingPackageError(
-            f"{info.name} needs the package {info.package or info.module}, which is not installed: {command}"
+            f"{info.name} needs the package {info.package or info.module}, which is not installed", info.package, command
         )
     licence = solver.licence() if options is None else solver.licence_under(options)
     if not licence.usable:
@@ -359,7 +356,9 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
         As `resolve`; or no list, or an empty one.
     """
     if isinstance(given, (str, Solver)) or not given:
-        raise InputError(f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {given!r}")
+        raise InputError(
+            f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {given!r}", name="solvers"
+        )
     specs = [resolve(item) for item in given]
     often, label_counts = Counter(item.label for item in specs), Counter[str]()
     distinct = []

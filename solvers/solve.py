@@ -1,4 +1,4 @@
-"""Solving: specify the solver, choose one where none is named, run it, and certify its answer (`solvers.judgement`)."""
+"""Solving a model: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
 
 from __future__ import annotations
 
@@ -179,7 +179,9 @@ def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
     try:
         return require(chosen, options)
     except (LicenceError, MissingPackageError) as error:
-        raise type(error)(str(error).rstrip(".") + _alternative(model, options)) from error
+        better = type(error)(str(error).rstrip(".") + _alternative(model, options))
+        vars(better).update(vars(error))
+        raise better from error
 
 
 def _alternative(model: Model, options: Options) -> str:
@@ -247,7 +249,9 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
     parts |= {"the linear objective": form.q} | ({} if form.quadratic is None else {"P": form.quadratic.diagonal})
     for name, numbers in parts.items():
         if np.abs(numbers).max(initial=0.0) > _LARGEST:
-            raise InputError(f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares are none: scale the data")
+            raise InputError(
+                f"{name} of {model.name} has numbers beyond {_LARGEST:g}, whose squares overflow: scale the data", name=name
+            )
     if not (form.lower > form.upper).any():
         return None
     return Answer(status=Status.INFEASIBLE, native_status=f"bounds cross; decided before {solver.info.name} was called")

@@ -315,7 +315,7 @@ def stated_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSV
 
 def _costs(model: ZeroOneSVM) -> FloatArray:
     """Return c_i: the model's λ_i where they differ by point, else ones."""
-    return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.weights)
+    return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.sample_weight)
 
 
 def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fraction, Fraction]:
@@ -367,7 +367,7 @@ class _Search:
         largest = _FAR / scale if lam_max is None else as_positive(lam_max, "lam_max")
         tolerance = as_positive(tol, "tol")
         if not 1e-12 <= tolerance < 1e-2:
-            raise InputError(f"tol must be in [1e-12, 1e-2), a relative gap of the solves; it is {tol!r}")
+            raise InputError(f"tol must be in [1e-12, 1e-2), a relative gap of the solves; it is {tol!r}", name="tol")
         limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
         common = Options.of(options, tol=tolerance)
         return cls(model, _costs(model), largest, tolerance, common, time.perf_counter() + limit)
@@ -421,7 +421,7 @@ class _Search:
         return self._point(np.asarray(result.values["w"], dtype=np.float64))
 
     def breakpoint_lams(self) -> list[float]:
-        """Return where neighbouring corners meet, and lam_max."""
+        """Return the values of λ at which neighbouring corners meet, and the largest λ."""
         meetings = [_meeting(left, right) for left, right in zip(self.points[:-1], self.points[1:], strict=True)]
         return [*meetings, self.lam_max]
 

@@ -42,7 +42,10 @@ def problems(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, mo.Margin]]:
     yield "0-1, elastic net", stated("zero-one", "elastic-net")
     yield "0-1, L1, fair", stated("zero-one", "l1", subject_to=mo.parity(group, 0.05))
     yield "0-1, L1, signs", stated("zero-one", "l1", domain=margin.Signs((0, *([1] * (X.shape[1] - 1)))))
-    yield "0-1 of one class, Neyman-Pearson", stated("zero-one", "l1", subject_to=budgets, weights=np.where(y > 0.0, 1.0, 0.0))
+    yield (
+        "0-1 of one class, Neyman-Pearson",
+        stated("zero-one", "l1", subject_to=budgets, sample_weight=np.where(y > 0.0, 1.0, 0.0)),
+    )
     yield "0-1, no norm, in a box", stated("zero-one", "none", domain=box)
     yield "0-1, two coefficients", stated("zero-one", "l1", domain=box, subject_to=mo.at_most(2).nonzero)
     yield "0-1, a price for each", stated("zero-one", margin.L0(1.0), domain=box)

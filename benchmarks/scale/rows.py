@@ -170,7 +170,7 @@ def ours(case: dict[str, Any]) -> dict[str, Any]:
     begin, cpu = time.perf_counter(), time.process_time()
     data = mo.instances.open_rows(case["path"])
     opened = time.process_time() - cpu
-    model = mo.Margin(data.X, data.y, LOSSES[case["power"]], "half-l2", weights=case["C"])
+    model = mo.Margin(data.X, data.y, LOSSES[case["power"]], "half-l2", sample_weight=case["C"])
     result = mo.solve(model, "linear-newton", tol=GAP, threads=1, memory_limit=case.get("memory"))
     row = spent(begin, cpu) | {
         "opened": opened,

@@ -36,7 +36,7 @@ def main(folder: Path) -> dict[str, float]:
     # at most five points between the groups' shares of "yes", and no more than 40% of the "yes" below the margin
     rules = [mo.parity("gender", 0.05, by="counts"), mo.error_budget("yes", 0.4)]
     train = data.subsample(60, 0)
-    fair = mo.Margin(train, loss="zero-one", regulariser="half-l2", weights=1.0, subject_to=rules, upper_bound=60.0)
+    fair = mo.Margin(train, loss="zero-one", regulariser="half-l2", sample_weight=1.0, subject_to=rules, upper_bound=60.0)
     print(fair)
     for suffix in ("lp", "mps"):
         fair.write(folder / f"fair.{suffix}")
@@ -53,7 +53,9 @@ def main(folder: Path) -> dict[str, float]:
     print("shares of yes by gender:", shares)
 
     # the conic bound of the same problem with the linear row, and gaps over sub-samples
-    conic = mo.Margin(train, loss="strongest-conic", regulariser="half-l2", weights=1.0, subject_to=mo.parity("gender", 0.05))
+    conic = mo.Margin(
+        train, loss="strongest-conic", regulariser="half-l2", sample_weight=1.0, subject_to=mo.parity("gender", 0.05)
+    )
     bound = mo.solve(conic)
     print(bound)
     report = mo.gap_report(data.subsamples(25, seeds=range(3)), ["hinge", "conic"], progress=False, time_limit=20)

@@ -55,7 +55,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except TypeError:
-        raise InputError(f"path must be a file name, got {path!r}") from None
+        raise InputError(f"path must be a file name, got {path!r}", name="path") from None
 
 
 def suffix(path: Path) -> str:
@@ -128,16 +128,16 @@ class _Token(NamedTuple):
 def _tokens(line: str, place: str) -> list[_Token]:
     """Tokens of a line, without its comment."""
     tokens: list[_Token] = []
-    at = 0
-    while (match := _TOKEN.match(line, at)) is not None:
+    position = 0
+    while (match := _TOKEN.match(line, position)) is not None:
         kind = str(match.lastgroup)
-        start, at = match.start(kind), match.end()
+        start, position = match.start(kind), match.end()
         if tokens and "mark" not in (kind, tokens[-1].kind) and tokens[-1].stop == start:
-            raise DataError(f"{place}: a quote inside a word: {line[tokens[-1].start : at][:60]!r}; quote the whole value")
+            raise DataError(f"{place}: a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
         text = _unquote(match[kind]) if kind == "quoted" else match[kind]
-        tokens.append(_Token(text, kind, start, at))
-    if _END.fullmatch(line, at) is None:
-        raise DataError(f"{place}: a quote that does not close: {line[at:].strip()[:60]!r}")
+        tokens.append(_Token(text, kind, start, position))
+    if _END.fullmatch(line, position) is None:
+        raise DataError(f"{place}: a quote that does not close: {line[position:].strip()[:60]!r}")
     return tokens
 
 
@@ -534,7 +534,7 @@ def read_csv(
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-        raise InputError(f"delimiter must be one character, got {delimiter!r}")
+        raise InputError(f"delimiter must be one character, got {delimiter!r}", name="delimiter")
     table = parse_csv(read_text(file), str(file), header, delimiter)
     return _tidied(table, label, _name(file, name), tidying)
 
@@ -562,7 +562,7 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
     file = as_path(path)
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))

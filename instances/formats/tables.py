@@ -101,7 +101,7 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
     try:
         index = int(label)
     except (TypeError, ValueError):
-        raise InputError(f"label must be a column's name or index, got {label!r}") from None
+        raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
     if isinstance(label, bool) or not -width <= index < width:
         raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}")
     return index % width
@@ -300,12 +300,12 @@ def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
     """Rows of words between blanks; quotes hold blanks together."""
     rows, lines = [], []
     for number, line in enumerate(lines_of(text), 1):
-        row, at = [], 0
-        while (match := _WORD.match(line, at)) is not None:
+        row, position = [], 0
+        while (match := _WORD.match(line, position)) is not None:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
-            at = match.end()
-        if line[at:].strip():
-            raise DataError(f"{where}, line {number}: a quote that does not close: {line[at:].strip()[:60]!r}")
+            position = match.end()
+        if line[position:].strip():
+            raise DataError(f"{where}, line {number}: a quote that does not close: {line[position:].strip()[:60]!r}")
         if row:
             rows.append(row)
             lines.append(number)
@@ -383,7 +383,7 @@ class Tidying:
     def __post_init__(self) -> None:
         for name, kinds in (("missing", get_args(Missing)), ("categories", get_args(Categories))):
             if getattr(self, name) not in kinds:
-                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}")
+                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}", name=name)
         if isinstance(self.leave_out, (str, int)):
             object.__setattr__(self, "leave_out", (self.leave_out,))
 

@@ -207,7 +207,7 @@ def open_rows(
     """
     file = as_path(path)
     if not isinstance(intercept, bool | np.bool_):
-        raise InputError(f"intercept must be True or False; it is {intercept!r}")
+        raise InputError(f"intercept must be True or False; it is {intercept!r}", name="intercept")
     if not file.is_file():
         raise DataError(f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed")
     place, kind = ArrayFolder(None if folder is None else as_path(folder)), suffix(file)

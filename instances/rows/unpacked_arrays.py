@@ -1,4 +1,4 @@
-"""Arrays on disk that are read piece by piece, and data that are unpacked to such."""
+"""Arrays on disk that are read piece by piece, and data that are unpacked to such arrays."""
 
 from __future__ import annotations
 
@@ -97,16 +97,16 @@ class StoredArray:
         count = (stop - start) * self.width
         flat = np.empty(count, dtype=self.dtype) if into is None else into.first(count)
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
-        left = memoryview(flat.data).cast("B")
-        while left.nbytes:
-            got = handle.readinto(left)  # type: ignore[attr-defined]
+        remaining = memoryview(flat.data).cast("B")
+        while remaining.nbytes:
+            got = handle.readinto(remaining)  # type: ignore[attr-defined]
             if not got:
                 raise DataError(f"{self.path} ended while it was read")
-            left = left[got:]
+            remaining = remaining[got:]
         return flat.reshape(stop - start, *self.shape[1:])
 
     def whole(self) -> npt.NDArray[Any]:
-        """All of it, in memory."""
+        """Return the whole array, in memory."""
         with self.opened() as handle:
             return self.read(handle, 0, self.shape[0])
 
@@ -222,7 +222,7 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
     from sklearn.datasets import load_svmlight_file
 
     labels: list[npt.NDArray[Any]] = []
-    lines, least, most = 0, MOST_COLUMNS, -1
+    lines, smallest_index, largest_index = 0, MOST_COLUMNS, -1
     with ExitStack() as stack:
         data, indices = _column(stack, folder, "data", np.float64), _column(stack, folder, "indices", np.int32)
         indptr = _column(stack, folder, "indptr", np.int64)
@@ -234,20 +234,23 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
             except READ_ERRORS as error:
                 raise DataError(libsvm_fault(path, text, read_error(error), lines)) from None
             if X.nnz:
-                least, most = min(least, int(X.indices.min())), max(most, int(X.indices.max()))
-            if most > MOST_COLUMNS:
-                raise DataError(libsvm_fault(path, text, f"it has {most:,} columns", lines))
+                smallest_index, largest_index = (
+                    min(smallest_index, int(X.indices.min())),
+                    max(largest_index, int(X.indices.max())),
+                )
+            if largest_index > MOST_COLUMNS:
+                raise DataError(libsvm_fault(path, text, f"it has {largest_index:,} columns", lines))
             indptr.append(data.count + X.indptr[1:].astype(np.int64))
             data.append(X.data)
             indices.append(X.indices)
             labels.append(y)
             lines += text.count(b"\n")
-    if most < 0:
+    if largest_index < 0:
         raise DataError(f"{path} is not LIBSVM text: it has no 'index:value' anywhere")
-    first = 0 if least == 0 else 1
+    first = 0 if smallest_index == 0 else 1
     if first:
         _shift(indices, first)
-    return data.stored(), indices.stored(), indptr.stored(), most + 1 - first, labels
+    return data.stored(), indices.stored(), indptr.stored(), largest_index + 1 - first, labels
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -295,7 +298,7 @@ def unpacked_parquet(
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
     labels: list[npt.NDArray[Any]] = []
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:

@@ -197,7 +197,7 @@ class Relaxed(Change):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Return no line: the statement says that it is relaxed."""
+        """Return no lines: the statement says that the model is relaxed."""
         return ()
 
     @property

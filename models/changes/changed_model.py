@@ -425,14 +425,14 @@ class ChangedModel(Model):
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's of the changed form; where the change only restricts, the model's own bound counts as well."""
-        found = super().bound(x, multipliers)
-        if found.value > self.cutoff:  # what is worse than the level may not be in the form
-            found = replace(found, value=self.cutoff, argument=f"{found.argument}; up to the level of its constants")
+        proved = super().bound(x, multipliers)
+        if proved.value > self.cutoff:  # what is worse than the level may not be in the form
+            proved = replace(proved, value=self.cutoff, argument=f"{proved.argument}; up to the level of its constants")
         if not self.change.restricts:
-            return found
+            return proved
         base_bound = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
         stands = replace(base_bound, argument=f"{base_bound.argument}, of the model before the change, which restricts it")
-        bounds = [stands, found, *self._with_prices(x, multipliers)]
+        bounds = [stands, proved, *self._with_prices(x, multipliers)]
         return max(bounds, key=lambda bound: (not bound.condition, bound.value))
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:

@@ -238,7 +238,7 @@ def row_line(row: Any) -> Line:
 
 
 def cvxpy_module() -> Any:
-    """CVXPY.
+    """Import CVXPY.
 
     Raises
     ------
@@ -248,7 +248,8 @@ def cvxpy_module() -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        raise MissingPackageError("constraints are stated in CVXPY, which is not installed: pip install cvxpy") from error
+        need = "constraints are stated in CVXPY, which is not installed"
+        raise MissingPackageError(need, "cvxpy", "pip install cvxpy") from error
     return cvxpy
 
 
@@ -311,8 +312,8 @@ def _smat(order: int) -> sp.csr_array:
     """From an svec to the matrix, by rows."""
     rows, columns = svec_indices(order)
     entries = np.arange(rows.size)
-    off = rows != columns
-    where = np.concatenate([rows * order + columns, (columns * order + rows)[off]])
-    scale = np.where(off, np.sqrt(0.5), 1.0)
-    places = (where, np.concatenate([entries, entries[off]]))
-    return sp.csr_array((np.concatenate([scale, scale[off]]), places), shape=(order**2, rows.size))
+    off_diagonal = rows != columns
+    where = np.concatenate([rows * order + columns, (columns * order + rows)[off_diagonal]])
+    scale = np.where(off_diagonal, np.sqrt(0.5), 1.0)
+    places = (where, np.concatenate([entries, entries[off_diagonal]]))
+    return sp.csr_array((np.concatenate([scale, scale[off_diagonal]]), places), shape=(order**2, rows.size))

@@ -3,11 +3,9 @@
 A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; the layout turns them
 back into the form that was written.
 
-Second-order cones as quadratic constraints, for solvers that have no cones (Gurobi, SCIP).
-
-(t, c) with ||c|| ≤ t is ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The
-solvers recognise these as convex only where t, a, b are single non-negative variables (or constants), so a row
-of the cone is written as
+*Second-order cones as quadratic constraints, for solvers that have no cones (Gurobi, SCIP).* (t, c) with ||c|| ≤ t is
+``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The solvers recognise these as convex
+only where t, a, b are single non-negative variables (or constants), so a row of the cone is written as
 
 * in mixed-integer forms, where size counts and multipliers do not, the variable itself, scaled, where the row is
   ``αx_j`` (α > 0 and a lower bound ≥ 0 in a head row);
@@ -544,15 +542,15 @@ def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Seque
     called "its name (other side)".
     """
     below, above = left > -np.inf, right < np.inf
-    kept, other = np.flatnonzero(below | above), np.flatnonzero(below & above & (left != right))
-    sign = np.where(below[kept], 1.0, -1.0)
-    b = np.concatenate([sign * np.where(below, left, right)[kept], -right[other]]) + 0.0
-    stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[kept], -A[other]], format="csr")) if kept.size else A[kept]
-    equal = np.concatenate([(left == right)[kept], np.zeros(other.size, dtype=bool)])
+    rows, other = np.flatnonzero(below | above), np.flatnonzero(below & above & (left != right))
+    sign = np.where(below[rows], 1.0, -1.0)
+    b = np.concatenate([sign * np.where(below, left, right)[rows], -right[other]]) + 0.0
+    stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[rows], -A[other]], format="csr")) if rows.size else A[rows]
+    equal = np.concatenate([(left == right)[rows], np.zeros(other.size, dtype=bool)])
     if names is None:
         return OneSided(stacked, b, equal, None)
     others = (f"{names[i]} (other side)" for i in other.tolist())
-    return OneSided(stacked, b, equal, (*(names[i] for i in kept.tolist()), *others))
+    return OneSided(stacked, b, equal, (*(names[i] for i in rows.tolist()), *others))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from inspect import isabstract
 
 from ... import extensions
 from ...display import Display, Displayed, Tabular
-from ...errors import InputError, near_names
+from ...errors import InputError, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
 
@@ -132,9 +132,7 @@ def get_formulation(name: str) -> FormulationInfo:
     for info in table.values():
         if info.key == name:
             return info
-    near = near_names(str(name), table)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise InputError(f"there is no formulation {name!r}; {hint}known: {', '.join(table)}")
+    raise unknown_name("formulation", name, table)
 
 
 def public_formulations() -> tuple[FormulationInfo, ...]:

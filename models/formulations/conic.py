@@ -1,7 +1,5 @@
 """The conic SVM, Conic (21): its data and form, its statement as mathematics, the appraisal of its points, and its record.
 
-The conic relaxation of the 0-1 loss: a semidefinite program, Conic (21), in λ or κ form, linear or with a kernel.
-
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
 (γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
@@ -9,9 +7,8 @@ that (W - ww')a_i = 0. Put γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1)
 a_i a_i', which keeps S(W - ww') = 0, and both sides of 2Sw = g by the same 2(γ_i - γ')u_i a_i. The new point satisfies every
 condition of optimality, and v_i is 0 or 2√(λγ').
 
-The points' convexified losses in cones: what every form of Conic (13) and (21) has, whatever stands for ||w||².
-
-With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, the loss of point i and its square are told apart by z_i:
+*The points' convexified losses in cones.* With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, the loss of point i and its square
+are told apart by z_i:
 
     r_i⁺ - r_i⁻ + u_i - 1 = 0,     s_i z_i ≥ (r_i⁺)²,     t_i (1 - z_i) ≥ (r_i⁻)².
 """
@@ -166,12 +163,12 @@ class ConicSVM(Model):
         if self.lam is not None:
             prices = as_vector(self.lam, X.shape[0], "lam")
             if not (prices > 0).all():
-                raise InputError(f"lam must be > 0; it is {prices.min():g}")
+                raise InputError(f"lam must be > 0; it is {prices.min():g}", name="lam")
             object.__setattr__(self, "lam", float(prices[0]) if np.ndim(self.lam) == 0 else prices)
         if self.kappa is not None:
             kappa = as_positive(self.kappa, "kappa", zero=True)
             if kappa > 1:
-                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}")
+                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}", name="kappa")
             object.__setattr__(self, "kappa", kappa)
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
@@ -253,7 +250,7 @@ class ConicSVM(Model):
         X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
-        return Margin.of_checked(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
+        return Margin.of_checked(X, self.y, StrongestConic(), norm, sample_weight=weights, subject_to=budget)
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
@@ -605,7 +602,7 @@ class Columns:
         return sp.csr_array((data, np.column_stack(places).ravel().astype(kind), starts), shape=(3 * points.size, self.total))
 
     def _index_type(self, rows: int) -> type[np.signedinteger[Any]]:
-        """Of indices, as SciPy chooses it."""
+        """Return the type of indices that SciPy chooses."""
         return np.int32 if max(rows, 1) * self.total < 2**31 else np.int64
 
 

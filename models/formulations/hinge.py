@@ -85,12 +85,12 @@ class HingeSVM(Model):
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         weights = as_vector(self.lam, X.shape[0], "lam")
         if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+            raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
         object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
         warn_about_features(X)
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i, one for each point."""
         n = self.X.shape[0]
         return np.broadcast_to(np.float64(self.lam), n) if np.ndim(self.lam) == 0 else as_vector(self.lam, n, "lam")
@@ -98,7 +98,7 @@ class HingeSVM(Model):
     @property
     def value_at_zero(self) -> float:
         """Σ λ_i."""
-        return float(self.weights.sum())
+        return float(self.sample_weight.sum())
 
     @property
     def form_bytes(self) -> int:
@@ -113,7 +113,9 @@ class HingeSVM(Model):
     @cached_property
     def composed(self) -> Margin:
         """The hinge with ||w||²."""
-        return Margin.of_checked(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
+        return Margin.of_checked(
+            in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), sample_weight=self.sample_weight
+        )
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""
@@ -123,11 +125,11 @@ class HingeSVM(Model):
         """The `LinearProblem`."""
         if kind is not LinearProblem:
             return None
-        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
+        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows."""
-        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, LinearLoss.HINGE).appraise(values, multipliers)
+        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(values, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""
@@ -139,14 +141,14 @@ class HingeSVM(Model):
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
         other = super().with_parameter(parameter, value)
         if parameter == "lam" and "form" in vars(self):
-            vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.weights]))
+            vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.sample_weight]))
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
-        alpha = np.clip(multipliers["margin"], 0.0, self.weights)
+        alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
         v = self.X.T @ (alpha * self.y)
         # the sums in v are off by at most γ_n Σ α_i |x_i|
         off = gamma(alpha.size + 4) * float(self._norms @ alpha)
@@ -223,7 +225,7 @@ def _objective(model: HingeSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     w = values["w"]
     short = np.maximum(1.0 - model.y * np.asarray(model.X @ w), 0.0)
-    return float(w @ w + model.weights @ short)
+    return float(w @ w + model.sample_weight @ short)
 
 
 FORMULATIONS = (

@@ -329,13 +329,14 @@ class MaxMinSVM(Model):
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
             raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}")
         if not isinstance(self.parameter, str):
-            raise InputError(f"parameter must be a name; it is {self.parameter!r}")
+            raise InputError(f"parameter must be a name; it is {self.parameter!r}", name="parameter")
         known = self._moved_kernel.parameters
         if self._plain not in known:
             names = [*known, *(f"log-{name}" for name in known), *(["per-feature"] if self._gaussian else [])]
             raise InputError(
                 f"parameter must be one of {', '.join(names) or 'none'}, which the {self._moved_kernel.name} kernel has; "
-                f"it is {self.parameter!r}"
+                f"it is {self.parameter!r}",
+                name="parameter",
             )
         self._set_range()
         if self.grid is not None:
@@ -372,7 +373,9 @@ class MaxMinSVM(Model):
                 f"{self.lower:g} and {self.upper:g}"
             )
         if not self.lower <= self.gamma0 <= self.upper:
-            raise InputError(f"gamma0 must lie in [lower, upper] = [{self.lower:g}, {self.upper:g}]; it is {self.gamma0:g}")
+            raise InputError(
+                f"gamma0 must lie in [lower, upper] = [{self.lower:g}, {self.upper:g}]; it is {self.gamma0:g}", name="gamma0"
+            )
 
     def _set_grid(self) -> None:
         """Check the values of the grid."""
@@ -421,7 +424,7 @@ class MaxMinSVM(Model):
         return 64 * m if self.grid is None else 24 * m * m * self.grid.size
 
     def zero_objective_point(self) -> None:
-        """Return no point: the weights of each class sum to one."""
+        """Return None: the weights of each class sum to one."""
 
     def compile(self) -> StandardForm:
         """The second-order cone program of the largest of the grid's inner optima.

@@ -277,7 +277,7 @@ class MulticlassSVM(Model):
         Labels of two or more classes, of any kind; ``classes`` are they in order.
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
         max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
-    weights : float or array_like (n,)
+    sample_weight : float or array_like (n,)
         c > 0.
     kernel : Kernel, optional
         As for `Margin`: coordinates in feature space after a one for the intercept.
@@ -292,13 +292,13 @@ class MulticlassSVM(Model):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, one class only, weights ≤ 0, an unknown loss.
+        Wrong shapes, non-finite data, one class only, sample_weight ≤ 0, an unknown loss.
     """
 
     X: Points
     y: Any
     loss: ClassLoss | str = "crammer-singer"
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
     kernel: Kernel | None = None
 
     name = "MulticlassSVM"
@@ -312,20 +312,22 @@ class MulticlassSVM(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
-            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}")
+            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         try:
             labels = np.asarray(self.y)
         except ValueError as error:
-            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}") from error
+            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}", name="y") from error
         if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-            raise InputError(f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}")
+            raise InputError(
+                f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}", name="y"
+            )
         if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}")
+            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}", name="y")
         object.__setattr__(self, "y", labels)
-        weights = as_vector(self.weights, X.shape[0], "weights")
+        weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights > 0).all():
-            raise InputError(f"weights must be > 0; one is {weights.min():g}")
-        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+            raise InputError(f"sample_weight must be > 0; one is {weights.min():g}", name="sample_weight")
+        object.__setattr__(self, "sample_weight", float(weights[0]) if np.ndim(self.sample_weight) == 0 else weights)
         if self.kernel is None:
             warn_about_features(X)
         else:
@@ -346,7 +348,7 @@ class MulticlassSVM(Model):
     @cached_property
     def costs(self) -> FloatArray:
         """c."""
-        return as_vector(self.weights, self.X.shape[0], "weights")
+        return as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
 
     @cached_property
     def features(self) -> Features:
@@ -504,7 +506,7 @@ class MulticlassSVM(Model):
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:
-    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], weights=chosen["lam"])
+    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], sample_weight=chosen["lam"])
 
 
 def _objective(model: MulticlassSVM, values: Mapping[str, FloatArray]) -> float:

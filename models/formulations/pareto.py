@@ -37,7 +37,7 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
         return stiefel_gradient(P, G)
     if kind == "printed":
         return np.asarray(G @ (P.T @ P) - P @ (G.T @ P))
-    raise InputError(f"gradient must be 'embedded' or 'printed'; it is {kind!r}")
+    raise InputError(f"gradient must be 'embedded' or 'printed'; it is {kind!r}", name="gradient")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +79,10 @@ class ParetoQP(SimplexModel):
     def __post_init__(self) -> None:
         gradients = as_array(self.gradients, "gradients")
         if gradients.ndim < 2 or not gradients.size or not np.isfinite(gradients).all():
-            raise InputError(f"gradients must be a finite array (K, ...), one for each objective; its shape is {gradients.shape}")
+            raise InputError(
+                f"gradients must be a finite array (K, ...), one for each objective; its shape is {gradients.shape}",
+                name="gradients",
+            )
         object.__setattr__(self, "gradients", frozen(gradients))
         object.__setattr__(self, "objectives", as_vector(self.objectives, gradients.shape[0], "objectives"))
         object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma", zero=True))

@@ -106,20 +106,20 @@ class RampSVM(BinaryMargins):
         self._check_margins(X)
         object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         warn_about_features(X)
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i, one for each point."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
     def incumbent_value(self) -> float:
         """The feasible value UB behind M: the given one, or that of the best trivial point."""
-        known = [float(self.weights.sum())]
+        known = [float(self.sample_weight.sum())]
         if self.free:
-            known += [2.0 * float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0)]
+            known += [2.0 * float(self.sample_weight[self.y == s].sum()) for s in (-1.0, 1.0)]
         return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
 
     @property
@@ -135,7 +135,7 @@ class RampSVM(BinaryMargins):
     @property
     def spending(self) -> GivenUp:
         """The whole ramp."""
-        return GivenUp(self.weights)
+        return GivenUp(self.sample_weight)
 
     def view(self, kind: type[V]) -> V | None:
         """The `MarginProblem` view: independent of M."""
@@ -170,7 +170,9 @@ class RampSVM(BinaryMargins):
     def composed(self) -> Margin:
         """The ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
-        return Margin.of_checked(self.X, self.y, Ramp(), intercept=self.intercept, weights=self.weights, upper_bound=level)
+        return Margin.of_checked(
+            self.X, self.y, Ramp(), intercept=self.intercept, sample_weight=self.sample_weight, upper_bound=level
+        )
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
@@ -179,7 +181,7 @@ class RampSVM(BinaryMargins):
     def objective(self, w: FloatArray) -> float:
         """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
         loss = np.clip(1.0 - self.margins(w), 0.0, 2.0)
-        return self.norm(w) + float(self.weights @ loss)
+        return self.norm(w) + float(self.sample_weight @ loss)
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: the best z and ξ."""

@@ -55,10 +55,10 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     """
     matrix = as_array(P, name)
     if matrix.shape != shape or not np.isfinite(matrix).all():
-        raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}")
+        raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}", name=name)
     off = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
     if off > 1e-8:
-        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}")
+        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}", name=name)
     return matrix
 
 
@@ -114,20 +114,20 @@ class StiefelQP(Model):
     def __post_init__(self) -> None:
         H, E = as_array(self.H, "H"), as_array(self.E, "E")
         if H.ndim != 2 or H.shape[0] != H.shape[1] or E.ndim != 2 or E.shape[0] != H.shape[0]:
-            raise InputError(f"H must be n × n and E n × d; they are {H.shape} and {E.shape}")
+            raise InputError(f"H must be n × n and E n × d; they are {H.shape} and {E.shape}", name="H")
         if not 1 <= E.shape[1] <= E.shape[0]:
             raise InputError(f"P needs 1 ≤ d ≤ n orthonormal columns; n = {E.shape[0]}, d = {E.shape[1]}")
         if not (np.isfinite(H).all() and np.isfinite(E).all()):
             raise InputError("H and E must be finite")
         if np.abs(H - H.T).max() > 1e-10 * max(float(np.abs(H).max()), 1.0):
-            raise InputError(f"H must be symmetric; it differs from its transpose by {np.abs(H - H.T).max():.3g}")
+            raise InputError(f"H must be symmetric; it differs from its transpose by {np.abs(H - H.T).max():.3g}", name="H")
         object.__setattr__(self, "H", 0.5 * (H + H.T))
         object.__setattr__(self, "E", E)
 
     def with_linear(self, E: FloatArray) -> StiefelQP:
         """The same H, which is shared and not looked at again, with another E of the same shape."""
         if E.shape != self.E.shape or not np.isfinite(E).all():
-            raise InputError(f"E must be a finite matrix of shape {self.E.shape}; its shape is {E.shape}")
+            raise InputError(f"E must be a finite matrix of shape {self.E.shape}; its shape is {E.shape}", name="E")
         other = object.__new__(StiefelQP)
         object.__setattr__(other, "H", self.H)
         object.__setattr__(other, "E", E)
@@ -149,7 +149,7 @@ class StiefelQP(Model):
         return 12 * d * n * (n + d + 1)
 
     def zero_objective_point(self) -> None:
-        """Return no point: the origin has no orthonormal columns."""
+        """Return None: the origin has no orthonormal columns."""
 
     def compile(self) -> StandardForm:
         """A quadratic objective under bilinear equalities; |P_ij| ≤ 1 follows from them, and searches over boxes need it."""

@@ -123,7 +123,7 @@ def _gurobi(model: Any) -> GurobiSource:
 
         return GurobiSource(model)
     except ImportError as error:
-        raise MissingPackageError('gurobipy is not installed: pip install "marginopt[commercial]"') from error
+        raise MissingPackageError("gurobipy is not installed", "gurobipy", 'pip install "marginopt[commercial]"') from error
 
 
 def _highs(highs: Any) -> HighsSource:

@@ -1,14 +1,13 @@
-"""CVXPY's canonical form with stated bounds only, and values of its auxiliary variables from those of the user's.
+"""CVXPY's canonical form without inferred bounds, and the values of its auxiliary variables from those of the user's variables.
 
 CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
 them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.
 
-Auxiliary variables of a conic form at given values of the others.
-
-Modelling packages write |x|, max, norms and squares with auxiliary variables: t ≥ f(x) for a convex f, t ≤ f(x) for a concave
-one, y = Ax + b for an affine one. Where t is as low (as high) as its rows let it, it *is* f(x): then the form's objective and its
-other rows are those of the source. A variable's value is read off once every other variable of the rows that define it is known.
-Definitions without a closed form (eigenvalues, sums of largest entries) stay unknown.
+*Auxiliary variables of a conic form at given values of the others.* Modelling packages write |x|, max, norms and squares with
+auxiliary variables: t ≥ f(x) for a convex f, t ≤ f(x) for a concave one, y = Ax + b for an affine one. Where t is as low (as
+high) as its rows let it, it *is* f(x): then the form's objective and its other rows are those of the source. A variable's value
+is read off once every other variable of the rows that define it is known. Definitions without a closed form (eigenvalues, sums
+of largest entries) stay unknown.
 """
 
 from __future__ import annotations

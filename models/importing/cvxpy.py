@@ -90,7 +90,7 @@ class CVXPYSource(Source, Recipient):
 
     @property
     def source(self) -> CVXPYSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> str:

@@ -85,7 +85,7 @@ class GurobiSource(RowSource, Recipient):
 
     @property
     def source(self) -> GurobiSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> object:
@@ -169,13 +169,13 @@ def _value(expression: Any, x: FloatArray) -> float:
 def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
     """Return the distance (in the largest entry) to the set of an indicator: its row holds, or its binary switches it off."""
     switch, active, left, sense, right = model.getGenConstrIndicator(row)
-    off = float(1.0 - x[switch.index] if int(active) else x[switch.index])
+    inactivity = float(1.0 - x[switch.index] if int(active) else x[switch.index])
     slack = _value(left, x) - right
     violations = []
     for side in {"<": (-slack,), ">": (slack,), "=": (slack, -slack)}[sense]:
         missing = max(-side, 0.0)
-        on = off * off + missing * missing <= (off - 1.0) ** 2
-        violations.append(max(abs(off), missing) if on else abs(off - 1.0))
+        on = inactivity * inactivity + missing * missing <= (inactivity - 1.0) ** 2
+        violations.append(max(abs(inactivity), missing) if on else abs(inactivity - 1.0))
     return max(violations)
 
 
@@ -194,10 +194,10 @@ def _quadratic(model: Any, row: Any) -> QuadraticRow:
 
 
 def _indicator(model: Any, row: Any) -> IndicatorRow:
-    switch, active, left, sense, right = model.getGenConstrIndicator(row)
-    columns = [left.getVar(k).index for k in range(left.size())]
-    coefficients = [left.getCoeff(k) for k in range(left.size())]
+    switch, active, expression, sense, right = model.getGenConstrIndicator(row)
+    columns = [expression.getVar(k).index for k in range(expression.size())]
+    coefficients = [expression.getCoeff(k) for k in range(expression.size())]
     a = sp.csr_array((coefficients, (np.zeros(len(columns), dtype=np.intp), columns)), shape=(1, model.NumVars), dtype=np.float64)
-    side = right - left.getConstant()
+    side = right - expression.getConstant()
     lower, upper = (-np.inf if sense == "<" else side), (np.inf if sense == ">" else side)
     return IndicatorRow(row.GenConstrName, switch.index, int(active), a, lower, upper)

@@ -85,7 +85,7 @@ class HighsSource(RowSource, Recipient):
 
     @property
     def source(self) -> HighsSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> object:

@@ -82,7 +82,7 @@ class PyomoSource(RowSource, Recipient):
 
     @property
     def source(self) -> PyomoSource:
-        """Itself."""
+        """Return the import itself."""
         return self
 
     def give_back(self, answer: Returned) -> object:
@@ -259,7 +259,9 @@ class _Expressions:
         try:
             representation = generate_standard_repn(expression, quadratic=True, compute_values=True)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}") from error
+            raise InputError(
+                f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}", name=name
+            ) from error
         if representation.nonlinear_expr is not None:
             raise UnsupportedModelError(f"{name} is neither linear nor quadratic, so it is in no cone of a standard form")
         columns = [self._place[id(v)] for v in representation.linear_vars]

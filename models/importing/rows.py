@@ -430,11 +430,11 @@ def from_qp(
     """
     linear = np.atleast_1d(as_array(q, "q"))
     if linear.ndim != 1 or not linear.size or not np.isfinite(linear).all():
-        raise InputError(f"q must hold one finite number for each variable; its shape is {np.shape(q)}")
+        raise InputError(f"q must hold one finite number for each variable; its shape is {np.shape(q)}", name="q")
     n = linear.size
     upper, equal = _rows("G", G, "h", h, n), _rows("A", A, "b", b, n)
     if not np.isfinite(equal[1]).all() or np.isneginf(upper[1]).any():
-        raise InputError("b must be finite, and h above -inf: no x satisfies such rows")
+        raise InputError("b must be finite, and h above -inf: no x satisfies such rows", name="b")
     sizes = upper[1].size, equal[1].size
     program = RowProgram(
         name="quadratic program",
@@ -456,34 +456,34 @@ def from_qp(
 def _matrix(value: Any, name: str) -> sp.csr_array:
     matrix = sp.csr_array(value if sp.issparse(value) else np.atleast_2d(as_array(value, name)), dtype=np.float64)
     if not np.isfinite(matrix.data).all():
-        raise InputError(f"{name} must hold finite numbers")
+        raise InputError(f"{name} must hold finite numbers", name=name)
     return matrix
 
 
 def _rows(name: str, matrix: Any, side_name: str, side: ArrayLike | None, n: int) -> tuple[sp.csr_array, FloatArray]:
     if (matrix is None) != (side is None):
-        raise InputError(f"{name} and {side_name} go together; one of them is missing")
+        raise InputError(f"{name} and {side_name} go together; one of them is missing", name=name)
     if matrix is None:
         return sp.csr_array((0, n)), np.zeros(0)
     rows, values = _matrix(matrix, name), np.atleast_1d(as_array(side, side_name))
     if rows.shape[1] != n or values.shape != (rows.shape[0],) or np.isnan(values).any():
         shapes = f"they have {rows.shape} and {values.shape}"
-        raise InputError(f"{name} must have {n} columns and {side_name} one number a row; {shapes}")
+        raise InputError(f"{name} must have {n} columns and {side_name} one number a row; {shapes}", name=name)
     return rows, values
 
 
 def _quadratic(P: Any, n: int) -> sp.csc_array:
     matrix = _matrix(P, "P")
     if matrix.shape != (n, n):
-        raise InputError(f"P must have shape ({n}, {n}), as q has {n} entries; it has {matrix.shape}")
+        raise InputError(f"P must have shape ({n}, {n}), as q has {n} entries; it has {matrix.shape}", name="P")
     difference = abs(matrix - matrix.T)
     if difference.nnz and difference.max() > 1e-12 * abs(matrix).max():
-        raise InputError("P must be symmetric: give (P + P.T)/2, which has the same value at every x")
+        raise InputError("P must be symmetric: give (P + P.T)/2, which has the same value at every x", name="P")
     return sp.csc_array(0.5 * (matrix + matrix.T))
 
 
 def _bounds(bounds: ArrayLike | None, default: float, n: int, name: str) -> FloatArray:
     values = as_array(default if bounds is None else bounds, name)
     if values.shape not in ((), (1,), (n,)) or np.isnan(values).any():
-        raise InputError(f"{name} must be one number or {n} numbers; its shape is {values.shape}")
+        raise InputError(f"{name} must be one number or {n} numbers; its shape is {values.shape}", name=name)
     return np.array(np.broadcast_to(values, n), dtype=np.float64)

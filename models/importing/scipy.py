@@ -74,7 +74,7 @@ def from_scipy(
     """
     q = np.atleast_1d(as_array(c, "c"))
     if q.ndim != 1 or not q.size:
-        raise InputError(f"c must hold one number for each variable; its shape is {np.shape(c)}")
+        raise InputError(f"c must hold one number for each variable; its shape is {np.shape(c)}", name="c")
     n = q.size
     parts = [
         *_side("upper", A_ub, b_ub, n, upper=True),
@@ -222,7 +222,8 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
             raise InputError(f"the {k}-th constraint is no tuple (A, lb, ub) that fits together: {error}") from error
         if not isinstance(constraint, LinearConstraint):
             raise InputError(
-                f"constraints must be scipy.optimize.LinearConstraint objects or tuples (A, lb, ub); got {type(one).__name__}"
+                f"constraints must be scipy.optimize.LinearConstraint objects or tuples (A, lb, ub); got {type(one).__name__}",
+                name="constraints",
             )
         matrix = _matrix(constraint.A, n, f"{k}-th constraint's")
         low, high = (np.array(np.broadcast_to(side, matrix.shape[:1]), np.float64) for side in (constraint.lb, constraint.ub))
@@ -245,9 +246,9 @@ def _bounds(bounds: Any, n: int) -> tuple[FloatArray, FloatArray]:
     try:
         pairs = np.array([[np.nan if v is None else v for v in pair] for pair in _pairs(bounds)], dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"bounds must be a pair or {n} pairs of numbers or None") from None
+        raise InputError(f"bounds must be a pair or {n} pairs of numbers or None", name="bounds") from None
     if pairs.shape not in ((1, 2), (n, 2)):
-        raise InputError(f"bounds must be a pair or {n} pairs (lower, upper); its shape is {pairs.shape}")
+        raise InputError(f"bounds must be a pair or {n} pairs (lower, upper); its shape is {pairs.shape}", name="bounds")
     low, high = np.broadcast_to(pairs, (n, 2)).T
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
@@ -258,15 +259,19 @@ def _pairs(bounds: Any) -> Any:
     try:
         listed = list(bounds)
     except TypeError:
-        raise InputError(f"bounds must be a pair, pairs or scipy.optimize.Bounds; got {bounds!r}") from None
+        raise InputError(f"bounds must be a pair, pairs or scipy.optimize.Bounds; got {bounds!r}", name="bounds") from None
     return [listed] if len(listed) == 2 and not np.iterable(listed[0]) else listed
 
 
 def _integer(integrality: ArrayLike | None, n: int) -> Any:
     kinds = as_array(0 if integrality is None else integrality, "integrality")
     if kinds.shape not in ((), (1,), (n,)):
-        raise InputError(f"integrality must be one number for each of the {n} variables; its shape is {kinds.shape}")
+        raise InputError(
+            f"integrality must be one number for each of the {n} variables; its shape is {kinds.shape}", name="integrality"
+        )
     kinds = np.broadcast_to(kinds, n)
     if not np.isin(kinds, (0, 1)).all():
-        raise InputError("integrality must be 0 (continuous) or 1 (integer) for each variable; other kinds are not taken")
+        raise InputError(
+            "integrality must be 0 (continuous) or 1 (integer) for each variable; other kinds are not taken", name="integrality"
+        )
     return kinds == 1

@@ -1,16 +1,13 @@
 """A program that another package holds, and the proof that its form says the same.
 
-A program that another package holds: its standard form, how an answer goes back into it, and what it is at a point.
-
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
 
-The proof of an import: form and source compared at points, when the import is made and when an answer comes.
-
-The argument. A form made from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary
-variables: at given values of its own variables these take the values that their definitions leave (`completion`), which is what
-the expression that they stand for is worth; then objective and stated rows must be the source's. So where the evaluations agree,
-the form's rows cut off no point of the source, and none costs another price, as far as the points tell.
-A claim of infeasibility, or a bound, is refuted by one point that the *source* finds feasible, or cheaper than the bound.
+*The proof of an import: form and source compared at points, when the import is made and when an answer comes.* A
+form made from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary variables: at
+given values of its own variables these take the values that their definitions leave (`completion`), which is what the
+expression that they stand for is worth; then objective and stated rows must be the source's. So where the evaluations agree,
+the form's rows cut off no point of the source, and none costs another price, as far as the points tell. A claim of
+infeasibility, or a bound, is refuted by one point that the *source* finds feasible, or cheaper than the bound.
 """
 
 from __future__ import annotations
@@ -274,13 +271,13 @@ class Import:
         return np.clip(y, form.lower, form.upper)
 
     def at(self, x: FloatArray) -> str:
-        """Return what differs at a point of the model; empty where all agree."""
+        """Return the difference between form and source at a point of the model; empty if they agree."""
         y = self.own(x)
         ours, theirs = self.source.ours(y), self.source.theirs(y)
         return ours.disagreement(theirs) or self._one_sided(x, ours, theirs)
 
     def _one_sided(self, x: FloatArray, ours: Evaluated, theirs: Evaluated) -> str:
-        """Return what a feasible point of the form violates there, or costs more there, of expressions without a completion.
+        """Return the violation or the higher cost of a feasible point of the form in the source, where auxiliaries are unknown.
 
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
         """

@@ -1,7 +1,4 @@
-"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane.
-
-What it is to know of a formulation the formulation says itself (`Explainable`).
-"""
+"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane."""
 
 from __future__ import annotations
 
@@ -261,13 +258,15 @@ class Explanation(Displayed):
 
     def table(self, limit: int = 20) -> str:
         """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
-        said, wrong = self.said, set(self.misclassified)
+        explanation, wrong = self.said, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
-        width = max([3, *(len(said.shown(p.label)) for p in self.points)])
-        lines = [f"  {said.noun:>9} {'y':>{width}} {said.score:>11} {said.margin:>11} {'weight':>11}  what it is"]
+        width = max([3, *(len(explanation.shown(p.label)) for p in self.points)])
+        lines = [
+            f"  {explanation.noun:>9} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  what it is"
+        ]
         for p in order[:limit]:
             weight = "" if p.weight is None else f"{p.weight:.5g}"
-            label = said.shown(p.label)
+            label = explanation.shown(p.label)
             lines.append(f"  {p.index:>9} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
         if len(order) > limit:
             lines.append(f"  ... and {len(order) - limit} more")
@@ -323,7 +322,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     form = _form(stated)
     x = None if form is None else form.join(result.values)
     points = stated.explain_points(result.values, result.multipliers)
-    title = f"{model.name}: what the solution says"
+    title = f"{model.name}: explanation of the solution"
     if form is None or x is None:
         appraisal = stated.appraise(result.values, result.multipliers)
         violations = {} if appraisal is None else appraisal.violations

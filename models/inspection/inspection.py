@@ -89,7 +89,7 @@ class FormReport:
         None without rows.
     convexity : Convexity
     advice : tuple of str
-        What to do about the scaling; empty where nothing stands out.
+        What to do about the scaling; empty if there are no warnings.
     """
 
     sizes: str
@@ -107,7 +107,7 @@ class FormReport:
         lines = [self.sizes, *(f"  {r}" for r in self.ranges)]
         lines += [f"  condition of the rows: {self.condition}"] if self.condition is not None else []
         lines.append(f"  {verdict}: {self.convexity.why}")
-        lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: nothing stands out"]
+        lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: no warnings"]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -144,12 +144,12 @@ class Mixture(Kernel):
                 raise InputError(f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}")
         weight = as_positive(self.weight, "weight", zero=True)
         if weight > 1.0:
-            raise InputError(f"weight must be in [0, 1]; it is {weight:g}")
+            raise InputError(f"weight must be in [0, 1]; it is {weight:g}", name="weight")
         object.__setattr__(self, "weight", weight)
 
-    def fitted(self, X: Points, weights: FloatArray | None = None) -> Mixture:
+    def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:
         """Both parts fitted."""
-        return replace(self, first=self.first.fitted(X, weights), second=self.second.fitted(X, weights))
+        return replace(self, first=self.first.fitted(X, sample_weight), second=self.second.fitted(X, sample_weight))
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:

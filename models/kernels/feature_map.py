@@ -1,8 +1,7 @@
 """Features of a kernel: rows whose inner products are its values, coordinates of the data's span, and points moved to the origin.
 
-Points of models that a translation does not change, moved to the origin where their digits would be lost otherwise.
-
-x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A model whose
+*Points of models that a translation does not change, moved to the origin where their digits would be lost otherwise.* x'z of
+points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A model whose
 feasible weights sum to zero (or, with a diagonal that goes along, to one) does not see where the origin is, so for the linear
 kernel it may take x - c for x; for kernels of x - z any model may.
 """

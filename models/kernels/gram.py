@@ -74,7 +74,7 @@ class GramOperator(ABC):
 
     @property
     def semidefinite(self) -> str:
-        """Why Q is positive semidefinite, by construction; empty where that is not known."""
+        """Return the reason why Q is positive semidefinite, by construction; empty where that is not known."""
         return ""
 
     def product_error(self, a: FloatArray) -> FloatArray:
@@ -509,7 +509,7 @@ class PaddedGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """Why Q is."""
+        """Return the reason why Q is positive semidefinite."""
         return self._inner.semidefinite
 
     @property

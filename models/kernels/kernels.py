@@ -1,7 +1,7 @@
 """Kernels k(x, x') for dense and CSR data: the abstract kernel, those of the field by name, and those that a user gives.
 
-A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number on the data that it is given;
-everything else asks the fitted kernel.
+*Kernels k(x, x') for dense and CSR data.* A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
+on the data that it is given; everything else asks the fitted kernel.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc",
 GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto")
 
 
-def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float:
+def mean_squared_distance(X: Points, sample_weight: FloatArray | None = None) -> float:
     """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
 
-    With ``weights`` a point of weight k counts as k points. The features are centred first: mean ||x||² - ||mean x||² would
+    With ``sample_weight`` a point of weight k counts as k points. The features are centred first: mean ||x||² - ||mean x||² would
     cancel where the mean is large.
     """
-    s = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     total = float(s.sum())
     mean = np.asarray(X.T @ s) / total
     if isinstance(X, np.ndarray):
@@ -145,7 +145,7 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
     return 1.0 / (p * variance)
 
 
-def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None) -> float:
+def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None = None) -> float:
     """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
 
     ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
@@ -154,7 +154,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None)
     """
     if rule in ("scale", "auto"):
         return _scikit_learn(rule, X)
-    mean = mean_squared_distance(X, weights)
+    mean = mean_squared_distance(X, sample_weight)
     # equal rows leave the rounding errors of their mean, some eps² of the squared norms
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
         raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
@@ -165,7 +165,9 @@ def check_gamma(gamma: float | str) -> None:
     """Raise `InputError` where γ is neither a number > 0 nor the name of a rule."""
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
-            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}")
+            raise InputError(
+                f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}", name="gamma"
+            )
         return
     as_positive(gamma, "gamma")
 
@@ -207,7 +209,7 @@ class Kernel(ABC):
     #: Whether X holds rows of the kernel matrix and no points, so that there is no f of new points to draw.
     of_rows: ClassVar[bool] = False
 
-    def fitted(self, X: Points, weights: FloatArray | None = None) -> Kernel:
+    def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Kernel:
         """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
         return self
 
@@ -482,9 +484,9 @@ class RBF(RadialKernel):
     def __post_init__(self) -> None:
         check_gamma(self.gamma)
 
-    def fitted(self, X: Points, weights: FloatArray | None = None) -> RBF:
+    def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
         """The kernel with γ a number."""
-        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """exp(-γ||x_i - z_j||²), in place."""
@@ -539,11 +541,11 @@ class Polynomial(Kernel):
         check_gamma(self.gamma)
         as_positive(self.coef0, "coef0", zero=True)
         if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
-            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
+            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}", name="degree")
 
-    def fitted(self, X: Points, weights: FloatArray | None = None) -> Polynomial:
+    def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Polynomial:
         """The kernel with γ a number."""
-        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(γ x_i'z_j + c0)^degree."""
@@ -627,5 +629,6 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
     if callable(kernel):
         return CallableKernel(kernel)
     raise InputError(
-        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}"
+        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}",
+        name="kernel",
     )

@@ -1,16 +1,11 @@
 """Compiled loops of kernels: distances by bits, the RBF kernel's last pass over a block, products of sparse points.
 
-Compiled loops for points of zeros and ones, 32 features to a word: distances count bits, kernel values come from a table.
-
 A distance of 123 features and its value take about 0.6 ns on one core with AVX-512, five times less than products by features.
 
-Compiled loops for RBF kernels: the exponential, offset and signs in one pass over a block of products.
-
-exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial (degree 7 in float32 and 13 in
-float64, remainders 6e-9 and 5e-18), the factor 2^k by writing k into a float's exponent. Callers scale their points so that the
-exponents come in base 2. About 0.5 ns an element in float32 on one core with AVX-512; libm's exp takes about 10.
-
-Compiled products of a few points with sparse data, by features (CSC) or by points (CSR).
+*Compiled loops for RBF kernels.* exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial
+(degree 7 in float32 and 13 in float64, remainders 6e-9 and 5e-18), the factor 2^k by writing k into a float's exponent. Callers
+scale their points so that the exponents come in base 2. About 0.5 ns an element in float32 on one core with AVX-512; libm's exp
+takes about 10.
 """
 
 from __future__ import annotations
@@ -58,17 +53,17 @@ _bits: Any = intrinsic(_population)
 def _distances(words: Any, mine: Any, first: int, last: int, counts: Any) -> None:
     """counts_k ← the number of bits in which point ``first`` + k and the point ``mine`` differ; two words in one pass."""
     size = words.shape[0]
-    one, own = words[0, first:last], mine[0]
+    one, first_word = words[0, first:last], mine[0]
     for k in range(counts.size):
-        counts[k] = _bits(one[k] ^ own)
+        counts[k] = _bits(one[k] ^ first_word)
     for m in range(1, size - 1, 2):
-        one, own, two, other = words[m, first:last], mine[m], words[m + 1, first:last], mine[m + 1]
+        one, first_word, two, other = words[m, first:last], mine[m], words[m + 1, first:last], mine[m + 1]
         for k in range(counts.size):
-            counts[k] += _bits(one[k] ^ own) + _bits(two[k] ^ other)
+            counts[k] += _bits(one[k] ^ first_word) + _bits(two[k] ^ other)
     if size % 2 == 0:
-        one, own = words[size - 1, first:last], mine[size - 1]
+        one, first_word = words[size - 1, first:last], mine[size - 1]
         for k in range(counts.size):
-            counts[k] += _bits(one[k] ^ own)
+            counts[k] += _bits(one[k] ^ first_word)
 
 
 @_njit

@@ -1,12 +1,9 @@
 """RBF kernel matrices by powers of two, and the kernel's Taylor series as explicit features.
 
-RBF kernel matrices as 2^(z_i'z_j - ½||z_i||² - ½||z_j||²) with z = √(2γ log₂e)·(x - mean): one product, one pass.
-
 Centring keeps the digits of the differences; sparse data are taken as they are.
 
-The RBF kernel's Taylor series: explicit features that leave little of it where points have few directions.
-
-With u = √(2γ)(x - mean), and v the same of x', over all exponents a and in any orthogonal coordinates
+*The RBF kernel's Taylor series.* With u = √(2γ)(x - mean), and v the same of x', over all exponents a and in any orthogonal
+coordinates
 
     exp(-γ||x - x'||²) = e^{-||u||²/2} e^{-||v||²/2} Σ_a Π_j u_j^{a_j} v_j^{a_j}/a_j!
 

@@ -1,25 +1,15 @@
 """Blocks of kernel values by few bytes an entry: float32, counts of bits, and rounded whole numbers.
 
-The stored entries of a matrix that a solver reads many times: float32 values, or integers that stand for values.
+*Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
+tiles that stay in a core's own cache: for 60 features and 128 rows at once that takes less than half of the time of whole rows,
+each with its own gathering.
 
-Kernel values in float32 between some fixed points and any others: for steps only, never for certificates.
+*Distances between points of zeros and ones as the bytes they fit into, with the kernel's values in a table.* They are a quarter
+of float32 values, and a product that reads them takes no longer: the memory gives less, and the table stays in the first-level
+cache.
 
-The fixed points are gathered once, and values come in tiles that stay in a core's own cache: for 60 features and 128 rows
-at once that takes less than half of the time of whole rows, each with its own gathering.
-
-Distances between points of zeros and ones as the bytes they fit into, with the kernel's values in a table: for steps only.
-
-They are a quarter of float32 values, and a product that reads them takes no longer: the memory gives less, and the table stays in
-the first-level cache.
-
-Kernel values between 0 and 1 as whole numbers of two bytes: where float32 values would not fit, for steps only.
-
-A product of rounded values is off by step/√12·||weights|| (`Entries.rounding`), so whoever multiplies with them looks at float32
-values again where that is too much.
-
-Scaled points in the order in which `powers` reads them: by strips of columns, a strip's features one after the other.
-
-Radial kernels on sparse points of zeros and ones: whole-number distances by bits, and a table of the kernel's values.
+*Kernel values between 0 and 1 as whole numbers of two bytes.* A product of rounded values is off by step/√12·||weights||
+(`Entries.rounding`), so whoever multiplies with them looks at float32 values again where that is too much.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ are *one* labelled constraint of the form. ``project`` is the Euclidean projecti
 follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` and `Bilinear` are sets that are neither convex
 nor cones; they keep the interface, since label, rows and polar multipliers mean the same.
 
-Symmetric matrices as vectors: the upper triangle stacked by columns, off-diagonal entries times √2.
-
-With this scaling ``<A, B> = svec(A)'svec(B)``, so the PSD cone is self-dual as a cone of vectors.
+*Symmetric matrices as vectors.* With this scaling ``<A, B> = svec(A)'svec(B)``, so the PSD cone is self-dual as a cone of
+vectors.
 """
 
 from __future__ import annotations

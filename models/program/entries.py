@@ -108,7 +108,7 @@ class Entries:
         return replace(self, data=np.abs(self.data))
 
     def dense(self) -> FloatArray:
-        """All of it."""
+        """Return the whole matrix as a dense array."""
         return np.asarray(self.csr.toarray())
 
     def __neg__(self) -> Entries:
@@ -186,7 +186,7 @@ class Entries:
 
 
 def _kind(largest: int) -> type[np.signedinteger[Any]]:
-    """Of numbers up to this one, as SciPy has them."""
+    """Return the integer type that SciPy takes for numbers up to this one."""
     return np.int32 if largest < 2**31 else np.int64
 
 
@@ -209,12 +209,12 @@ def triangle(P: FloatArray | sp.csc_array, *, upper: bool) -> sp.csc_matrix:
     """A triangle of a square matrix with its diagonal; of a dense one all of it, zeros too."""
     n = P.shape[0]
     if isinstance(P, np.ndarray):
-        kept = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
-        places = np.broadcast_to(np.arange(n, dtype=_kind(P.size)), (n, n))[kept]
-        data, counts = P.T[kept], np.arange(1, n + 1) if upper else np.arange(n, 0, -1)
+        mask = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
+        places = np.broadcast_to(np.arange(n, dtype=_kind(P.size)), (n, n))[mask]
+        data, counts = P.T[mask], np.arange(1, n + 1) if upper else np.arange(n, 0, -1)
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(places.dtype)
         return sp.csc_matrix((data, places, ends), shape=(n, n))
     columns = np.repeat(np.arange(n), np.diff(P.indptr))
-    kept = P.indices <= columns if upper else P.indices >= columns
-    ends = np.concatenate([[0], np.cumsum(kept)])[P.indptr].astype(P.indptr.dtype)
-    return sp.csc_matrix((P.data[kept], P.indices[kept], ends), shape=P.shape)
+    mask = P.indices <= columns if upper else P.indices >= columns
+    ends = np.concatenate([[0], np.cumsum(mask)])[P.indptr].astype(P.indptr.dtype)
+    return sp.csc_matrix((P.data[mask], P.indices[mask], ends), shape=P.shape)

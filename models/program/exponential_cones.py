@@ -129,7 +129,7 @@ class TranscendentalCone(Cone):
         """Signs of a direction into the dual cone."""
 
     def _nearest(self, rows: FloatArray, candidates: list[FloatArray]) -> FloatArray:
-        """Of candidates for each row, the nearest that is surely in the dual cone; the last always is."""
+        """Return for each row the nearest candidate that is surely in the dual cone; the last always is."""
         distances = []
         for candidate in candidates:
             finite = np.isfinite(candidate).all(axis=1)

@@ -214,12 +214,12 @@ class Quadratic:
     @cached_property
     def csc(self) -> sp.csc_array:
         """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
-        given = self.materialised
-        if isinstance(given, np.ndarray) and given.all():
-            return by_column(given)
-        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
-            return given
-        matrix = sp.csc_array(given, copy=True)  # it may be shared with other forms
+        stored = self.materialised
+        if isinstance(stored, np.ndarray) and stored.all():
+            return by_column(stored)
+        if isinstance(stored, sp.csc_array) and stored.has_sorted_indices and stored.data.all():
+            return stored
+        matrix = sp.csc_array(stored, copy=True)  # it may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix
@@ -328,12 +328,12 @@ def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
     data = P if isinstance(P, np.ndarray) else P.data
     if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
-        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}", name="P")
     if _exactly_symmetric(P):
         return
     asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
     if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
-        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")
+        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}", name="P")
 
 
 @dataclass(frozen=True)
@@ -596,7 +596,7 @@ class StandardForm(Displayed, ExportMethods):
 
     @property
     def form(self) -> StandardForm:
-        """Itself: what a formulation's form is."""
+        """Return the form itself, as a formulation returns its form."""
         return self
 
     @property
@@ -687,7 +687,7 @@ class StandardForm(Displayed, ExportMethods):
         for name in ("q", "lower", "upper", "integer"):
             array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
-                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}")
+                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}", name=name)
             object.__setattr__(self, name, frozen(array))
         if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
             raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
@@ -695,7 +695,7 @@ class StandardForm(Displayed, ExportMethods):
             if c.F.shape[1] != self.n:
                 raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
         if self.quadratic is not None and self.quadratic.n != self.n:
-            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}")
+            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}", name="P")
         stops = np.cumsum([b.size for b in self.blocks]).tolist()
         slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
         object.__setattr__(self, "slices", slices)
@@ -883,6 +883,10 @@ def _decided(c: Constraint, x: FloatArray) -> Constraint | None:
     """An indicator constraint at fixed binaries: its rows that are switched on, if any. Others as they are."""
     if not isinstance(c.cone, Indicator):
         return c
-    on = np.flatnonzero(c.value(x)[0::2] < 0.5)
-    points = None if c.points is None else tuple(c.points[int(k)] for k in on)
-    return Constraint(c.label, c.F[2 * on + 1], c.g[2 * on + 1], Nonnegative(on.size), points=points) if on.size else None
+    active = np.flatnonzero(c.value(x)[0::2] < 0.5)
+    points = None if c.points is None else tuple(c.points[int(k)] for k in active)
+    return (
+        Constraint(c.label, c.F[2 * active + 1], c.g[2 * active + 1], Nonnegative(active.size), points=points)
+        if active.size
+        else None
+    )

@@ -11,17 +11,16 @@ Where a variable has none on the side to which s_j descends there are three ways
   chosen so that these s_j are rounding errors, whose squares cost nothing;
 - *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
   then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
-  Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.lagrangian`).
+  Where that fails, one direction of the multipliers may give all such slopes the right sign.
 
-- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.lagrangian`): the least over that box.
+- *the rows imply a bound*, as a trace does of a semidefinite matrix: the least over that box.
 
 Of a problem without constants, whose objective is linear, a bound that is finite is zero.
 
 Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
 
-Bounds of variables that a form's rows imply: simplices, boxes, norms, traces of semidefinite matrices.
-
-Every row v = F_i x + g_i has an interval, from its cone and from its terms, and every variable one from the rows that it is in:
+*Bounds of variables that a form's rows imply.* Every row v = F_i x + g_i has an interval, from its cone and from its terms, and
+every variable one from the rows that it is in:
 
 - inequalities have v ≥ 0, equations v = 0; the head of a second-order cone is ≥ 0 and no entry of its tail is larger;
 - of a semidefinite matrix V_ii ≥ 0 and V_ij² ≤ V_ii V_jj: a trace bounds all entries;
@@ -72,7 +71,7 @@ class ImpliedBounds:
 
 
 def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
-    """Return the box that the rows imply where it is smaller than the form's own; None where it is not, or rows are too many."""
+    """Return the box that the rows imply; None if it is not smaller than the form's own, or the rows are too many."""
     if not form.constraints or not form.n:
         return None
     F, g = form.rows_matrix()
@@ -123,7 +122,7 @@ def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatA
 
 
 def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each entry F_ij x_j: its least and largest value, and the size of those that are finite."""
+    """Return the least and the largest value of each entry F_ij x_j, and the size of those that are finite."""
     a, b = F.data * lower[F.indices], F.data * upper[F.indices]
     least, most = np.minimum(a, b), np.maximum(a, b)
     size = np.where(np.isfinite(least), np.abs(least), 0.0) + np.where(np.isfinite(most), np.abs(most), 0.0)
@@ -356,28 +355,28 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             break
         if (need == moved.zeroed).all():
             return _value(form, tangent, z, slope, error, moved)
-        given, found = z, None
+        start, certified = z, None
         if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, found = exact_beside(given, need, tangent, point)
+            z, certified = exact_beside(start, need, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
-                if found is None and (share == _LIFTS[0] or curved):
-                    z, found = exact_beside(given.lifted(share), need, tangent, point)
-            if found is None:
+                if certified is None and (share == _LIFTS[0] or curved):
+                    z, certified = exact_beside(start.lifted(share), need, tangent, point)
+            if certified is None:
                 failures.append(need)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
-            if found is None and need.any():
-                z = given.settled(share)
+            if certified is None and need.any():
+                z = start.settled(share)
                 need = tangent.open_side(*tangent.slopes(z, settle)) | moved.zeroed
                 state = z.z, need, tangent.hat.copy()
                 if need.any() and not _among(state, tried):
                     tried.append(state)
-                    z, found = exact_beside(z, need, tangent, point)
+                    z, certified = exact_beside(z, need, tangent, point)
         if not need.any():
             continue
-        if found is None:
+        if certified is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
-        moved, settle = found, False  # what was proved holds at this x̂
+        moved, settle = certified, False  # what was proved holds at this x̂
     else:
         return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, moved)

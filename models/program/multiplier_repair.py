@@ -11,9 +11,7 @@ more than ||y|| times the norm of its row. Where a move is along a ray its colum
 of variable j that is within the error of s_j: such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
-With a quadratic objective the point of its tangent may move too (`models.program.multiplier_repair`): further columns of A.
-
-Equations A y = s: which moves y of multipliers change the slopes of unbounded variables by s, solved and shown to be solvable.
+With a quadratic objective the point of its tangent may move too: further columns of A.
 
 *Moves that are settled.* An equation with one move alone, a slack in its own row, says what that move is: y_k = s_j/A_jk. The
 other equations keep the moves that are left, B y' = s' - C y_k, with fewer rows and columns: of a hinge loss as many as features,
@@ -28,10 +26,9 @@ P d = 0) has s'd = 0 whatever the prices are: the equation of one variable of d 
 column beside two free levels is such a direction. In floating point such equations look like nearly dependent ones. Directions in
 whole numbers are found from the null space and verified exactly.
 
-Moves of the point x̂ at which a bound's tangent touches the quadratic.
-
-x̂ - D v changes the slopes P x̂ + d by -P D v, and -½x̂'Px̂ by no more than ||D P x̂||·||v|| + ½||D P D||·||v||². Where variables
-without bounds have no curvature of their own (a singular P), multipliers alone often cannot bring their slopes to zero.
+*Moves of the point x̂ at which a bound's tangent touches the quadratic.* x̂ - D v changes the slopes P x̂ + d by -P D v, and
+-½x̂'Px̂ by no more than ||D P x̂||·||v|| + ½||D P D||·||v||². Where variables without bounds have no curvature of their own (a
+singular P), multipliers alone often cannot bring their slopes to zero.
 """
 
 from __future__ import annotations
@@ -173,11 +170,11 @@ class Equations:
         factor = definite_on(M, np.ones(some, dtype=bool), rounding)
         if factor is not None:
             return Rank(self.others, factor[0])
-        left = _independent(form, F, used, indices[self.others], M)
-        if left is None:
+        independent = _independent(form, F, used, indices[self.others], M)
+        if independent is None:
             return None
-        factor = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
-        return None if factor is None else Rank(self.others[left], factor[0])
+        factor = definite_on(M[np.ix_(independent, independent)], np.ones(int(independent.sum()), dtype=bool), rounding)
+        return None if factor is None else Rank(self.others[independent], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
         """y in floating point, of least norm but for the settled moves; None where it is not found."""

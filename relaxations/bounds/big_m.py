@@ -1,4 +1,4 @@
-"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is that without bounds."""
+"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is the same without the bounds z ≤ 1."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class WithConstants(Reduction[T]):
     def __post_init__(self) -> None:
         if isinstance(self.M, str):
             if self.M not in ("zero", "incumbent", "stated"):
-                raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}")
+                raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
         elif not (isinstance(self.M, int | float) and np.isfinite(self.M) and self.M > 0):
-            raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}")
+            raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
         if not (np.isfinite(self.factor) and self.factor > 0):
-            raise InputError(f"factor must be a number > 0; it is {self.factor!r}")
+            raise InputError(f"factor must be a number > 0; it is {self.factor!r}", name="factor")
 
     @property
     def source_name(self) -> str:
@@ -166,14 +166,14 @@ class Hinge(WithConstants[HingeSVM]):
         if not (M > 0).all():
             raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}")
         with without_warnings():
-            return HingeSVM(model.X, model.y, _quotients(model.weights, M))
+            return HingeSVM(model.X, model.y, _quotients(model.sample_weight, M))
 
     def lift(self, model: ZeroOneSVM, target: HingeSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value.
 
         There λ_i - α_i M_i ≥ 0, so z = 0 minimises the Lagrangian, as ξ = 0 does here; both are Σα - ¼||Σ α_i y_i x_i||².
         """
-        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.weights)
+        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.sample_weight)
         value = target.bound(None, {"margin": alpha}).value
         return LiftedDual(value, {"margin": alpha}, "the hinge dual's point as multipliers of the big-M rows")
 

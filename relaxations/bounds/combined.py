@@ -79,7 +79,7 @@ class CombinedRelaxation(ConvexifiedLosses):
         n = self.X.shape[0]
         z, w = base.slices["z"], base.slices["w"]
         q = base.q.copy()
-        q[z] = self.weights
+        q[z] = self.sample_weight
         signed = sp.coo_array(self.signed)
         rows = np.concatenate([signed.coords[0], np.arange(n)])
         columns = np.concatenate([signed.coords[1] + w.start, np.arange(z.start, z.stop)])
@@ -109,7 +109,7 @@ class CombinedRelaxation(ConvexifiedLosses):
     def statement(self) -> Statement:
         """Conic (21) with the rows of (3)."""
         base = self.conic.statement
-        low, high = self.weights.min(), self.weights.max()
+        low, high = self.sample_weight.min(), self.sample_weight.max()
         text, tex = (f"{low:g}", f"{low:g}") if low == high else ("lam_i", r"\lambda_i")
         return Statement(
             title="Conic SVM with big-M rows (relaxation of the 0-1 loss)",
@@ -144,12 +144,12 @@ class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxa
 
     @property
     def of_costs(self) -> tuple[Need, ...]:
-        """Return no demand on costs: every point may have its own λ."""
+        """Return no demands on the costs: every point may have its own λ."""
         return ()
 
     def target(self, model: ZeroOneSVM) -> CombinedRelaxation:
         """The SDP with big-M rows."""
-        return CombinedRelaxation(model.X, model.y, model.weights, self.constants(model))
+        return CombinedRelaxation(model.X, model.y, model.sample_weight, self.constants(model))
 
 
 RELAXATIONS = (

@@ -35,11 +35,11 @@ class Conic(WholeNorm[ConicSVM]):
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:
         """`ConicSVM` with the same data and λ."""
-        return ConicSVM(model.X, model.y, lam=float(model.weights[0]))
+        return ConicSVM(model.X, model.y, lam=float(model.sample_weight[0]))
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """γ from ``hull``, v from ``split``."""
-        return dual_at(ConicProblem(target.signed, float(model.weights[0]), None), multipliers["hull"], multipliers)
+        return dual_at(ConicProblem(target.signed, float(model.sample_weight[0]), None), multipliers["hull"], multipliers)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class KernelConic(WholeNorm[ConicSVM]):
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:
         """The kernel form on the features without their constant column, which the kernel's + 1 replaces."""
-        return ConicSVM(model.X[:, 1:], model.y, lam=float(model.weights[0]), kernel=Linear())
+        return ConicSVM(model.X[:, 1:], model.y, lam=float(model.sample_weight[0]), kernel=Linear())
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The best multiple of w = Σ α_i a_i."""
@@ -73,7 +73,9 @@ class KernelConic(WholeNorm[ConicSVM]):
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The same γ and v prove the same bound in the primal's data."""
         return dual_at(
-            ConicProblem(dense_signed_rows(model.X, model.y), float(model.weights[0]), None), multipliers["hull"], multipliers
+            ConicProblem(dense_signed_rows(model.X, model.y), float(model.sample_weight[0]), None),
+            multipliers["hull"],
+            multipliers,
         )
 
 

@@ -1,11 +1,10 @@
 """The parts that relaxations with the closed-form dual value share, and certified bounds of the SDP with big-M rows.
 
-Certified lower bounds of the SDP with big-M rows: the dual value in closed form, from the data alone.
-
-Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in
-Γ, the part of the Lagrangian that depends on z_i is λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i
-becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best δ need not be searched: by
-convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
+*Certified lower bounds of the SDP with big-M rows.* Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
+a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i +
+γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i
+appears. For given γ the best δ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is
+the minimum under the row itself,
 
     χ_i(r) = min { λ_i z + γ_i(r_+²/z + r_-²/(1 - z)) : r/M_i ≤ z ≤ 1, z ≥ 0 }.
 
@@ -259,7 +258,7 @@ def dual_with_rows(
     w: FloatArray | None = None,
 ) -> LiftedDual:
     """γ moved into Γ and subgradients V = v + δ of the losses under big-M rows, D(γ, V) of `combined_bound`."""
-    bound = combined_bound(target.signed, target.weights, M, gamma, slope=slope, w=w)
+    bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
@@ -272,7 +271,7 @@ def positive(values: object, n: int, name: str) -> FloatArray:
     """
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
-        raise InputError(f"{name} must be > 0; it is {checked.min():g}")
+        raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)
     return checked
 
 
@@ -310,7 +309,7 @@ class ConvexifiedLosses(Model):
         positive(self.lam, X.shape[0], "lam")
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
@@ -322,7 +321,7 @@ class ConvexifiedLosses(Model):
     @property
     def problem(self) -> ConicProblem:
         """The data of the dual value, of one λ."""
-        return ConicProblem(self.signed, float(self.weights[0]), None)
+        return ConicProblem(self.signed, float(self.sample_weight[0]), None)
 
     @abstractmethod
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:

@@ -159,7 +159,9 @@ class Lagrangian(Reduction[Any]):
             price_tuple = tuple(prices.tolist())
             object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
         if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InputError(f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}")
+            raise InputError(
+                f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}", name="rows"
+            )
 
     @property
     def name(self) -> str:
@@ -261,25 +263,25 @@ class Lagrangian(Reduction[Any]):
         if self.prices is not None:
             return float(np.ravel(self.prices)[0])
         assert model.budget is not None
-        k, left = model.budget, self.rounds
+        k, rounds_left = model.budget, self.rounds
         squares = np.einsum("ij,ij->i", model.signed, model.signed)
         price = 1.0 / max(float(np.median(squares)), 1e-300)
         over, within = (float(len(squares)), 0.0), None  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
         for _ in range(_DOUBLINGS):
             solution = _solution(model, price)
-            left -= 1
+            rounds_left -= 1
             if solution[0] <= k:
                 within = solution
                 break
             over = solution
-            if left <= 0:
+            if rounds_left <= 0:
                 return price
             price *= 2.0
-        while within is not None and left > 0:
+        while within is not None and rounds_left > 0:
             meeting = (within[1] - over[1]) / (over[0] - within[0])
             if not meeting > 0.0 or abs(meeting - price) <= _SAME * price:
                 break
-            price, left = meeting, left - 1
+            price, rounds_left = meeting, rounds_left - 1
             solution = _solution(model, price)
             if solution in (over, within):
                 break

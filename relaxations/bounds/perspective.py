@@ -66,9 +66,10 @@ class PerspectiveRelaxation(ConvexifiedLosses):
         super().__post_init__()
         if self.M is not None:
             positive(self.M, self.X.shape[0], "M")
-        elif self.weights.min() != self.weights.max():
+        elif self.sample_weight.min() != self.sample_weight.max():
             raise InputError(
-                f"without M one lam for all points is needed; they range from {self.weights.min():g} to {self.weights.max():g}"
+                f"without M one lam for all points is needed; they range from {self.sample_weight.min():g} to "
+                f"{self.sample_weight.max():g}"
             )
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
@@ -85,7 +86,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        return strengthened_form(self.name, self.signed, self.weights, self.gamma, self.big_m_values, integer=False)
+        return strengthened_form(self.name, self.signed, self.sample_weight, self.gamma, self.big_m_values, integer=False)
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """The dual value D(γ, V), V_i the multipliers of ``split`` and ``margin``."""
@@ -140,7 +141,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
-            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}")
+            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}", name="gamma")
         if self.M is not None:
             BigM(self.M)
 

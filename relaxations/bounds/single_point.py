@@ -145,7 +145,7 @@ class SinglePoint(Convexification[SinglePointRelaxation]):
 
     def target(self, model: ZeroOneSVM) -> SinglePointRelaxation:
         """The relaxation with the same data and λ."""
-        return SinglePointRelaxation(model.X, model.y, float(model.weights[0]))
+        return SinglePointRelaxation(model.X, model.y, float(model.sample_weight[0]))
 
 
 RELAXATIONS = (

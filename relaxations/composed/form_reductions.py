@@ -197,12 +197,14 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
         entries.setdefault(x.plain, []).append((rows, binary[cuts[:, column]], signs[:, column]))
     for place, (first, second) in enumerate(((0, 1), (0, 2), (1, 2))):
         for i in np.unique(cuts[:, first]).tolist():
-            at = np.flatnonzero(cuts[:, first] == i)
-            entries.setdefault(products[i].plain, []).append((at, binary[cuts[at, second]], signs[at, 3 + place]))
+            row_numbers = np.flatnonzero(cuts[:, first] == i)
+            entries.setdefault(products[i].plain, []).append(
+                (row_numbers, binary[cuts[row_numbers, second]], signs[row_numbers, 3 + place])
+            )
     terms = {}
     for label, parts in entries.items():
-        at, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        terms[label] = Entries.of(sp.csr_array((data, (at, columns)), shape=(cuts.shape[0], width)))
+        row_numbers, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        terms[label] = Entries.of(sp.csr_array((data, (row_numbers, columns)), shape=(cuts.shape[0], width)))
     return Affine(terms, _CONSTANT[cuts[:, 3]])
 
 
@@ -334,7 +336,7 @@ class FormReduction(ComposedReduction):
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         try:
             form = model.form
         except MarginoptError as error:  # no form at all, too large a one, or none without a feasible point

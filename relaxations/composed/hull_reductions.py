@@ -91,7 +91,7 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
         for name, side, sign in (("from", low, 1.0), ("to", high, -1.0)):
             there = np.flatnonzero(np.isfinite(side))
             builder.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
-        _cost(builder, context.weights, branch, part, chosen, k)
+        _cost(builder, context.sample_weight, branch, part, chosen, k)
         if squares:
             top = np.where(np.isfinite(bound), bound, np.inf) ** 2
             square = builder.variables(f"q {k}", n, 0.0, top)

@@ -126,7 +126,7 @@ def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, Floa
     form, first = model.form, model.form.blocks[0]
     if form.integer[form.slices[first.label]].any() or first.label not in values:
         return None
-    best, found = np.inf, None
+    best, best_point = np.inf, None
     for t in _MULTIPLES.tolist():
         try:
             point = model.complete({first.label: t * np.asarray(values[first.label])})
@@ -137,10 +137,10 @@ def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, Floa
         x = form.join(point)
         value = form.objective(x)
         if value < best and _inside(form, x):
-            best, found = value, x
-    if found is None:
+            best, best_point = value, x
+    if best_point is None:
         return None
-    return with_values(form, form.integer, found) or form.split(found)
+    return with_values(form, form.integer, best_point) or form.split(best_point)
 
 
 def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
@@ -194,7 +194,7 @@ class PartsReduction(Reduction[T]):
         return ()
 
     def obstacle(self, model: Model) -> str:
-        """Why it does not read a model; empty where it does."""
+        """Return the reason why it does not read a model; empty where it does."""
         composed = _composed(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"

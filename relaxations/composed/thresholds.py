@@ -84,7 +84,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.tau < 1.0:
-            raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}")
+            raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}", name="tau")
 
     @property
     def name(self) -> str:

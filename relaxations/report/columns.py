@@ -1,15 +1,4 @@
-"""Columns and tables of a report: relaxations, exact solves, and sweeps over κ.
-
-Columns and tables of a report: how a value is got from a row, how it is shown and sorted; shared by every format.
-
-The columns of the table of exact solves.
-
-The columns of the table of a sweep over κ.
-
-The columns of the table of relaxations, and the plain-text form of the report.
-
-The instances of the built-in report: reduced real data and the paper's generator.
-"""
+"""Columns and tables of a report: relaxations, exact solves, and sweeps over κ."""
 
 from __future__ import annotations
 
@@ -241,7 +230,7 @@ def _known_by(cell: KappaCell) -> str:
 
 
 def _missing(cell: KappaCell) -> str:
-    """Why a number of the row is empty: nothing is blank without a reason."""
+    """Return the reason why a number of the row is empty: nothing is blank without a reason."""
     if cell.reason:
         return f"not run: {cell.reason}"
     if "infeasible" in (cell.status, cell.exact_status):

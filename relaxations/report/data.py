@@ -1,11 +1,4 @@
-"""The data of a gap report: stored cells, gaps that follow from them, and traits of instances.
-
-The data of a gap report: stored cells, and what follows from them alone.
-
-Gaps from stored cells: pure functions, intervals wherever the optimum is not proven.
-
-The traits of an instance of a report: its family, the parameters that it was drawn with, and their words.
-"""
+"""The data of a gap report: stored cells, gaps that follow from them, and traits of instances."""
 
 from __future__ import annotations
 

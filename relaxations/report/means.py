@@ -72,7 +72,7 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
     if not table or table[0].size == 0 or len({t.size for t in table}) > 1:
         raise InputError(f"every solver needs the times of the same problems; they have {[t.size for t in table]}")
     if not all((t > 0.0).all() for t in table):
-        raise InputError("times must be > 0, infinite where a problem was not solved")
+        raise InputError("times must be > 0, infinite where a problem was not solved", name="times")
     best = np.min(table, axis=0)
     solved = np.isfinite(best)
     ratios = [np.divide(t, best, out=np.full(t.size, np.inf), where=solved) for t in table]
@@ -269,19 +269,19 @@ def relaxation_means(report: ReportData) -> list[RelaxationMean]:
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
         for name in dict.fromkeys(c.relaxation for c in report.relaxations):
-            found = [
+            solved = [
                 r for r in report.rows
                 if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and group_of(r.instance) == group
                 and r.instance.key not in report.trivial
             ]  # fmt: skip
-            if found:
-                gaps = [r.gap.high for r in found if r.gap is not None]
+            if solved:
+                gaps = [r.gap.high for r in solved if r.gap is not None]
                 quartiles = tuple(float(q) for q in np.quantile(gaps, (0.25, 0.5, 0.75))) if gaps else (None, None, None)
-                seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in found], SECONDS)
-                closed = _mean(None if r.closed is None else r.closed.high for r in found)
+                seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in solved], SECONDS)
+                closed = _mean(None if r.closed is None else r.closed.high for r in solved)
                 exact = sum(g <= EXACT for g in gaps)
-                error = _mean(r.relaxation.test_error for r in found)
-                rows.append(RelaxationMean(*group, name, len(found), _mean(gaps), quartiles, closed, exact, seconds, error))
+                error = _mean(r.relaxation.test_error for r in solved)
+                rows.append(RelaxationMean(*group, name, len(solved), _mean(gaps), quartiles, closed, exact, seconds, error))
     return rows
 
 

@@ -1,11 +1,4 @@
-"""The pictures of a report, each with its caption, and the losses of Conic Figure 1.
-
-Pictures of the report.
-
-The pictures of a report, each with its caption; drawn once for all formats.
-
-The loss functions of Cepeda, Gómez and Han, Figure 1.
-"""
+"""The pictures of a report, each with its caption, and the losses of Conic Figure 1."""
 
 from __future__ import annotations
 
@@ -340,20 +333,20 @@ def _said(found: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
 
 def gap_bars(report: ReportData) -> str | None:
     """One bar for each relaxation, to the median gap; whiskers to the quartiles; a dot for each instance."""
-    found = _gaps(report)
-    if not found:
+    gaps_by_name = _gaps(report)
+    if not gaps_by_name:
         return None
-    figure = figure_of(6.8, 0.9 + 0.42 * len(found))
+    figure = figure_of(6.8, 0.9 + 0.42 * len(gaps_by_name))
     ax = figure.subplots()
-    names, label = [], _said(found)
-    for k, (name, (gaps, _)) in enumerate(found.items()):
+    names, label = [], _said(gaps_by_name)
+    for k, (name, (gaps, _)) in enumerate(gaps_by_name.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         ax.barh(k, middle, 0.6, color=colour_of(0), alpha=0.35)
         ax.errorbar(middle, k, xerr=[[middle - low], [high - middle]], color=colour_of(0), capsize=4, lw=1.5)
         ax.plot(gaps, np.full(len(gaps), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
         names.append(f"{label[name]}: {middle:.1%}")
     ax.set_yticks(range(len(names)), names, fontsize=9)
-    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_ylim(len(gaps_by_name) - 0.5, -0.5)
     ax.margins(x=0.04)
     ax.axvline(0.0, color="black", lw=0.8)
     _percent(ax.xaxis)

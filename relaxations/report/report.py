@@ -101,7 +101,7 @@ class GapReport(ReportData):
         """
         tables = {t.name: t for t in self.document.tables}
         if table not in tables:
-            raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}")
+            raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
         found = tables[table]
         return frame([{k: v for c in found.columns for k, v in c.values(row).items()} for row in found.rows])
 

@@ -2,10 +2,6 @@
 
 Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers), and sweeps; one after the other or in
 parallel.
-
-The arguments of a report as users give them: problems, solvers, encodings, κ and seeds, checked.
-
-The gap report of one model: its relaxations beside its exact solve, as `gap_report` has them.
 """
 
 from __future__ import annotations
@@ -72,7 +68,9 @@ _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 def parse_relaxations(given: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
     """Relaxations by name or as objects."""
     if not isinstance(given, Iterable):
-        raise InputError(f"relaxations must be a list of relaxations, objects or names; got {type(given).__name__}")
+        raise InputError(
+            f"relaxations must be a list of relaxations, objects or names; got {type(given).__name__}", name="relaxations"
+        )
     return tuple(reduction_of(one) for one in ([given] if isinstance(given, str) else given))
 
 
@@ -98,7 +96,8 @@ def split_instances_and_models(
     if not names or len(set(names)) != len(names):
         raise InputError(
             "instances must be a non-empty list of instances with different names, or of models, which a mapping "
-            f"{{name: model}} names; they are {names}"
+            f"{{name: model}} names; they are {names}",
+            name="instances",
         )
     return tuple(instances), tuple(models)
 
@@ -154,7 +153,9 @@ def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options
         )
     for name in ("start", "callback"):
         if getattr(options, name) is not None:
-            raise InputError(f"{name} is for one solve; every solver of a report starts from the heuristic's classifier")
+            raise InputError(
+                f"{name} is for one solve; every solver of a report starts from the heuristic's classifier", name=name
+            )
     return replace(options, time_limit=_SECONDS) if options.time_limit is None else options
 
 
@@ -163,7 +164,7 @@ def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     names = [given] if isinstance(given, str) else list(given)
     encodings = tuple(e for e in _ENCODINGS if e in names)
     if not names or len(encodings) != len(names):
-        raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}")
+        raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}", name="encodings")
     return encodings
 
 
@@ -175,7 +176,7 @@ def parse_lams(given: float | str | Sequence[float]) -> tuple[float, ...]:
         return ()
     values = np.atleast_1d(as_array(given, "lam"))
     if values.ndim != 1 or not values.size:
-        raise InputError(f"lam must be a number > 0 or a list of them; it has shape {values.shape}")
+        raise InputError(f"lam must be a number > 0 or a list of them; it has shape {values.shape}", name="lam")
     return tuple(as_positive(value, "lam") for value in values.tolist())
 
 
@@ -223,17 +224,17 @@ def parse_kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
     """The values of κ, in order."""
     values = np.atleast_1d(as_array([] if given is None else given, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}")
+        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}", name="kappa")
     return tuple(np.unique(values).tolist())
 
 
 def parse_seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
     """The seeds of exact solves, by default that of the options."""
     if given is not None and not isinstance(given, Iterable):
-        raise InputError(f"seeds must be a list of integers; it is {given!r}")
+        raise InputError(f"seeds must be a list of integers; it is {given!r}", name="seeds")
     seeds = [options.seed] if given is None else list(given)
     if not seeds or len(set(seeds)) != len(seeds):
-        raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}")
+        raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}", name="seeds")
     return tuple(replace(options, seed=seed).seed for seed in seeds)
 
 
@@ -268,7 +269,7 @@ def constants(value: str | float) -> BigM:
         source: MSource = match[2]  # type: ignore[assignment]
         return BigM(source, factor=1.0 if match[1] is None else float(match[1]))
     except ValueError as error:
-        raise InputError(f"M must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}") from error
+        raise InputError(f"M must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}", name="M") from error
 
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
@@ -356,7 +357,7 @@ class Plan:
         chosen = list(default_relaxations() if relaxation_list is None else relaxation_list)
         chosen += [m for m in constants_list if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
-            raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
+            raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}", name="relaxations")
         return cls(
             instances=instances,
             models=models,

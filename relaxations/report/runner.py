@@ -1,18 +1,11 @@
 """Runs of tasks, from a store where it has them, their progress, and the machine.
 
-Runs tasks one after the other or in parallel, from a store where it has them: a kill costs only what is being computed.
-
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
 
-Progress of a report: one line for each cell, with the time so far and an estimate of what remains.
-
-The machine that a report was made on, in words without its name.
-
-A store of report cells: one SQLite file that several reports may use at once and that a kill at any moment leaves whole.
-
-Every finished cell is one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after
-a kill it is there or it is not. A cell's key is a digest of all that determines it (the data themselves, λ, what is solved, by
+*A store of report cells: one SQLite file that several reports may use at once and that a kill at any moment leaves whole.*
+Every finished cell is one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after a
+kill it is there or it is not. A cell's key is a digest of all that determines it (the data themselves, λ, what is solved, by
 what, with which options, the incumbent, this package's version), so an interrupted report continues where it stopped, another
 report finds what it shares with it, and nothing is mistaken for something else. The first cell stored under a key stays.
 """
@@ -171,7 +164,7 @@ class Progress:
 
     def __init__(self, on: bool, limit: float) -> None:
         if not isinstance(on, bool | np.bool_):
-            raise InputError(f"progress must be True or False; it is {on!r}")
+            raise InputError(f"progress must be True or False; it is {on!r}", name="progress")
         self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()

@@ -1,11 +1,4 @@
-"""The tables of a report, in their order, and the matrix of instances and relaxations.
-
-Tables of the report: rows and columns from cells.
-
-The tables of a report, in their order.
-
-The matrix of a report: a row for each instance at one λ, a column for each relaxation, the exact solvers beside it.
-"""
+"""The tables of a report, in their order, and the matrix of instances and relaxations."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Fixing(Reduction[StandardForm]):
         object.__setattr__(self, "gamma", as_vector(self.gamma, np.size(self.gamma), "gamma"))
         object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         if not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InputError(f"rounds must be an integer ≥ 1; it is {self.rounds!r}")
+            raise InputError(f"rounds must be an integer ≥ 1; it is {self.rounds!r}", name="rounds")
 
     @property
     def name(self) -> str:
@@ -159,7 +159,7 @@ class Fixing(Reduction[StandardForm]):
         fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.improved(_fixed_at(A, model.weights, multiple * gamma, fixings.M, self.upper_bound))
+                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.M, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:

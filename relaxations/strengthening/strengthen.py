@@ -63,7 +63,7 @@ def heuristic(
         A κ form.
     """
     if not isinstance(rounds, int) or rounds < 0:
-        raise InputError(f"rounds must be an integer ≥ 0; it is {rounds!r}")
+        raise InputError(f"rounds must be an integer ≥ 0; it is {rounds!r}", name="rounds")
     require(model, "heuristic()", COST_FORM)
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
@@ -94,7 +94,7 @@ def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """
     coefficients, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
     if coefficients.shape != (p,) or not np.isfinite(coefficients).all():
-        raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}")
+        raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}", name="w")
     return coefficients
 
 
@@ -145,7 +145,7 @@ def strengthen(
     require(model, "strengthen()", PENALISED)
     plain = restated(model, big_m="auto", encoding="bigm", gamma=None, rows="bigm")
     starts = [] if plain.incumbent is None else [plain.incumbent]
-    equal = plain.weights.min() == plain.weights.max()
+    equal = plain.sample_weight.min() == plain.sample_weight.max()
     if relaxation is None and equal:
         relaxation = Conic()
     if relaxation is None or relaxation.constants(restated(plain, upper_bound=plain.incumbent_value)) is not None:

@@ -1,7 +1,5 @@
 """Projected Newton steps on the free variables of a box QP (Bertsekas 1982): few, and exact once the free set is right.
 
-Primal-dual active sets on a box QP (Hintermüller, Ito, Kunisch 2002), a semismooth Newton method: few steps, often exact.
-
 A step holds the variables of two sets at their bounds and minimises over all others without their bounds. Variables that pass a
 bound join the active sets; held variables whose gradient points inwards leave them. If the sets do not change, the point solves
 the program. Unlike projected steps (`newton`) the iterates may leave the box, so one step can change thousands of variables.

@@ -577,8 +577,8 @@ class Result(Displayed):
         return self.status.solved
 
     def __str__(self) -> str:
-        gap = f"{self.gap:.1e}" if np.isfinite(self.gap) else "none"
-        lines = [f"{self.model} by {self.solver} {self.version}: {self.status}; relative gap {gap}"]
+        gap = f"; relative gap {self.gap:.1e}" if np.isfinite(self.gap) else ""
+        lines = [f"{self.model} by {self.solver} {self.version}: {self.status}{gap}"]
         lines += [f"  {self.unverified}"] if self.unverified else []
         if self.certificate is not None:
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"

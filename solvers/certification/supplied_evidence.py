@@ -115,7 +115,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
 
 
 def unbounded_integer_ray(form: StandardForm) -> str:
-    """Why a mixed-integer linear program with a point has no least value; empty where nothing says so.
+    """Return the reason why a mixed-integer linear program with a point has no least value; empty where nothing says so.
 
     Along a rational direction of descent that the rows and bounds allow without end, whole multiples keep integers integers.
     """

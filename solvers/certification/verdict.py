@@ -129,7 +129,7 @@ _KNOWN = (
 
 
 def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
-    """Why an optimum or infeasibility of the form is not the problem's; empty where it is.
+    """Return the reason why an optimum or infeasibility of the form is not the problem's; empty where it is.
 
     Constants of the form that hold up to a level (`Model.cutoff`) may cut off what is worse, and with it what is better.
     """
@@ -145,7 +145,7 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
 
 
 def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
-    """Why a solver's word on an optimum tells nothing; empty where it does.
+    """Return the reason why a solver's word on an optimum tells nothing; empty where it does.
 
     A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
     that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
@@ -170,13 +170,13 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
     if worst < _VOID:
         return ""
     return (
-        f"nothing can be told from the solver's word: numbers within {tolerance:g} of an integer pass for one there, which moves "
+        f"the solver's claim proves nothing: numbers within {tolerance:g} of an integer pass for one there, which moves "
         f"a row of {where} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
     )
 
 
 def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
-    """Why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
+    """Return the reason why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
 
     Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.
     """
@@ -184,7 +184,7 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     if size <= certificate.error or size > _FAINT * tolerance:
         return ""
     return (
-        f"nothing can be told from the solver's word: its tolerance, {tolerance:g}, is absolute, and the objective is "
+        f"the solver's claim proves nothing: its tolerance, {tolerance:g}, is absolute, and the objective is "
         f"{certificate.objective:.3g}: multiply the objective's weights by a power of ten"
     )
 
@@ -275,7 +275,7 @@ def _enclosed(certificate: Certificate) -> str:
 
 
 def _undercut(certificate: Certificate, tol: float) -> str:
-    """Why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
+    """Return the reason why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
     worth = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
     if certificate.dual_residual is None or certificate.dual_residual > tol:
         worth = "and the multipliers do not say what that is worth"

@@ -220,7 +220,7 @@ def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     numbers = _numbers(values, "values")
     wrong = [label for label, value in numbers.items() if not np.isfinite(value).all()]
     if wrong:
-        raise InputError(f"values must be finite; {', '.join(wrong)} is not")
+        raise InputError(f"values must be finite; {', '.join(wrong)} is not", name="values")
     return numbers
 
 

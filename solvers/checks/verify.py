@@ -96,19 +96,21 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     """
     anew = certified_anew(result, model)
     checks = [Check("status", result.status.name, anew.status.name, result.status is anew.status or not result.status.solved)]
-    stated, found = result.certificate, anew.certificate
-    if stated is not None and found is not None:
-        scale = 1.0 + abs(found.objective)
-        near = abs(stated.objective - found.objective) <= _ROUNDING * scale
-        checks.append(Check("objective", stated.objective, found.objective, near))
-        near = abs(stated.primal_residual - found.primal_residual) <= _ROUNDING
-        checks.append(Check("primal residual", stated.primal_residual, found.primal_residual, near))
+    stated, recomputed = result.certificate, anew.certificate
+    if stated is not None and recomputed is not None:
+        scale = 1.0 + abs(recomputed.objective)
+        near = abs(stated.objective - recomputed.objective) <= _ROUNDING * scale
+        checks.append(Check("objective", stated.objective, recomputed.objective, near))
+        near = abs(stated.primal_residual - recomputed.primal_residual) <= _ROUNDING
+        checks.append(Check("primal residual", stated.primal_residual, recomputed.primal_residual, near))
         if np.isfinite(stated.bound):
-            checks.append(Check("proved bound", stated.bound, found.bound, stated.bound <= found.bound + _ROUNDING * scale))
-    elif (stated is None) != (found is None):
-        checks.append(Check("point", "none" if stated is None else "given", "none" if found is None else "given", False))
+            checks.append(
+                Check("proved bound", stated.bound, recomputed.bound, stated.bound <= recomputed.bound + _ROUNDING * scale)
+            )
+    elif (stated is None) != (recomputed is None):
+        checks.append(Check("point", "none" if stated is None else "given", "none" if recomputed is None else "given", False))
     plain = Verification(result.model, result.solver, tuple(checks), exact)
-    return _exactly(plain, anew, model) if exact and found is not None else plain
+    return _exactly(plain, anew, model) if exact and recomputed is not None else plain
 
 
 VERIFY.done_by(verify)

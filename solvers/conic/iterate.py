@@ -11,11 +11,9 @@ The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 
 whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
 nearly exact.
 
-The 2 × 2 semidefinite cones of all points: scaling, step lengths and complementarity in closed form.
-
-Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0. Arrays hold one entry per point; a stack of
-symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are algebraic, without loops or eigenvalue
-routines.
+*The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0.
+Arrays hold one entry per point; a stack of symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are
+algebraic, without loops or eigenvalue routines.
 """
 
 from __future__ import annotations
@@ -333,7 +331,8 @@ class Prepared:
         """
         if problem.kappa is not None and problem.kappa <= 0.0:
             raise InputError(
-                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP"
+                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP",
+                name="kappa",
             )
         space = coordinates(problem.A, problem.metric)
         squares = np.einsum("ij,ij->i", space.rows, space.rows)
@@ -373,7 +372,8 @@ class Prepared:
         """
         if "w" not in start:
             raise InputError(
-                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}"
+                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}",
+                name="start",
             )
         p = self.problem.A.shape[1]
         w, W = np.asarray(start["w"], dtype=np.float64), start.get("W")

@@ -335,9 +335,9 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     """
     points, centre = as_array(X, "X"), as_array(z, "z")
     if points.ndim != 2 or not points.size:
-        raise InputError(f"X must be a matrix with a row for each point; its shape is {points.shape}")
+        raise InputError(f"X must be a matrix with a row for each point; its shape is {points.shape}", name="X")
     if centre.shape != points.shape[1:]:
-        raise InputError(f"z must be a point of the same space: shape {points.shape[1:]}, not {centre.shape}")
+        raise InputError(f"z must be a point of the same space: shape {points.shape[1:]}, not {centre.shape}", name="z")
     if not (np.isfinite(points).all() and np.isfinite(centre).all()):
         raise InputError("X and z must be finite")
     return _Search(points, centre, time_limit).run()

@@ -1,20 +1,17 @@
 """Compiled counts of halfspace depth: over hyperplanes that integer points span, and over directions.
 
-Compiled enumeration of the hyperplanes that integer points span, each once, exactly in float64.
-
 Chosen points are eliminated without fractions (Bareiss, 1968): the remaining entries are minors of the matrix of points,
 integers, and a point is in the span of the chosen ones if its entries are zero. A hyperplane through z is reported at its first
 basis in the points' order and at no other. No number may exceed 2²⁶ before two are multiplied; otherwise the enumeration fails.
 
 Bareiss: Sylvester's identity and multistep integer-preserving Gaussian elimination, Mathematics of Computation 22, 1968.
 
-Compiled counts for all directions orthogonal to d - 1 of the points; points within the rounding error are not counted.
-
-The points are unit vectors a_k in d dimensions, one column each. Chosen points are reflected away one after the other, and the
-other points are replaced by their projections. After d - 2 reflections two coordinates remain, and r'a_j of the ray r orthogonal
-to one more point k is the cross product of the projections of k and j. With π the product of the lengths of the chosen points at
-their elimination, the rows have a smallest singular value of at least π (d - 1)^{-(d - 2)/2}, so a computed r'a_j has an error of
-at most
+*Compiled counts for all directions orthogonal to d - 1 of the points; points within the rounding error are not counted.* The
+points are unit vectors a_k in d dimensions, one column each. Chosen points are reflected away one after the other, and the
+other points are replaced by their projections. After d - 2 reflections two coordinates remain, and r'a_j of the ray r
+orthogonal to one more point k is the cross product of the projections of k and j. With π the product of the lengths of the
+chosen points at their elimination, the rows have a smallest singular value of at least π (d - 1)^{-(d - 2)/2}, so a computed
+r'a_j has an error of at most
 
     η = 100 d² (d - 1)^{(d - 2)/2} u / π,     u = 2⁻⁵³.
 

@@ -253,19 +253,19 @@ def check_numbers(*values: Any, least: float = -math.inf) -> None:
     """Check that every value is a float or an integer within 60 bits, and at least ``least``."""
     for value in values:
         _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
-        _require(value >= least, f"{value!r} is none of its numbers")
+        _require(value >= least, f"{value!r} is not a valid number of it")
 
 
 def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
     """Check the times, the effort and the name of a worker."""
     check_numbers(seconds, busy, effort, least=0.0)
-    _require(math.isfinite(seconds + busy + effort) and type(who) is str, "times or a name that are none")
+    _require(math.isfinite(seconds + busy + effort) and type(who) is str, "invalid times or an invalid name")
 
 
 def check_counts(counts: Mapping[str, Any], known: Iterable[str]) -> None:
     """Check that the counts are nonnegative integers with the ``known`` names."""
     _require(set(counts) == set(known), "other counts than a slice has")
-    _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "counts that are none")
+    _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "invalid counts")
 
 
 def check_point(w: Any, length: int) -> None:
@@ -278,7 +278,7 @@ def check_point(w: Any, length: int) -> None:
 def check_state(state: Any, points: int) -> None:
     """Check that the states of all points are free, kept or deleted."""
     _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
-    _require(bool(np.isin(state, (-1, 0, 1)).all()), "states that are none")
+    _require(bool(np.isin(state, (-1, 0, 1)).all()), "invalid states")
 
 
 def lines_of(packed: Any) -> str:

@@ -89,7 +89,7 @@ def check_count(name: str, value: object, least: int) -> None:
         The value is no integer, or below ``least``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
 
 
 def check_path(name: str, value: object, content: str) -> None:
@@ -105,5 +105,5 @@ def check_path(name: str, value: object, content: str) -> None:
     if value is None:
         return
     if not isinstance(value, str | os.PathLike):
-        raise InputError(f"{name} must be the path of {content} to be written; it is {value!r}")
+        raise InputError(f"{name} must be the path of {content} to be written; it is {value!r}", name=name)
     check_target(value, content)

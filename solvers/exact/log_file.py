@@ -166,7 +166,7 @@ class LogFile:
         self.drop()
 
     def drop(self) -> None:
-        """No more of this log."""
+        """Stop writing this log."""
         if self._target is not None and self.fault is None:
             dropped = WriteError(f"the log for {self._path} was dropped")
             with suppress(WriteError):

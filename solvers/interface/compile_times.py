@@ -61,7 +61,7 @@ class CompileClock(event.Listener):
 
     @property
     def seconds(self) -> float:
-        """So far."""
+        """Return the seconds so far."""
         return self._total + (time.perf_counter() - self._start if self._depth else 0.0)
 
     def on_start(self, event: Any) -> None:

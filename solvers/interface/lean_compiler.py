@@ -7,11 +7,11 @@ Numba makes a library of every function: optimised, emitted as machine code, and
 that calls it, directly or not. Python calls one function in ten of ours. Of the others no library is finished; the caller's
 is, with all that it needs in it.
 
-Numba prepares for reference counts, for deletions and for whatever may be indexed or iterated. To read ``a[i]`` it writes the
-array's parts to memory twice and reads them back; a loop over a range is a hundred instructions, a division among them; a
-variable is loaded before each assignment, to be released. LLVM removes nearly all of that, and takes its time to do so. Our loops
-are compiled without reference counts, so that nothing is released, and use arrays by their elements: half of the instructions
-will do. What is not said here is as Numba does it.
+*The lowering of our loops to as few instructions as possible.* Numba prepares for reference counts, for deletions and for
+whatever may be indexed or iterated. To read ``a[i]`` it writes the array's parts to memory twice and reads them back; a loop
+over a range is a hundred instructions, a division among them; a variable is loaded before each assignment, to be released. LLVM
+removes nearly all of that, and takes its time to do so. Our loops are compiled without reference counts, so that nothing is
+released, and use arrays by their elements: half of the instructions will do. What is not said here is as Numba does it.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ class LeanLower(Lower):
         kinds = [self.typeof(side.name) for side in (expr.lhs, expr.rhs)]
         if op not in _PLAIN or not all(isinstance(kind, types.Number | types.Boolean) for kind in kinds):
             return super().lower_binop(resty, expr, op)
-        kind, given = self.context.typing_context.resolve_value_type(op), self.fndesc.calltypes[expr].args
-        if (kind, given) not in _SIGNATURES:
-            _SIGNATURES[kind, given] = kind.get_call_type(self.context.typing_context, given, {})
-        signature = _SIGNATURES[kind, given]
+        kind, argument_types = self.context.typing_context.resolve_value_type(op), self.fndesc.calltypes[expr].args
+        if (kind, argument_types) not in _SIGNATURES:
+            _SIGNATURES[kind, argument_types] = kind.get_call_type(self.context.typing_context, argument_types, {})
+        signature = _SIGNATURES[kind, argument_types]
         function = self.context.get_function(kind, signature)
         sides = [self._cast_var(side, kind) for side, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)]
         return self.context.cast(self.builder, function(self.builder, sides), signature.return_type, resty)
@@ -312,7 +312,7 @@ class _Part(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """Itself: what is asked for is where to keep Python's objects for the function, and it has none."""
+        """Return the object itself: Numba asks where to keep Python's objects for the function, and it has none."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:

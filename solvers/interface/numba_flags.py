@@ -4,11 +4,10 @@ State that a loop shares with Python is a named tuple of arrays, passed by refer
 scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays where it can be helped: what they need is
 in the tuple. So they are compiled without reference counts, which were a quarter of the time that compiling took.
 
-Named tuples of arrays that compiled functions pass by reference.
-
-Numba passes a tuple by its parts: one of twenty arrays is two hundred numbers at every call, which the compiler takes apart and
-puts together on both sides. Half of all instructions of the exact solver's loops were that. By reference it is one pointer.
-Compiled code reads the fields and cannot set them; the arrays that they hold may be written to.
+*Named tuples of arrays that compiled functions pass by reference.* Numba passes a tuple by its parts: one of twenty arrays is
+two hundred numbers at every call, which the compiler takes apart and puts together on both sides. Half of all instructions of
+the exact solver's loops were that. By reference it is one pointer. Compiled code reads the fields and cannot set them; the
+arrays that they hold may be written to.
 
 The functions must be compiled without reference counts (`compiled.Loops` does so): what is passed belongs to the caller.
 """

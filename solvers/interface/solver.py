@@ -114,7 +114,7 @@ class Licence:
         return self.state in (LicenceState.OPEN, LicenceState.FULL, LicenceState.RESTRICTED)
 
     def refusal(self, form: StandardForm) -> str | None:
-        """Why the licence does not cover this form; None where it does."""
+        """Return the reason why the licence does not cover this form; None where it does."""
         if not self.usable:
             return f"{self.state.value}: {self.detail}"
         quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.BILINEAR})
@@ -367,7 +367,7 @@ class SolverInfo:
     implementation: str = ""
 
     def unread(self, model: Model) -> str | None:
-        """Why an algorithm with this record cannot read the model: it has none of the views. None where it can."""
+        """Return the reason why an algorithm with this record cannot read the model (no common view); None if it can."""
         if any(model.view(kind) is not None for kind in self.views):
             return None
         needed = " or ".join(view.__name__ for view in self.views)
@@ -403,7 +403,7 @@ class Solver(ABC):
 
     @abstractmethod
     def obstacle(self, model: Model) -> str | None:
-        """Why this solver cannot read the model, in a sentence without its name; None where it can."""
+        """Return the reason why this solver cannot read the model, in a sentence without its name; None where it can."""
 
     @abstractmethod
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
@@ -414,7 +414,7 @@ class Solver(ABC):
 
     @property
     def starting(self) -> Solver:
-        """Itself as what finds a first point: without limits of size that are there for the search."""
+        """Return the solver without those limits of size that concern the search, for finding a first point."""
         return self
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
@@ -443,7 +443,8 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
     for option in native:
         if option not in names:
             others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
-            raise InputError(f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}")
+            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}"
+            raise InputError(message, name=option, allowed=names)
 
 
 def near_misses(option: str, known: Iterable[str]) -> str:

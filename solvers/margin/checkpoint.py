@@ -91,7 +91,7 @@ class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
         keys = arrays["keys"]
         valid = valid and bool((keys[(np.arange(1, m) - 1) // 2] <= keys[1:]).all()) and bool((arrays["origin"] >= 0).all())
         if not valid or not np.isin(arrays["signs"], (-1, 0, 1)).all():
-            raise DataError(f"the open nodes in {self.path} are none of this problem")
+            raise DataError(f"the open nodes in {self.path} do not belong to this problem")
         numbers = saved.numbers
         return StoppedMarginSearch(
             **arrays,

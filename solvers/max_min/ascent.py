@@ -120,10 +120,10 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def __post_init__(self) -> None:
         if self.rate not in ("secant", "printed"):
-            raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}")
+            raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}", name="rate")
         for name in ("inner_tol", "stationarity"):
             if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be > 0; it is {getattr(self, name)!r}")
+                raise InputError(f"{name} must be > 0; it is {getattr(self, name)!r}", name=name)
 
     def load(self, view: MaxMinProblem) -> None:
         """Load the inner algorithm's loops."""
@@ -190,7 +190,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         """Return the inner algorithm and its specification."""
         spec = resolve(self.inner)
         if not isinstance(spec.solver, Algorithm) or SimplexQP not in spec.solver.info.views:
-            raise InputError(f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {spec.label}")
+            raise InputError(
+                f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {spec.label}", name="inner"
+            )
         return spec.solver, spec
 
     def _begin_inner(self, state: MaxMinState) -> InnerRun:

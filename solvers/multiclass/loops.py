@@ -119,11 +119,11 @@ def _block(w: Any, i: int) -> bool:
 
     Adds the block's part of the duality gap, c_i ℓ_i - Σ_k α_ik g_k, to the sum of the sweep.
     """
-    own, c, s, v = w.codes[i], w.costs[i], w.squares[i], w.change
+    label, c, s, v = w.codes[i], w.costs[i], w.squares[i], w.change
     alpha, scores, shared = w.alpha[i], w.scores, w.now.shared
-    base, sum_alpha, worst, short, slopes = scores[own], 0.0, 0.0, 0.0, 0.0
+    base, sum_alpha, worst, short, slopes = scores[label], 0.0, 0.0, 0.0, 0.0
     for k in range(v.size):
-        if k != own:
+        if k != label:
             g = 1.0 - base + scores[k]
             v[k] = g
             sum_alpha += alpha[k]
@@ -135,11 +135,11 @@ def _block(w: Any, i: int) -> bool:
     if gap <= w.now.small * c:
         return False
     for k in range(v.size):
-        if k != own:
+        if k != label:
             v[k] = alpha[k] + v[k] / s + sum_alpha
-    theta = _shared_root(v, own, c) if shared else _separate_root(v, own, c, sum_alpha)
+    theta = _shared_root(v, label, c) if shared else _separate_root(v, label, c, sum_alpha)
     for k in range(v.size):
-        if k != own:
+        if k != label:
             new = min(max(v[k] - theta, 0.0), c)
             v[k] = new - alpha[k]
             alpha[k] = new

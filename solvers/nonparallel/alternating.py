@@ -163,13 +163,13 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     def __post_init__(self) -> None:
         for name, low in (("gamma", 0.0), ("eta", 0.0)):
             if not getattr(self, name) >= low:
-                raise InputError(f"{name} must be ≥ 0; it is {getattr(self, name)!r}")
+                raise InputError(f"{name} must be ≥ 0; it is {getattr(self, name)!r}", name=name)
         if not 0 < self.weight <= 1:
-            raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}")
+            raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}", name="weight")
         if self.classes not in ("alternate", "joint"):
-            raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}")
+            raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}", name="classes")
         if not self.inner_tol > 0 or self.sweeps < 1:
-            raise InputError("inner_tol must be > 0 and sweeps ≥ 1")
+            raise InputError("inner_tol must be > 0 and sweeps ≥ 1", name="inner_tol")
 
     def load(self, view: ChebyshevNPSVC) -> None:
         """Load the loops of the steps before the clock starts."""

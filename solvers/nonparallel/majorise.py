@@ -81,9 +81,9 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
     def __post_init__(self) -> None:
         if self.initial not in ("npsvm", "zero"):
-            raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}")
+            raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}", name="initial")
         if self.starts < 1:
-            raise InputError(f"starts must be an integer ≥ 1; it is {self.starts!r}")
+            raise InputError(f"starts must be an integer ≥ 1; it is {self.starts!r}", name="starts")
 
     def load(self, view: NonparallelSVM) -> None:
         """Load the loop of the majorants' dual problems."""

@@ -37,7 +37,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executo
         An address of Dask, or "ray", without the package.
     """
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
-        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
+        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}", name="jobs")
     if cluster is not None:
         return cluster_executor(cluster, jobs)
     if jobs == 1:
@@ -72,7 +72,8 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
         return DaskExecutor(cluster, jobs)
     raise InputError(
         "cluster must be a distributed.Client, the address of a Dask scheduler ('tcp://host:8786'), or 'ray' for the Ray cluster "
-        f"that this session is connected to; it is {cluster!r}"
+        f"that this session is connected to; it is {cluster!r}",
+        name="cluster",
     )
 
 
@@ -82,7 +83,7 @@ def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingPackageError(f"a Dask cluster needs distributed: {_INSTALL}") from error
+        raise MissingPackageError("a Dask cluster needs distributed", "distributed", _INSTALL) from error
     from .dask_executor import DaskExecutor
 
     try:
@@ -95,7 +96,7 @@ def _ray(jobs: int | None) -> AsynchronousExecutor:
     try:
         import ray
     except ImportError as error:
-        raise MissingPackageError("a Ray cluster needs ray: pip install 'marginopt[ray]'") from error
+        raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
     if not ray.is_initialized():
         raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() or ray.init(address=...) first")
     from .ray_executor import RayExecutor

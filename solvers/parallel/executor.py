@@ -1,13 +1,8 @@
 """Executors of independent tasks: base classes, tasks as bytes without their large arrays, and the workers' cache of these.
 
-Base classes of executors: tasks in, results out as they are done; workers only compute.
-
-Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.
-
-Arrays that one task alone has (`Own`) are sent with it, copied once. (Buffers without a copy crashed the process: a garbage
-collection found one still exported.)
-
-Cache in a worker of the arrays that the last tasks used, so that each is fetched once.
+*Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that one
+task alone has (`Own`) are sent with it, copied once. (Buffers without a copy crashed the process: a garbage collection found
+one still exported.)
 """
 
 from __future__ import annotations

@@ -4,20 +4,15 @@ Exact are the objective, every row, violations of linear rows and bounds, member
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
 computed in float64, since svec holds √2.
 
-Exact Farkas multipliers and rays of descent near computed ones: proofs of infeasibility and unboundedness.
+*Existence of exact Farkas multipliers near computed ones.* Computed multipliers violate the equations of unbounded variables by
+their rounding, and a proof needs them exactly. The positive ones identify the participating rows. A correction in rational
+arithmetic, on the largest multipliers, satisfies the equations. A row whose corrected multiplier is negative, and was little
+more than rounding, is omitted. If a slope falls on the side on which its variable has no bound, the equation of that variable
+is added. The sign of one sum then decides.
 
-Existence of exact Farkas multipliers near computed ones: a proof that the form has no point.
-
-Computed multipliers violate the equations of unbounded variables by their rounding, and a proof needs them exactly. The positive
-ones identify the participating rows. A correction in rational arithmetic, on the largest multipliers, satisfies the equations. A
-row whose corrected multiplier is negative, and was little more than rounding, is omitted. If a slope falls on the side on which
-its variable has no bound, the equation of that variable is added. The sign of one sum then decides.
-
-Existence of exact rays of descent near computed ones: a proof that the objective is unbounded below on the form.
-
-A computed direction violates equations, and P d = 0, by its rounding. Entries, inequalities and whole cones that are zero but for
-rounding are set to zero. A correction of the other entries in rational arithmetic satisfies these equations. The signs, and
-squares of second-order cones, then decide.
+*Existence of exact rays of descent near computed ones.* A computed direction violates equations, and P d = 0, by its rounding.
+Entries, inequalities and whole cones that are zero but for rounding are set to zero. A correction of the other entries in
+rational arithmetic satisfies these equations. The signs, and squares of second-order cones, then decide.
 """
 
 from __future__ import annotations
@@ -242,7 +237,7 @@ def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
 
 
 def null_vector(A: list[Vector]) -> Vector | None:
-    """Return the vector that spans a null space of A of dimension one, last entry 1 or -1 at most; else None."""
+    """Return the vector with last entry 1 that spans the null space of A; None if it has another dimension than one."""
     n = len(A[0]) if A else 0
     if not n or n > MAX_UNKNOWNS:
         return None

@@ -84,7 +84,9 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     def __post_init__(self) -> None:
         if self.branching not in ("auto", "supports", "signs", "pairs"):
-            raise InputError(f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}")
+            raise InputError(
+                f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}", name="branching"
+            )
         check_count("descents", self.descents, 1)
         check_path("proof", self.proof, "the proof log")
 

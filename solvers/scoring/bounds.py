@@ -8,9 +8,7 @@ of those that are not decided, 0 in [l_j, u_j] and no ``must``, is not 0).
   intercept. So what is wrong covers the edges of a bipartite graph, and any flow in it, from class +1 to class -1 within the
   points' costs, is a lower bound; the largest flow is the best one (König).
 
-Compilation of the search's loops: by IEEE 754.
-
-Scores that are whole numbers are exact in whatever order they are summed; for others bounds leave room for rounding.
+Scores that are whole numbers are exact in whatever order they are summed; for others the bounds leave room for rounding.
 """
 
 from __future__ import annotations
@@ -82,13 +80,13 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
     for a in range(m):
         x = s.first[s.plus[a]]
         for b in range(k):
-            most = s.high[a] - s.low[b]
-            if most < rows.apart:
+            bound = s.high[a] - s.low[b]
+            if bound < rows.apart:
                 z = s.first[s.minus[b]]
                 for t in range(active):
                     j = s.active[t]
-                    most += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
-            s.pair[a, b] = most < rows.apart
+                    bound += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
+            s.pair[a, b] = bound < rows.apart
             s.flow[a, b] = 0
             if s.pair[a, b] and s.left[a] > 0 and s.right[b] > 0:
                 amount = min(s.left[a], s.right[b])
@@ -159,10 +157,10 @@ def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) 
         k += s.Q[c] > 0
     if m > s.pair.shape[0] or k > s.pair.shape[1]:  # too many: each cell's own pair first, the heaviest of what is left after it
         for c in range(count):
-            own = min(s.P[c], s.Q[c])
-            base += own
-            s.P[c] -= own
-            s.Q[c] -= own
+            cell_flow = min(s.P[c], s.Q[c])
+            base += cell_flow
+            s.P[c] -= cell_flow
+            s.Q[c] -= cell_flow
     m, k = 0, 0
     for c in range(count):
         if s.P[c] > 0:

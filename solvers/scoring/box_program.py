@@ -8,9 +8,8 @@ where each pair gives up to two rows (`solvers.scoring.check`): the scores diffe
 decided helps, or a point of it is wrong. Pairs are added as solutions violate them, and the dual simplex method goes on from the
 basis that it has.
 
-Multipliers of pairs of opposite points, and what they prove of a node, in whole numbers of any size.
-
-The rows and the bound are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds the multipliers.
+*Multipliers of pairs of opposite points, and what they prove of a node, in whole numbers of any size.* The rows and the bound
+are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds the multipliers.
 """
 
 from __future__ import annotations
@@ -199,10 +198,10 @@ class BoxProgram:
         prices = np.repeat([r.price, r.size_price], k.size) / self._unit
         self._add_columns(prices, np.concatenate([used[k], least[k]]), np.concatenate([np.ones(k.size), largest[k]]))
         one, none, signs = np.eye(k.size), np.zeros((d, k.size)), (k % d == np.arange(d)[:, None]).astype(float)
-        most = np.concatenate([[float(r.problem.most)], np.zeros(2 * k.size), np.ones(d)])
-        self._base = most.size
+        capacity = np.concatenate([[float(r.problem.most)], np.zeros(2 * k.size), np.ones(d)])
+        self._base = capacity.size
         rows = [[np.ones((1, k.size)), none[:1]], [one, -one], [-np.diag(largest[k]), one], [signs, none]]
-        self._add_rows(np.block(rows), np.full(most.size, -np.inf), most)
+        self._add_rows(np.block(rows), np.full(capacity.size, -np.inf), capacity)
 
     def add(self, pairs: IntArray) -> None:
         """Add the rows of pairs, and the columns of points that are new."""

@@ -4,14 +4,9 @@ The log holds the splits of a tree of boxes and the claimed bound. Every node th
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
 one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated again in `Node`.
 
-A node of the tree as the checker states it: what a split means, and what follows for a box.
-
-The checker's own account of a problem: whole numbers, equal rows merged, and what a node costs at least.
-
-Multipliers of pairs of opposite points, and the bound of a node that follows from them.
-
-Of a point x of class +1 and x' of class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box,
-where z and z' say that x and x' are wrong,
+*Multipliers of pairs of opposite points, and the bound of a node that follows from them.* Of a point x of class +1 and x' of
+class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
+are wrong,
 
 - ρ'v + M (z + z') ≥ 2t, M = (2t - min ρ'v)_+, min over the box;
 - and, where the coefficients that are decided do not reach 2t, some other one must help: Σ_{j: ρ_j v_j > 0} 1 + z + z' ≥ 1 over j
@@ -75,14 +70,14 @@ class CheckedNode:
         )  # fmt: skip
 
     def without(self) -> CheckedNode:
-        """Return no undecided point."""
+        """Return the node with every undecided coefficient fixed at 0."""
         node = replace(self, more=False)
         for j in self.undecided():
             node = node.bounded(j, 0, 0)
         return node
 
     def tightened(self, most: int) -> CheckedNode | None:
-        """Return the node tightened by must, more and the limit; None where it is empty."""
+        """Return the node tightened by its marks and by the limit of the number of features; None if no system is left."""
         node = self
         for _ in range(2):
             for j in node.must:
@@ -204,11 +199,11 @@ class LoggedScoringProblem:
     def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
         """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
-        most = np.zeros((plus.size, minus.size), dtype=rows.dtype)
+        largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
             apart = column[plus][:, None] - column[minus][None, :]
-            most += np.maximum(a * apart, b * apart)
-        a, b = np.nonzero(most < self.apart)
+            largest += np.maximum(a * apart, b * apart)
+        a, b = np.nonzero(largest < self.apart)
         m, k = plus.size, minus.size
         capacity = np.minimum(positive[plus][a], negative[minus][b])
         ends = np.concatenate([np.zeros(m, np.int64), a + 1, np.arange(m + 1, m + k + 1)])
@@ -219,8 +214,8 @@ class LoggedScoringProblem:
         inside = (flow.data > 0) & (flow.row >= 1) & (flow.row <= m) & (flow.col > m) & (flow.col <= m + k)
         i, j, amount = flow.row[inside] - 1, flow.col[inside] - m - 1, flow.data[inside].astype(np.int64)
         sent, received = np.bincount(i, amount, m), np.bincount(j, amount, k)
-        if (most[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
-            raise InvalidProofError("SciPy's flow is none")
+        if (largest[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
+            raise InvalidProofError("SciPy's result is not a feasible flow")
         return int(amount.sum())
 
     def errors(self, scores: Whole, positive: IntArray, negative: IntArray) -> int:
@@ -258,7 +253,7 @@ class LoggedMultipliers:
         plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
         y = data.problem.y
         if not all(0 <= i < y.size and y[i] > 0 for i in plus) or not all(0 <= i < y.size and y[i] < 0 for i in minus):
-            raise InvalidProofError("a pair is none of opposite points")
+            raise InvalidProofError("a pair is not of opposite points")
         if denominator <= 0 or min([limit, *cover, *margin]) < 0:
             raise InvalidProofError("a multiplier is below 0")
         return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
@@ -306,7 +301,7 @@ class StatedScoringProblem:
 
     @property
     def digest(self) -> str:
-        """Return no digest: reports of scoring systems have none."""
+        """Return the empty string: reports of scoring systems have no digest."""
         return ""
 
     def difference(self, other: StatedScoringProblem) -> str | None:
@@ -334,7 +329,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         problem = model.view(ScoringProblem)
         if problem is None:
             raise InputError(
-                f"a proof log of supports-bb proves a bound of a scoring system; this {type(model).__name__} is none"
+                f"a proof log of supports-bb proves a bound of a scoring system; {type(model).__name__} is not a scoring system"
             )
         return StatedScoringProblem(problem)
 
@@ -405,11 +400,11 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
         raise InvalidProofError("the stated problem's arrays do not fit")
     whole = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
     if not whole or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
-        raise InvalidProofError("the stated problem's bounds or costs are none")
+        raise InvalidProofError("the stated problem's bounds or costs are invalid")
     price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
     low, high = map(int, header["intercept"])
     if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
-        raise InvalidProofError("the stated problem's prices or data are none")
+        raise InvalidProofError("the stated problem's prices or data are invalid")
     most = int(header["most"])
     return ScoringProblem(
         X, **arrays, intercept=(low, high), price=price, size_price=size_price, most=most, threshold=threshold

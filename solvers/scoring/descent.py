@@ -91,15 +91,15 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> An
             turns[count], gain[count] = max(below + 1.0, float(low)), rows.negative[i]
             count += 1
     _sort(turns, gain, count)
-    best, at, found = wrong, low, False
+    best, at, is_sorted = wrong, low, False
     for v in range(count):
         if turns[v] > high:
             break
         if v == 0 and turns[0] > low:
-            found = True
+            is_sorted = True
         wrong += gain[v]
-        if (v + 1 == count or turns[v + 1] > turns[v]) and (not found or wrong < best):
-            best, at, found = wrong, np.int64(turns[v]), True
+        if (v + 1 == count or turns[v + 1] > turns[v]) and (not is_sorted or wrong < best):
+            best, at, is_sorted = wrong, np.int64(turns[v]), True
     return best, at
 
 
@@ -142,14 +142,14 @@ def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: 
     for v in range(lower[j], upper[j] + 1):
         if v != 0 and used >= rows.most:
             continue
-        own = 0 if v == 0 else rows.price + rows.size_price * abs(v)
-        if own >= best:
+        size_cost = 0 if v == 0 else rows.price + rows.size_price * abs(v)
+        if size_cost >= best:
             continue
         for i in range(room.score.size):
             room.other[i] = room.score[i] + v * rows.Z[i, j]
         errors, b = _offset(rows, t, low, high, room.other, room)
-        if errors + own < best:
-            best, value, at = errors + own, v, b
+        if errors + size_cost < best:
+            best, value, at = errors + size_cost, v, b
     return best, value, at
 
 
@@ -196,9 +196,9 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
                 units -= rows.price + rows.size_price * abs(rho[j])
                 used -= 1
                 _add(rows, room.score, j, -rho[j])
-            cost, value, at = _best_value(rows, t, box, rho, j, used, room)
+            cost, value, value_at = _best_value(rows, t, box, rho, j, used, room)
             if cost + units < best:
-                best, rho[j], intercept, moved = cost + units, value, at, True
+                best, rho[j], intercept, moved = cost + units, value, value_at, True
             _add(rows, room.score, j, rho[j])
         if moved:
             continue
@@ -207,8 +207,8 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
             if rho[out] == 0 or swaps <= 0:
                 continue
             swaps -= 1
-            cost, at = _swap(rows, t, box, rho, out, best, room)
+            cost, value_at = _swap(rows, t, box, rho, out, best, room)
             if cost < best:
-                best, intercept, moved = cost, at, True
+                best, intercept, moved = cost, value_at, True
                 break
     return best, intercept

@@ -81,10 +81,14 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     values, which, counts = np.unique(problem.weights, return_inverse=True, return_counts=True)
     costs = [as_fraction(c) for c in values.tolist()]
     sizes = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
-    most = sum(map(mul, costs, counts.tolist()), Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
+    largest_cost = (
+        sum(map(mul, costs, counts.tolist()), Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
+    )
     unit = Fraction(math.lcm(*{c.denominator for c in costs}, problem.price.denominator, problem.size_price.denominator))
-    if unit * most > _MOST_UNITS:  # numerator and denominator apart: their quotient may be beyond the doubles
-        unit = Fraction(2) ** math.floor(math.log2(_MOST_UNITS) - math.log2(most.numerator) + math.log2(most.denominator))
+    if unit * largest_cost > _MOST_UNITS:  # numerator and denominator apart: their quotient may be beyond the doubles
+        unit = Fraction(2) ** math.floor(
+            math.log2(_MOST_UNITS) - math.log2(largest_cost.numerator) + math.log2(largest_cost.denominator)
+        )
     in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)[which]
     sums, points = np.zeros((2, len(rows)), dtype=np.int64), np.full((2, len(rows)), -1)
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)

@@ -142,27 +142,27 @@ def _lack(P: Any, Q: Any, apart: Any, box: Any, use: Any, sums: Any, lacking: An
     """Compiled: by how much both rows of each pair of a row of P and a column of Q are violated; by pieces that vectorise."""
     lower, upper, free = box
     slack, z = sums
-    most, reach = scratch
+    ceilings, reach = scratch
     for i in range(len(P)):
         covered, parted = lacking[0, i], lacking[1, i]
-        for k in range(most.size):
-            most[k], reach[k], covered[k] = apart, 0.0, z[i, k]
+        for k in range(ceilings.size):
+            ceilings[k], reach[k], covered[k] = apart, 0.0, z[i, k]
         for j in range(len(Q)):
             l, u, up, down = lower[j], upper[j], use[0, j], use[1, j]
-            for k in range(most.size):
+            for k in range(ceilings.size):
                 v = P[i, j] - Q[j, k]
-                most[k] -= min(l * v, u * v)
+                ceilings[k] -= min(l * v, u * v)
             if not free[j]:
-                for k in range(most.size):
+                for k in range(ceilings.size):
                     v = P[i, j] - Q[j, k]
                     reach[k] += max(l * v, u * v)
             elif up + down > 0.0:
-                for k in range(most.size):
+                for k in range(ceilings.size):
                     v = P[i, j] - Q[j, k]
                     covered[k] += up * (v > 0.0) + down * (v < 0.0)
-        for k in range(most.size):
+        for k in range(ceilings.size):
             covered[k] = 1.0 - covered[k] if reach[k] < apart else 0.0
-            parted[k] = slack[i, k] / max(most[k], 1.0) - z[i, k]
+            parted[k] = slack[i, k] / max(ceilings[k], 1.0) - z[i, k]
 
 
 @entry
@@ -243,7 +243,7 @@ def branching_for(reduced: ReducedScoringProblem) -> str:
 def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
     """Columns, each the one by which fewest errors are left in cells beside those before it."""
     r = reduced
-    order, left = [], list(range(len(r.codes)))
+    order, candidates = [], list(range(len(r.codes)))
     cells, count = np.zeros(r.codes.shape[1], dtype=np.int64), 1
 
     def numbered(j: int) -> IntArray:
@@ -251,16 +251,16 @@ def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
         finer = cells * int(r.levels[j]) + r.codes[j]
         return finer if count * int(r.levels[j]) <= 4 * finer.size else np.unique(finer, return_inverse=True)[1].ravel()
 
-    while left:
-        finer = [numbered(j) for j in left]
+    while candidates:
+        finer = [numbered(j) for j in candidates]
         errors = [int(np.minimum(np.bincount(f, r.positive), np.bincount(f, r.negative)).sum()) for f in finer]
         best = int(np.argmin(errors))
-        order.append(left.pop(best))
+        order.append(candidates.pop(best))
         _, cells = np.unique(finer[best], return_inverse=True)
         cells, count = cells.ravel(), int(cells.max()) + 1
         if errors[best] == 0:
             break
-    return np.array([*order, *left], dtype=np.int64)
+    return np.array([*order, *candidates], dtype=np.int64)
 
 
 def spread_of(reduced: ReducedScoringProblem) -> FloatArray:

@@ -69,8 +69,8 @@ def stack_for(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndar
 
 @inner
 def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
-    at = k.now.noted
-    k.events[at, 0], k.events[at, 1], k.events[at, 2], k.events[at, 3] = kind, number, j, half
+    place = k.now.noted
+    k.events[place, 0], k.events[place, 1], k.events[place, 2], k.events[place, 3] = kind, number, j, half
     k.now.noted += 1
 
 
@@ -174,19 +174,19 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
 @inner
 def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
     """Put in the place of the node above the top those of its children that are not closed."""
-    at, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+    node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
     _event(k, kind, number, j, half)
     children = 3 if kind in (SUPPORT, SIGN) else 2
     origin = k.bound.size - 2
-    _copy(k, at, origin)
-    kept = 0
+    _copy(k, node, origin)
+    pushed = 0
     for c in range(children):
-        slot = at + kept
+        slot = node + pushed
         _copy(k, origin, slot)
         _child(k, slot, kind, j, half, c)
-        kept += _push(rows, k, slot, cut, flows, parent)
-    _worst_first(k, at, kept)
-    k.now.top += kept
+        pushed += _push(rows, k, slot, cut, flows, parent)
+    _worst_first(k, node, pushed)
+    k.now.top += pushed
 
 
 @entry
@@ -204,18 +204,18 @@ def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
         if k.now.noted + 8 > k.events.shape[0] or k.now.systems == k.found.shape[0] or k.now.top + 5 > k.bound.size:
             return
         k.now.top -= 1
-        at, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+        node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
         if parent >= cut:
             _event(k, CLOSED, number, 0, 0)
             continue
-        kind, j = _choose(k, at, by_support)
+        kind, j = _choose(k, node, by_support)
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
             for t in range(k.spread.size):
-                k.found[k.now.systems, t] = k.lower[at, t]
+                k.found[k.now.systems, t] = k.lower[node, t]
             k.now.systems += 1
             continue
-        half = (k.lower[at, j] + k.upper[at, j]) // 2
+        half = (k.lower[node, j] + k.upper[node, j]) // 2
         _split(rows, k, kind, j, half, cut, True)
 
 

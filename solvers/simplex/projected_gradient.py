@@ -102,7 +102,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
 
     def __post_init__(self) -> None:
         if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
-            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
+            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}", name="components")
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""

@@ -41,7 +41,7 @@ _RANDOM = re.compile(r"random([1-9]\d*)")
 
 
 def one_simplex(view: SimplexQP) -> str | None:
-    """Why an algorithm for one simplex cannot read a view with several; None where it can."""
+    """Return the reason why an algorithm for one simplex cannot read a view with several; None where it can."""
     if view.simplices == 1:
         return None
     return f"it works on one unit simplex, this model has {view.simplices}; 'smo' takes several"
@@ -60,7 +60,9 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
     if random is None and rule not in _RULE:
         known = ", ".join(_RULE)
-        raise InputError(f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}")
+        raise InputError(
+            f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}", name="initial"
+        )
     choose: Callable[..., tuple[np.ndarray, FloatArray]] = (
         _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
     )
@@ -139,11 +141,11 @@ def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
     """
     precision = getattr(algorithm, "precision", "double")
     if precision not in ("single", "double"):
-        raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}")
+        raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}", name="precision")
     for name, otherwise in _WHOLE.items():
         value = getattr(algorithm, name, None)
         if value is not None and value < 1:
-            raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {value!r}")
+            raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {value!r}", name=name)
 
 
 def iterations_allowed(options: Options) -> int:

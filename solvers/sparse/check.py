@@ -63,7 +63,7 @@ class LoggedSparseProblem:
         if stated is None:
             raise InputError(
                 "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
-                f"this {type(model).__name__} is none"
+                f"{type(model).__name__} is not such a problem"
             )
         keep = stated.costs > 0.0
         fields = {name: getattr(stated, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
@@ -89,7 +89,7 @@ class LoggedSparseProblem:
         signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
         allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
         if not (signs and allowed and bounded.all()) or most < 0 or price[~counted].any() or q[~counted].any():
-            raise InvalidProofError("the stated problem's prices, bounds or count are none")
+            raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
         return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, most))
 
     @property

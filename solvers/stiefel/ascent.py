@@ -135,7 +135,7 @@ class GPI(_Ascent):
 
     def __post_init__(self) -> None:
         if self.factor not in ("gram", "svd"):
-            raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}")
+            raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}", name="factor")
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift."""

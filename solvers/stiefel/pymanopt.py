@@ -57,9 +57,9 @@ class Pymanopt(Solver):
 
     def __post_init__(self) -> None:
         if self.method not in _CLASSES:
-            raise InputError(f"method must be one of {', '.join(_CLASSES)}; it is {self.method!r}")
+            raise InputError(f"method must be one of {', '.join(_CLASSES)}; it is {self.method!r}", name="method")
         if self.retraction not in ("qr", "polar"):
-            raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}")
+            raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}", name="retraction")
 
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""

@@ -387,11 +387,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
-            raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
+            raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
         check_count("restarts", self.restarts, 0)
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
-                f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
+                f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",
+                name="proof_gap",
             )
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
         check_pieces(self.engine, self.checkpoint)

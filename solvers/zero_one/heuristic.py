@@ -4,11 +4,10 @@ The heuristic and the tree search alternate by counted effort (`Heuristic.due`),
 problem is solved before the heuristic has done much. On a hard problem the heuristic restarts with more patience (`LEVELS`),
 since an optimal incumbent then saves a share of a long search.
 
-Local search on the 0-1 objective by exact minimisation along many lines at once.
-
-Along w + t d the objective is a parabola plus a step at every crossing of a margin. So its global minimiser is the vertex or a
-crossing, found by sorting the crossings and summing the steps. A batch of directions takes one matrix product and one sort in
-NumPy, with arrays large enough that compiled loops would be no faster.
+*Local search on the 0-1 objective by exact minimisation along many lines at once.* Along w + t d the objective is a parabola
+plus a step at every crossing of a margin. So its global minimiser is the vertex or a crossing, found by sorting the crossings
+and summing the steps. A batch of directions takes one matrix product and one sort in NumPy, with arrays large enough that
+compiled loops would be no faster.
 
 Margins within `NEAR` of 1 count as kept here; `solvers.zero_one.incumbent` makes them exact and evaluates the true objective.
 """

@@ -93,7 +93,10 @@ def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
         elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], Model) and isinstance(item[1], Result):
             records.append(SolvedProblem.of(item[0], item[1]))
         else:
-            raise InputError(f"earlier must hold pairs (model, result) of solved 0-1 problems; it holds a {type(item).__name__}")
+            raise InputError(
+                f"earlier must hold pairs (model, result) of solved 0-1 problems; it holds a {type(item).__name__}",
+                name="earlier",
+            )
     return tuple(records)
 
 

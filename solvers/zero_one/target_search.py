@@ -257,16 +257,16 @@ class TargetSearch:
         from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         state, bound = pool.leaf.copy(), float(pool.found[-1])
-        kept = state == k.KEPT
-        kept[self._first :] = False
-        kept[self._first + target] = True
-        self._offer_kept(kept)
+        is_kept = state == k.KEPT
+        is_kept[self._first :] = False
+        is_kept[self._first + target] = True
+        self._offer_kept(is_kept)
         violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
         level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
         if level <= 0.0:
             return math.inf
         n, p = leaf_rows.a.shape
-        status, _ = active_set(leaf_rows, kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
+        status, _ = active_set(leaf_rows, is_kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
         return math.inf if status == CONFLICT else max(bound, violated)
 
     def _bounds(self, finished: bool) -> TargetBounds:

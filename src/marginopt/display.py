@@ -1,8 +1,6 @@
 """Notebook views: one record and one renderer for all objects, names escaped; tables as data frames.
 
 A leaf that every folder may import.
-
-Progress on a stream: one line that changes where somebody looks, whole lines and no carriage returns in a file.
 """
 
 from __future__ import annotations
@@ -140,7 +138,8 @@ def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Seq
     try:
         import pandas as pd
     except ImportError as error:
-        raise MissingPackageError('to_frame needs pandas, which is not installed: pip install "marginopt[data]"') from error
+        need = "to_frame needs pandas, which is not installed"
+        raise MissingPackageError(need, "pandas", 'pip install "marginopt[data]"') from error
     return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)
 
 

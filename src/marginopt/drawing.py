@@ -2,8 +2,6 @@
 """The parts that pictures share: the palette, a finished picture as a record, figures, and text that draws literally.
 
 A leaf that every folder may import; matplotlib is imported when something is drawn.
-
-SVG text as matplotlib writes it: shortened to half its length, and with the colours of a dark page beside its own.
 """
 
 from __future__ import annotations
@@ -92,15 +90,15 @@ def _tag(tag: re.Match[str]) -> str:
 
 def _groups(svg: str) -> str:
     """Groups that carry no attribute change nothing that is drawn."""
-    kept: list[bool] = []
+    flags: list[bool] = []
 
     def keep(tag: re.Match[str]) -> str:
         if tag[0].endswith("/>"):
             return ""
         if tag[0] == "</g>":
-            return tag[0] if kept.pop() else ""
-        kept.append(tag[0] != "<g>")
-        return tag[0] if kept[-1] else ""
+            return tag[0] if flags.pop() else ""
+        flags.append(tag[0] != "<g>")
+        return tag[0] if flags[-1] else ""
 
     return re.sub(r"<g(?:[ /][^>]*)?>|</g>", keep, svg)
 

@@ -24,6 +24,7 @@ __all__ = [
     "UnsupportedModelError",
     "WriteError",
     "near_names",
+    "unknown_name",
 ]
 
 
@@ -46,7 +47,28 @@ class MarginoptError(Exception):
 
 
 class InputError(MarginoptError, ValueError):
-    """A value that was given cannot be used: names the argument, what was given and what is needed."""
+    """A value that was given cannot be used: names the argument, what was given and what is needed.
+
+    Attributes
+    ----------
+    name : str
+        The argument, or the name that is not known; empty where the error is not one of a single argument.
+    allowed : tuple of str
+        The names that are known, where an unknown one was given.
+    """
+
+    def __init__(self, message: str = "", *, name: str = "", allowed: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.name, self.allowed = name, tuple(allowed)
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str], more: str = "") -> InputError:
+    """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty."""
+    names = list(known)
+    near = near_names(str(name), names)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    message = f"there is no {kind} {name!r}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{more}"
+    return InputError(message, name=str(name), allowed=names)
 
 
 class DataError(InputError):
@@ -81,7 +103,19 @@ class ExportError(InputError):
 
 
 class MissingPackageError(MarginoptError, ImportError):
-    """An optional package is not installed; the message holds the install command."""
+    """An optional package is not installed; the message holds the install command.
+
+    Attributes
+    ----------
+    package : str
+        The package; empty where another program knows what it needs.
+    command : str
+        The command that installs it.
+    """
+
+    def __init__(self, message: str = "", package: str = "", command: str = "") -> None:
+        super().__init__(f"{message}: {command}" if command else message)
+        self.package, self.command = package, command
 
 
 class LicenceError(MarginoptError):

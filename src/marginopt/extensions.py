@@ -123,7 +123,7 @@ class PluginRegistry(Generic[T]):
         return objects
 
     def failures(self) -> dict[str, str]:
-        """Why each of the others cannot be used, by name."""
+        """Return the reason why each of the others cannot be used, by name."""
         self.usable()
         return {name: reason for name, reason in self._failed.items() if name not in self._session}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError, near_names
+from .errors import InputError, unknown_name
 
 __all__ = ["DataNames", "LabelledData", "labelled_arrays"]
 
@@ -69,9 +69,7 @@ def _place(name: str, known: Sequence[str], what: str, plural: str) -> int:
         raise InputError(f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame")
     if name in known:
         return known.index(name)
-    near = near_names(name, known, 2)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise InputError(f"there is no {what} {name!r}; {hint}known: {', '.join(known[:20])}")
+    raise unknown_name(what, name, known)
 
 
 class LabelledData(ABC):
@@ -111,7 +109,9 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
         return None
     names = tuple(str(name) for name in frame.columns)
     if len(set(names)) < len(names):
-        raise InputError(f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice")
+        raise InputError(
+            f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice", name="columns"
+        )
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
     if y is None:
@@ -152,7 +152,7 @@ def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[st
     except TypeError:
         raise InputError("y mixes labels of several types: they must be comparable with each other") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
-        raise InputError(f"y must hold both classes; every label is {classes[0]!r}")
+        raise InputError(f"y must hold both classes; every label is {classes[0]!r}", name="y")
     if labels.dtype.kind not in "biuf" and classes.size > 2:
         return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
     if labels.dtype.kind in "iuf" or classes.size != 2:  # numbers may be a target

@@ -112,7 +112,7 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
         not tell.
     """
     if measured not in ("seconds", "iterations"):
-        raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}")
+        raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}", name="measured")
     if not comparisons:
         raise InputError("a performance profile needs a comparison, one at least: {instance: mo.compare(...)}")
     for name, comparison in comparisons.items():

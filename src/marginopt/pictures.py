@@ -55,7 +55,9 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
     if X.shape[1] != 2 or model.kernel.of_rows:
         raise InputError(f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}")
     if "a" not in values or np.shape(values["a"]) != y.shape:
-        raise InputError(f"values must hold the weights a of all {y.size} points: give result.values of this model")
+        raise InputError(
+            f"values must hold the weights a of all {y.size} points: give result.values of this model", name="values"
+        )
     if ax is None:
         ax = new_axes((5.0, 4.5))
     a = np.asarray(values["a"])
@@ -154,7 +156,7 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
             f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns"
         )
     if not classifiers:
-        raise InputError("classifiers must name at least one w; it is empty")
+        raise InputError("classifiers must name at least one w; it is empty", name="classifiers")
     weights = {name: as_vector(np.atleast_1d(w), points.shape[1], f"classifiers[{name!r}]") for name, w in classifiers.items()}
     if ax is None:
         ax = new_axes((5.5, 4.5), "3d" if points.shape[1] == 4 else None)
@@ -268,7 +270,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
         raise InputError(f"the path of kappa needs a fitted ConicSVCCV: call fit(X, y) first; got {type(estimator).__name__}")
     problems = estimator.problem_ if isinstance(estimator.problem_, list) else [estimator.problem_]
     if not 0 <= pair < len(problems):
-        raise InputError(f"pair must be a number from 0 to {len(problems) - 1}, an index of pairs_; it is {pair!r}")
+        raise InputError(f"pair must be a number from 0 to {len(problems) - 1}, an index of pairs_; it is {pair!r}", name="pair")
     problem = problems[pair]
     assert isinstance(problem, ConicSVM)
     view = problem.view(ConicProblem)
@@ -279,10 +281,14 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
         kappa=estimator.values_,
         error=1.0 - estimator.cv_scores_.mean(axis=1),
         deviation=estimator.cv_scores_.std(axis=1),
-        share=np.array([nothing if at.point is None else at.point.values["z"].mean() for at in path]),
-        bound=np.array([nothing if at.bound is None else at.bound.value for at in path]),
-        objective=np.array([nothing if at.point is None else at.point.objective for at in path]),
-        rank_ratio=np.array([nothing if at.point is None else problem.rank_ratio(at.point.values) for at in path]),
+        share=np.array(
+            [nothing if point_of_path.point is None else point_of_path.point.values["z"].mean() for point_of_path in path]
+        ),
+        bound=np.array([nothing if point_of_path.bound is None else point_of_path.bound.value for point_of_path in path]),
+        objective=np.array([nothing if point_of_path.point is None else point_of_path.point.objective for point_of_path in path]),
+        rank_ratio=np.array(
+            [nothing if point_of_path.point is None else problem.rank_ratio(point_of_path.point.values) for point_of_path in path]
+        ),
         chosen=estimator.kappa_,
     )
 
@@ -437,7 +443,9 @@ def _table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[np.float64]
     """Methods × classes."""
     rows = [np.asarray(value, dtype=np.float64) for value in objectives.values()]
     if not rows or any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
-        raise InputError("objectives must map at least one method to its classes' objectives, as many for each method")
+        raise InputError(
+            "objectives must map at least one method to its classes' objectives, as many for each method", name="objectives"
+        )
     table = np.array(rows)
     if table.shape[1] < 3:
         raise InputError(f"a radar chart needs three classes or more; there are {table.shape[1]}")

@@ -1,5 +1,5 @@
 # exempt (text): users' files
-"""``read``: one door for files, whether they hold a data set or a mathematical program.
+"""``read``: data sets and mathematical programs from files, told apart by the suffix.
 
 The suffix decides; an npz file is looked into, since both kinds of file may be one.
 """

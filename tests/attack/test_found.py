@@ -105,7 +105,7 @@ def test_an_infeasible_point_has_no_gap() -> None:
     X, y = labelled(0, 20)
     result = mo.solve(mo.ConicSVM(X, y, kappa=0.2), "scs", iteration_limit=1)
     assert result.certificate is not None and not result.certificate.feasible(1e-4)
-    assert np.isnan(result.gap) and "relative gap none" in str(result)
+    assert np.isnan(result.gap) and "relative gap" not in str(result).splitlines()[0]
 
 
 def test_a_solver_s_own_proved_is_not_believed() -> None:
@@ -135,7 +135,7 @@ def test_a_claim_is_called_a_claim(solver: str, how: dict[str, Any]) -> None:
 def test_a_claimed_bound_that_its_certificate_does_not_support_says_so() -> None:
     """A ramp of height 1e8: Clarabel's "bound of the 0-1 optimum" is 600, claimed, where a point costs 300."""
     X = [[2.0, 0.5], [-1.5, 0.0], [-0.5, -1.5]]
-    model = mo.Margin(X, [1, -1, 1], margin.Ramp(1e8), margin.ElasticNet(1e-3, 1e6), weights=[3e-6, 0.0, 3e-6])
+    model = mo.Margin(X, [1, -1, 1], margin.Ramp(1e8), margin.ElasticNet(1e-3, 1e6), sample_weight=[3e-6, 0.0, 3e-6])
     relaxed = rx.relax(model, "hulls", "clarabel")
     assert relaxed.result.status is Status.INACCURATE
     words = str(relaxed)

@@ -51,7 +51,7 @@ def test_the_optimum_is_the_least_of_a_fine_grid(seed: int) -> None:
     """The truth of the attack: no point near its own is lower, and the solver finds one as low."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(4), rng.integers(-4, 5, 4) / 2.0])
-    model = mo.Margin(X, [1.0, -1.0, 1.0, -1.0], "ramp", ("l2", "l1")[seed % 2], weights=3.0)
+    model = mo.Margin(X, [1.0, -1.0, 1.0, -1.0], "ramp", ("l2", "l1")[seed % 2], sample_weight=3.0)
     view = model.view(MarginProblem)
     assert view is not None
     exact = ramps.Exact.of(view, model.loss)
@@ -91,7 +91,7 @@ def test_a_log_whose_sums_overflow_claims_nothing(tmp_path: Path) -> None:
     """What the checker is left is infinite then, and the claim is 0, which it proves."""
     rng = np.random.default_rng(0)
     X, y = np.c_[np.ones(8), 1e150 * rng.normal(size=(8, 2))], np.sign(rng.normal(size=8))
-    model = mo.Margin(X, y, mo.margin.Ramp(2, 2), mo.margin.L1(), weights=1e300)
+    model = mo.Margin(X, y, mo.margin.Ramp(2, 2), mo.margin.L1(), sample_weight=1e300)
     mo.solve(model, "margin-bb", proof=str(tmp_path / "p.log"), node_limit=100)
     report = mo.check_proof(tmp_path / "p.log", model)
     assert report.valid and report.bound == 0.0

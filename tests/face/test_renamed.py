@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt import renamed as renamed_module
+from marginopt import models, renamed as renamed_module
 from marginopt.errors import InputError, MarginoptWarning
+from marginopt.models.model import EARLIER_NAMES, fingerprint, identity
 from marginopt.renamed import MarginoptDeprecationWarning, renamed, renamed_parameter
+
+X = np.column_stack([np.ones(6), np.arange(6.0)])
+y = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
 
 
 def double(x: int) -> int:
@@ -57,3 +64,23 @@ def test_names_that_moved_to_a_group_warn_once_and_are_the_groups(monkeypatch: p
     for group, names in mo._MOVED.items():
         for name in names:
             assert name not in mo.__all__, (group, name)
+
+
+@pytest.mark.parametrize(("kind", "names"), EARLIER_NAMES.items())
+def test_earlier_names_of_parameters_are_refused_with_the_new_ones(kind: str, names: Mapping[str, str]) -> None:
+    made = getattr(models, kind)
+    for name, earlier in names.items():
+        assert name in inspect.signature(made).parameters
+        with pytest.raises(InputError) as refused:
+            made(X=X, y=y, **{earlier: y})
+        assert repr(name) in str(refused.value)
+
+
+def test_digests_hold_the_earlier_names() -> None:
+    for model, name, earlier in (
+        (mo.Margin(X, y, sample_weight=np.arange(1.0, 7.0)), "sample_weight", "weights"),
+        (models.NonparallelSVM(X, y, target=1.0), "y", "labels"),
+    ):
+        entries = identity(model)[1]
+        assert earlier in entries and name not in entries
+        assert fingerprint(model) != fingerprint(model.replace(name, getattr(model, name)[::-1]))

@@ -42,7 +42,7 @@ def _models() -> dict[str, Model]:
         found[f"{seed}: free"] = replace(plain, intercept="free")
         found[f"{seed}: costs"] = replace(plain, lam=np.linspace(0.2, 2.0, n))
         found[f"{seed}: ramp"] = RampSVM(X, y, lam=lam, intercept="penalised")
-        found[f"{seed}: parts"] = Margin(X, y, "zero-one", "half-l2", weights=lam)
+        found[f"{seed}: parts"] = Margin(X, y, "zero-one", "half-l2", sample_weight=lam)
     return found
 
 

@@ -38,7 +38,7 @@ def test_k_npsvcpp_whose_objective_rises_and_falls(seed: int, parameters: dict[s
     [
         (mo.RampSVM(X, Y, lam=0.6), "margin-bb"),
         (mo.ZeroOneSVM(X, Y, lam=0.6), "zero-one-bb"),
-        (mo.Margin(X, Y, "zero-one", "l1", weights=0.5), "margin-bb"),
+        (mo.Margin(X, Y, "zero-one", "l1", sample_weight=0.5), "margin-bb"),
         (mo.L2SVMDual(X, Y, C=1.0), "smo"),
         (mo.L2SVMDual(X, Y, C=1.0), "pga"),
     ],

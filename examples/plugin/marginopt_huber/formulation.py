@@ -84,7 +84,7 @@ class HuberSVM(Model):
         object.__setattr__(self, "delta", as_positive(self.delta, "delta"))
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i, one for each point."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
@@ -104,12 +104,12 @@ class HuberSVM(Model):
         n, p = self.X.shape
         eye = sp.eye_array(n)
         F = sp.csr_array(sp.hstack([sp.csr_array(self.signed), eye, eye], format="csr"))
-        diagonal = np.concatenate([np.full(p, 2.0), self.weights / self.delta, np.zeros(n)])
+        diagonal = np.concatenate([np.full(p, 2.0), self.sample_weight / self.delta, np.zeros(n)])
         free = np.full(p, np.inf)
         return StandardForm(
             name=self.name,
             blocks=(Block("w", (p,)), Block("s", (n,)), Block("r", (n,))),
-            q=np.concatenate([np.zeros(p + n), self.weights]),
+            q=np.concatenate([np.zeros(p + n), self.sample_weight]),
             constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
             lower=np.concatenate([-free, np.zeros(2 * n)]),
             upper=np.full(p + 2 * n, np.inf),
@@ -125,8 +125,8 @@ class HuberSVM(Model):
             Z=self.signed / np.sqrt(2.0),
             q=-np.ones(n),
             lower=np.zeros(n),
-            upper=self.weights.copy(),
-            ridge=self.delta / self.weights,
+            upper=self.sample_weight.copy(),
+            ridge=self.delta / self.sample_weight,
             recover=self.recover,
             offset=0.0,
         )
@@ -136,7 +136,7 @@ class HuberSVM(Model):
         w = 0.5 * (self.signed.T @ alpha)
         short = np.maximum(1.0 - self.signed @ w, 0.0)
         s = np.minimum(short, self.delta)
-        reduced = np.concatenate([np.zeros(w.size), self.weights * s / self.delta - alpha, self.weights - alpha])
+        reduced = np.concatenate([np.zeros(w.size), self.sample_weight * s / self.delta - alpha, self.sample_weight - alpha])
         return BoxPoint({"w": w, "s": s, "r": short - s}, {"margin": alpha}, reduced)
 
     def view(self, kind: type[V]) -> V | None:
@@ -147,16 +147,16 @@ class HuberSVM(Model):
         """The dual value at α clipped to [0, λ]: feasible whatever it was."""
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
-        alpha = np.clip(multipliers["margin"], 0.0, self.weights)
+        alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
         v = self.signed.T @ alpha
-        value = float(alpha.sum() - 0.25 * (v @ v) - 0.5 * self.delta * (alpha * alpha / self.weights).sum())
+        value = float(alpha.sum() - 0.25 * (v @ v) - 0.5 * self.delta * (alpha * alpha / self.sample_weight).sum())
         return Bound(value, "dual value with α clipped to [0, λ]")
 
     def objective(self, w: FloatArray) -> float:
         """The stated objective of a classifier."""
         t = np.maximum(1.0 - self.y * np.asarray(self.X @ w), 0.0)
         loss = np.where(t <= self.delta, t * t / (2.0 * self.delta), t - 0.5 * self.delta)
-        return float(w @ w + self.weights @ loss)
+        return float(w @ w + self.sample_weight @ loss)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
@@ -184,7 +184,7 @@ class HuberSVM(Model):
                 Line("y_i x_i'w >= 1 - s_i - r_i", r"y_i x_i^\top w \ge 1 - s_i - r_i,\quad i=1,\dots,n", "margin"),
                 Line("s_i, r_i >= 0", r"s_i,\ r_i \ge 0"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {np.min(self.weights):g}, "
+            sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {np.min(self.sample_weight):g}, "
             f"delta = {self.delta:g}",
             source="Rosset, Zhu: Piecewise linear regularized solution paths, 2007, section 3",
         )

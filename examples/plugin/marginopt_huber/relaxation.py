@@ -44,11 +44,11 @@ class HuberBound(Reduction[HuberSVM]):
     def apply(self, model: ZeroOneSVM) -> HuberSVM:
         """The model with the weights λ_i/M_i."""
         self.check(model)
-        return HuberSVM(model.X, model.y, model.weights / np.maximum(model.big_m_values, 1e-12), self.delta)
+        return HuberSVM(model.X, model.y, model.sample_weight / np.maximum(model.big_m_values, 1e-12), self.delta)
 
     def lift(self, model: ZeroOneSVM, target: HuberSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """α of the box [0, λ_i/M_i]: the target's dual value is at most that of the big-M rows at the same α."""
-        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.weights)
+        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.sample_weight)
         value = target.bound(None, {"margin": alpha}).value
         return LiftedDual(value, {"margin": alpha}, "the Huber dual's point as multipliers of the big-M rows")
 

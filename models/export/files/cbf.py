@@ -306,7 +306,7 @@ class _Reader:
     def _check_power(self, power: re.Match[str], name: str, size: int) -> None:
         table = self.exponents["POW*CONES" if power[2] else "POWCONES"]
         if int(power[1]) >= len(table):
-            raise DataError(f"{name} has no exponents: the table has {len(table)}")
+            raise DataError(f"{name} has no exponents: the table has {len(table)}", name=name)
         if size != 3 or table[int(power[1])] is None:
             raise DataError(f"power cones of three rows are read, not {name} {size}")
 

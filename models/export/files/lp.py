@@ -1,11 +1,7 @@
 """The CPLEX LP format: writer, reader, and the text that it consists of.
 
-The CPLEX LP format: linear rows, quadratic objective, bounds, integers, indicators; labels in the sidecar.
-
 Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
 quadratic part in this format.
-
-The text of an LP file: its sections, and the numbers, names and signs in each, one after the other.
 """
 
 from __future__ import annotations
@@ -75,7 +71,7 @@ Line: TypeAlias = tuple[int, str]
 
 
 def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
-    """Each section ("least" or "most" for the objective, "rows", "bounds", "integer", "binary") that is not empty.
+    """Yield each section ("least" or "most" for the objective, "rows", "bounds", "integer", "binary") that is not empty.
 
     Raises
     ------
@@ -229,7 +225,7 @@ class _Expression:
 
     @property
     def empty(self) -> bool:
-        """No variable."""
+        """Return whether the expression has no variable."""
         return not self.linear and not self.quadratic
 
 

@@ -280,11 +280,11 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
     single = isinstance(c.cone, (Zero, Nonnegative))
     count, dim = (1, c.rows) if single else (c.cone.count, c.cone.dim)
     F, g = c.F, c.g
-    on = np.zeros(count, dtype=bool)
+    active = np.zeros(count, dtype=bool)
     if isinstance(c.cone, Indicator):  # z stands for itself, and the set says at which value it asks for the row
-        on = g[0::2] == 1.0
-        turned = np.ravel([np.where(on, -1.0, 1.0), np.ones(count)], order="F")
-        F, g = sp.csr_array(sp.diags_array(turned) @ F), np.where(np.repeat(on, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
+        active = g[0::2] == 1.0
+        turned = np.ravel([np.where(active, -1.0, 1.0), np.ones(count)], order="F")
+        F, g = sp.csr_array(sp.diags_array(turned) @ F), np.where(np.repeat(active, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
     for k in range(count):
         rows = sp.coo_array(F[np.arange(k * dim, (k + 1) * dim)])
         terms = [
@@ -294,7 +294,7 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
         yield {
             "name": c.label if count == 1 else f"{c.label}[{k}]",
             "function": {"type": "VectorAffineFunction", "terms": terms, "constants": g[k * dim : (k + 1) * dim].tolist()},
-            "set": _set(c.cone, dim, "one" if on[k] else "zero"),
+            "set": _set(c.cone, dim, "one" if active[k] else "zero"),
         }
 
 

@@ -466,7 +466,7 @@ def _is_fixed(text: str) -> bool:
 
 
 def _between(raw: str) -> str:
-    """Return what stands between the fields of a line in fixed columns."""
+    """Return the characters between the fields of a line in fixed columns."""
     stops = [0, *(stop for _, stop in _FIELDS)]
     starts = [start for start, _ in _FIELDS]
     return "".join(raw[a:b] for a, b in zip(stops, starts, strict=False))

@@ -257,9 +257,9 @@ class _Reader:
         ]
         plain = [i for i in range(self.m) if i not in self.squares]
         names = [row_names[i] for i in plain] if row_names else None
-        found = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        flat = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
         return FlatProgram(
-            self.P, self.q, self.r, found.A, found.b, found.equal, lower, upper, self.integer, called, found.names, self.maximise,
+            self.P, self.q, self.r, flat.A, flat.b, flat.equal, lower, upper, self.integer, called, flat.names, self.maximise,
             cones=cone_rows(squares, lower, self.source.at),
         )  # fmt: skip
 

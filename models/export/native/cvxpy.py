@@ -57,7 +57,7 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        raise MissingPackageError("CVXPY is not installed: pip install cvxpy") from error
+        raise MissingPackageError("CVXPY is not installed", "cvxpy", "pip install cvxpy") from error
     if Feature.INDICATOR in form.features:
         form = IndicatorsToRows(form).target
     target = RotatedBridge(form).target

@@ -29,7 +29,7 @@ def silent_environment(*, verbose: bool = False) -> Any:
     try:
         import gurobipy
     except ImportError as error:
-        raise MissingPackageError('gurobipy is not installed: pip install "marginopt[commercial]"') from error
+        raise MissingPackageError("gurobipy is not installed", "gurobipy", 'pip install "marginopt[commercial]"') from error
     environment = gurobipy.Env(empty=True)
     try:
         environment.setParam("OutputFlag", int(verbose))

@@ -47,7 +47,7 @@ def to_mosek(form: StandardForm) -> Any:
     try:
         import mosek
     except ImportError as error:
-        raise MissingPackageError('MOSEK is not installed: pip install "marginopt[commercial]"') from error
+        raise MissingPackageError("MOSEK is not installed", "mosek", 'pip install "marginopt[commercial]"') from error
     if Feature.QUADRATIC in features and features & _BESIDE_NO_QUADRATIC:
         form = EpigraphBridge(form).target
     indicator_rows(form)  # raises for a switch that is no binary variable

@@ -45,7 +45,7 @@ def to_pyomo(form: StandardForm) -> Any:
     try:
         import pyomo.environ as pyo
     except ImportError as error:
-        raise MissingPackageError("Pyomo is not installed: pip install pyomo") from error
+        raise MissingPackageError("Pyomo is not installed", "pyomo", "pip install pyomo") from error
     model = pyo.ConcreteModel(form.name)
     x = [variable for block in form.blocks for variable in _block(pyo, model, form, block)]
     for c in form.constraints:

@@ -39,7 +39,7 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     try:
         import pyscipopt
     except ImportError as error:
-        raise MissingPackageError("PySCIPOpt is not installed: pip install pyscipopt") from error
+        raise MissingPackageError("PySCIPOpt is not installed", "pyscipopt", "pip install pyscipopt") from error
     if form.quadratic is not None:
         form = EpigraphBridge(form).target
     model = pyscipopt.Model(form.name)

@@ -1,4 +1,4 @@
-"""From parts to a standard form: labelled variables, affine expressions in them, costs and constraints, collected one by one."""
+"""Assembly of a standard form from the parts of a composition: variables, affine expressions, costs and constraints."""
 
 from __future__ import annotations
 

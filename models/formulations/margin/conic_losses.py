@@ -53,10 +53,10 @@ class Conic(Loss):
             return
         gamma = as_numbers(self.gamma, "gamma")
         if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
-            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
+            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}", name="gamma")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
         """Decide γ, in Γ."""
         scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
@@ -67,14 +67,15 @@ class Conic(Loss):
         if top >= 1.0:
             raise InputError(
                 "gamma must lie in Gamma: mu I - sum gamma_i x_i x_i' must be positive definite, with mu of the regulariser, but "
-                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that"
+                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that",
+                name="gamma",
             )
         return self
 
     def _gamma(self, n: int) -> FloatArray:
         gamma = np.asarray(self.gamma, dtype=np.float64)
         if gamma.ndim and gamma.size != n:
-            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}")
+            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}", name="gamma")
         return np.array(np.broadcast_to(gamma, n))
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -98,7 +99,7 @@ class Conic(Loss):
         z = builder.variables("z", n, 0.0, 1.0)
         over, under, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
         _require_perspectives(builder, r, z, (over, under), (s, t))
-        builder.cost(context.weights[chosen], z)
+        builder.cost(context.sample_weight[chosen], z)
         builder.cost(gamma, s + t)
         builder.gain_of_squares(gamma, r)
         return None
@@ -185,7 +186,7 @@ class StrongestConic(Loss):
 
     separable: ClassVar[bool] = False
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""
         curved_where_seen(dense_signed_rows(X, y), curvature)
         return replace(self, curvature=curvature)
@@ -221,7 +222,7 @@ class StrongestConic(Loss):
         builder.require_nonnegative("hull", W.under(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
         _require_perspectives(builder, -context.argument + 1.0, z, (over, under), (s, t))
         builder.cost(svec(D), W)
-        builder.cost(context.weights, z)
+        builder.cost(context.sample_weight, z)
         if self.curvature.ndim == 2:
             builder.cost_of_form(-D, context.w)
         else:

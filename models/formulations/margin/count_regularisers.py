@@ -81,7 +81,7 @@ class L0(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(self.mu, 0.0)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -156,7 +156,7 @@ class L0L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(self.mu0, self.mu1, self.most)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:

@@ -314,26 +314,38 @@ class _Grid:
         fixed_point = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
         echelon: list[tuple[int, Vector, Fraction]] = []
         for row, side in zip(E.tolist(), e.tolist(), strict=True):
-            left, right = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, fixed_point)
+            coefficients, constant_side = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, fixed_point)
             for k, other, constant in echelon:
-                factor = left[k]
-                left, right = [a - factor * b for a, b in zip(left, other, strict=True)], right - factor * constant
-            pivot = next((k for k, a in enumerate(left) if a), None)
+                factor = coefficients[k]
+                coefficients, constant_side = (
+                    [a - factor * b for a, b in zip(coefficients, other, strict=True)],
+                    constant_side - factor * constant,
+                )
+            pivot = next((k for k, a in enumerate(coefficients) if a), None)
             if pivot is None:
-                if right:
+                if constant_side:
                     return None
                 continue
-            left, right = [a / left[pivot] for a in left], right / left[pivot]
+            coefficients, constant_side = [a / coefficients[pivot] for a in coefficients], constant_side / coefficients[pivot]
             echelon = [
-                (k, [a - other[pivot] * b for a, b in zip(other, left, strict=True)], constant - other[pivot] * right)
+                (
+                    k,
+                    [a - other[pivot] * b for a, b in zip(other, coefficients, strict=True)],
+                    constant - other[pivot] * constant_side,
+                )
                 for k, other, constant in echelon
             ]
-            echelon.append((pivot, left, right))
+            echelon.append((pivot, coefficients, constant_side))
         pivots = tuple(k for k, _, _ in echelon)
         others = tuple(k for k in range(len(columns)) if k not in pivots)
         rows = tuple([row[k] for k in others] for _, row, _ in echelon)
         places = tuple(columns)
-        return cls(tuple(places[k] for k in pivots), tuple(places[k] for k in others), rows, [right for _, _, right in echelon])
+        return cls(
+            tuple(places[k] for k in pivots),
+            tuple(places[k] for k in others),
+            rows,
+            [constant_side for _, _, constant_side in echelon],
+        )
 
     def points(self, w: FloatArray) -> Iterator[FloatArray]:
         """Yield points of the grid beside w: w itself where there are no equations."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import InputError, near_names
+from ....errors import InputError, unknown_name
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
@@ -46,15 +46,13 @@ class GroupLosses(Loss):
         names = [str(group) for group in np.asarray(self.groups, dtype=object).ravel()]
         for name in dict.fromkeys(names):
             if name not in self.losses:
-                near = near_names(name, self.losses, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise InputError(f"groups name {name!r}, for which loss has no entry ({', '.join(self.losses)}){hint}")
+                raise unknown_name("loss for the group", name, self.losses)
         for name, loss in self.losses.items():
             if name not in names:
                 raise InputError(f"loss names the group {name!r}, in which there are no points")
             if not loss.labels or not loss.separable:
                 raise InputError(
-                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is none"
+                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not"
                 )
         object.__setattr__(self, "losses", dict(self.losses))
         object.__setattr__(self, "groups", tuple(names))
@@ -69,7 +67,7 @@ class GroupLosses(Loss):
         """Name, loss and points of each group."""
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
-    def weights(self, weights: object) -> object:
+    def sample_weight(self, sample_weight: object) -> object:
         """The costs of all points from those of the groups; others as they are.
 
         Raises
@@ -77,13 +75,15 @@ class GroupLosses(Loss):
         InputError
             Costs of other groups than the losses have.
         """
-        if not isinstance(weights, Mapping):
-            return weights
-        if set(weights) != set(self.losses):
-            raise InputError(f"weights by group must name {', '.join(self.losses)}; they name {', '.join(map(str, weights))}")
+        if not isinstance(sample_weight, Mapping):
+            return sample_weight
+        if set(sample_weight) != set(self.losses):
+            raise InputError(
+                f"sample_weight by group must name {', '.join(self.losses)}; they name {', '.join(map(str, sample_weight))}"
+            )
         costs = np.empty(len(self.groups))
         for name, points in self.members.items():
-            costs[points] = as_positive(weights[name], f"weights of {name}", zero=True)
+            costs[points] = as_positive(sample_weight[name], f"sample_weight of {name}", zero=True)
         return costs
 
     def __repr__(self) -> str:
@@ -98,8 +98,8 @@ class GroupLosses(Loss):
         """Points of even losses."""
         return np.array([self.losses[name].even for name in self.groups])
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
-        """Itself: losses of single margins leave nothing to the data.
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
+        """Return the loss itself: losses of single margins leave nothing to the data.
 
         Raises
         ------
@@ -107,7 +107,9 @@ class GroupLosses(Loss):
             Groups of another number of points.
         """
         if len(self.groups) != X.shape[0]:
-            raise InputError(f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}")
+            raise InputError(
+                f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}", name="groups"
+            )
         return self
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -129,7 +131,7 @@ class GroupLosses(Loss):
         """The rows of each group's loss."""
         for name, loss, points in self.parts():
             of_group = replace(
-                context, X=context.X[points], y=context.y[points], weights=context.weights[points],
+                context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
                 argument=context.argument.at(points), reach=context.reach[points],
                 M=None if context.M is None else context.M[points],
             )  # fmt: skip

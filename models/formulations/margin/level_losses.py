@@ -62,8 +62,8 @@ class NuHinge(Loss):
         rho = builder.variables("rho", 1, 0.0)
         xi = builder.variables("xi", n, 0.0)
         builder.require_nonnegative("margin", context.argument + xi - rho.under(np.ones((n, 1))))
-        builder.cost(context.weights, xi)
-        builder.cost(-self.nu * float(context.weights.sum()), rho)
+        builder.cost(context.sample_weight, xi)
+        builder.cost(-self.nu * float(context.sample_weight.sum()), rho)
         return None
 
     def conjugate(self) -> Conjugate:
@@ -71,7 +71,7 @@ class NuHinge(Loss):
         return LevelConjugate("margin", self.nu)
 
     def nonnegative(self) -> bool:
-        """No: -νρ is not."""
+        """Return False: -νρ is negative."""
         return False
 
     def cost_line(self) -> Line:
@@ -118,7 +118,7 @@ class OneClass(NuHinge):
 
 @dataclass(frozen=True, eq=False)
 class _HullsConjugate(Conjugate):
-    """Of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
+    """Conjugate of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
 
     positive: BoolArray
     negative: BoolArray
@@ -171,9 +171,9 @@ class NearestHulls(Loss):
     #: Points of class +1: known once the problem is stated.
     positive: BoolArray | None = field(default=None, repr=False, compare=False)
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> NearestHulls:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> NearestHulls:
         """Bind the loss to the classes."""
-        if not all((weights[y == side] > 0).any() for side in (-1.0, 1.0)):
+        if not all((sample_weight[y == side] > 0).any() for side in (-1.0, 1.0)):
             raise InputError("the levels of both classes need a point of positive weight in each class")
         return replace(self, positive=y > 0)
 
@@ -205,7 +205,7 @@ class NearestHulls(Loss):
             "margin", context.argument + xi - levels.under(np.column_stack(self._classes()).astype(float))
         )
         builder.cost(-1.0, levels)
-        builder.cost_of_squares(0.5 * context.weights, xi)
+        builder.cost_of_squares(0.5 * context.sample_weight, xi)
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
@@ -218,7 +218,7 @@ class NearestHulls(Loss):
         return _HullsConjugate(*self._classes())
 
     def nonnegative(self) -> bool:
-        """No: -p - q is not."""
+        """Return False: -p - q may be negative."""
         return False
 
     def cost_line(self) -> Line:
@@ -273,13 +273,13 @@ class SoftBall(Loss):
         """x'x - 2x'w."""
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> SoftBall:
-        """Itself, where the weights come to 1 at least."""
-        if weights.sum() < 1.0 - 1e-12:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> SoftBall:
+        """Return the loss itself; InputError where the weights sum to less than 1."""
+        if sample_weight.sum() < 1.0 - 1e-12:
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
-                f"{weights.sum():g}: "
-                "give weights=C with C ≥ 1/n, or 1/(nu n)"
+                f"{sample_weight.sum():g}: "
+                "give sample_weight=C with C ≥ 1/n, or 1/(nu n)"
             )
         return self
 
@@ -306,7 +306,7 @@ class SoftBall(Loss):
         xi = builder.variables("xi", n, 0.0)
         builder.require_nonnegative("inside", xi - context.argument + level.under(np.ones((n, 1))))
         builder.cost(1.0, level)
-        builder.cost(context.weights, xi)
+        builder.cost(context.sample_weight, xi)
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
@@ -318,7 +318,7 @@ class SoftBall(Loss):
         return LevelConjugate("inside", None, falls=False, signed=False)
 
     def nonnegative(self) -> bool:
-        """No: t may be negative."""
+        """Return False: t may be negative."""
         return False
 
     def cost_line(self) -> Line:
@@ -360,14 +360,14 @@ class EnclosingBall(Loss):
         below = sp.vstack([-2.0 * sp.csr_array(X), sp.eye_array(p)], format="csr")
         return sp.csr_array(below), np.concatenate([row_norms_squared(X), np.zeros(p)])
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+    def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
         """Costs of the points; 0 for w."""
         assert self.X is not None
-        return np.concatenate([weights, np.zeros(self.X.shape[1])])
+        return np.concatenate([sample_weight, np.zeros(self.X.shape[1])])
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> EnclosingBall:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> EnclosingBall:
         """Bind the loss to the points."""
-        if not (weights > 0).any():
+        if not (sample_weight > 0).any():
             raise InputError("a ball needs a point with a weight above 0")
         return replace(self, X=X)
 
@@ -393,7 +393,7 @@ class EnclosingBall(Loss):
         n, p = self.X.shape
         level, square = builder.variables("level", 1), builder.variables("square", 1)
         distances = context.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
-        builder.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(context.weights[:n]))
+        builder.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(context.sample_weight[:n]))
         unit = np.eye(p + 2)
         builder.require(
             "norm",

@@ -1,8 +1,7 @@
 """The abstract loss, its convex pieces, and conjugates of convex losses.
 
-Conjugates of convex losses: what the closed-form dual of a composed problem is made of.
-
-With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised coefficients,
+*Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised
+coefficients,
 
     min_w R(w) + L(Aw + c) = max_β c'β - L*(β) - ||A_P'β||²/(4μ)   over β with A_F'β = 0,
 
@@ -366,9 +365,9 @@ class Loss(Part):
     def values(self, argument: FloatArray) -> FloatArray:
         """The loss itself."""
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+    def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
         """The cost of each argument from those of the points."""
-        return weights
+        return sample_weight
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
         """Σ costs · loss."""
@@ -386,12 +385,12 @@ class Loss(Part):
     def cost_line(self) -> Line:
         """Line of the loss in the objective, in the variables that `add` makes."""
 
-    def bind(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
+    def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
         """The loss on these data: with what it leaves to them decided, or refused.
 
         Parameters
         ----------
-        X, y, weights
+        X, y, sample_weight
             The data, and the points' costs.
         curvature : ndarray (p,) or (p, p)
             D ⪰ 0, or its diagonal, such that the regulariser minus w'Dw is convex.
@@ -403,7 +402,7 @@ class Loss(Part):
         return products
 
     def conjugate(self) -> Conjugate | None:
-        """Return the parts of the closed-form dual; None where there is none."""
+        """Return the parts of the closed-form dual, if the loss has one."""
         return None
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:

@@ -44,7 +44,7 @@ class Hinge(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        builder.cost(context.weights, _slack(builder, context))
+        builder.cost(context.sample_weight, _slack(builder, context))
         return None
 
     def corners(self) -> Corners:
@@ -84,7 +84,7 @@ class SquaredHinge(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """ξ and its rows."""
-        builder.cost_of_squares(context.weights, _slack(builder, context))
+        builder.cost_of_squares(context.sample_weight, _slack(builder, context))
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -138,7 +138,7 @@ class Ramp(Loss):
         object.__setattr__(self, "width", as_positive(self.width, "width"))
         object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond", infinite=True))
         if self.beyond < self.width:
-            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
+            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}", name="beyond")
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
@@ -152,8 +152,8 @@ class Ramp(Loss):
         xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if again else self.width)
         M = np.full(context.argument.rows, self.beyond) if again else context.big_m(1.0)
         builder.switch("margin", z, context.argument + xi - 1.0, M)
-        builder.cost(self.height / self.width * context.weights, xi)
-        builder.cost(self.height * context.weights, z)
+        builder.cost(self.height / self.width * context.sample_weight, xi)
+        builder.cost(self.height * context.sample_weight, z)
         return None
 
     def cost_line(self) -> Line:
@@ -183,7 +183,7 @@ class Ramp(Loss):
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
 
     def corners(self) -> Corners | None:
-        """Itself; None where its width is lost beside 1."""
+        """Return the corners of the loss; None where 1 - width is rounded to 1."""
         return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -232,7 +232,7 @@ class ZeroOne(Loss):
         builder.switch(
             "margin", z, context.argument - self.threshold, context.big_m(self.threshold), range(context.argument.rows)
         )
-        builder.cost(context.weights, z)
+        builder.cost(context.sample_weight, z)
         return z if self.threshold == 1.0 else None  # an error is a margin below 1
 
     def cost_line(self) -> Line:
@@ -295,10 +295,10 @@ class PairwiseHinge(Loss):
         data = sp.csr_array(X)
         return sp.csr_array(data[above] - data[below]), np.zeros(above.size)
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+    def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
         """c_i c_j."""
         above, below = self._pairs(y)
-        return weights[above] * weights[below]
+        return sample_weight[above] * sample_weight[below]
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - d)_+."""
@@ -401,7 +401,7 @@ class EpsilonInsensitive(Loss):
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative("below", xi - context.argument + self.epsilon)
         builder.require_nonnegative("above", xi + context.argument + self.epsilon)
-        (builder.cost_of_squares if self.squared else builder.cost)(context.weights, xi)
+        (builder.cost_of_squares if self.squared else builder.cost)(context.sample_weight, xi)
         return None
 
     def conjugate(self) -> Conjugate:

@@ -66,7 +66,7 @@ def margin_statement(
     loss: Loss,
     regulariser: Regulariser,
     shape: tuple[int, int],
-    weights: float | FloatArray,
+    sample_weight: float | FloatArray,
     intercept: str,
     kernel: Kernel | None,
     dual: DualStatement | None,
@@ -84,7 +84,7 @@ def margin_statement(
         over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
         objective=plus(norm, cost),
         constraints=tuple(line for part in parts for line in part.lines()),
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(weights, 'c_i')}",
+        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(sample_weight, 'c_i')}",
         notes=(*((f"the intercept is {intercept}{free}",) if loss.intercept else ()), *images),
         dual=dual,
         source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
@@ -209,12 +209,15 @@ def checked_parts(
     if not isinstance(domain, Domain):
         raise _no_part("domain", domain)
     if not isinstance(subject_to, Restriction | Iterable):
-        raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}")
+        raise InputError(
+            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}", name="subject_to"
+        )
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
     for restriction in restrictions:
         if not isinstance(restriction, Restriction):
             raise InputError(
-                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}"
+                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}",
+                name="subject_to",
             )
         if restriction.of_margins and not loss.labels:
             raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
@@ -307,7 +310,7 @@ class Margin(Model):
         R, or its name: "l2" (||w||²), "half-l2", "l1", "elastic-net", "l0", "none".
     intercept : {"penalised", "free"}
         Whether R sees the coefficient of the first column.
-    weights : float or array_like (n,), or mapping of str to float
+    sample_weight : float or array_like (n,), or mapping of str to float
         c ≥ 0; of all points, of each, or of each group's.
     domain : Domain or str
         Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
@@ -336,9 +339,9 @@ class Margin(Model):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that a loss of margins does not take, weights < 0, a free intercept without a first
-        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; a restriction of margins
-        where points have no label; big_m < 0; an unknown encoding.
+        Wrong shapes, non-finite data, labels that a loss of margins does not take, sample_weight < 0, a free intercept without a
+        first column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; a restriction of
+        margins where points have no label; big_m < 0; an unknown encoding.
     """
 
     X: Points | Rows
@@ -346,7 +349,7 @@ class Margin(Model):
     loss: Loss = Hinge()  # noqa: RUF009 - frozen
     regulariser: Regulariser = SquaredNorm()  # noqa: RUF009 - frozen
     intercept: Literal["penalised", "free"] = "penalised"
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
     domain: Domain = Reals()  # noqa: RUF009 - frozen
     subject_to: Sequence[Restriction] = ()
     upper_bound: float | None = None
@@ -366,11 +369,11 @@ class Margin(Model):
         object.__setattr__(self, "X", X := as_rows(self.X))
         if isinstance(self.loss, GroupLosses):
             object.__setattr__(self, "groups", self.loss.groups)
-            object.__setattr__(self, "weights", self.loss.weights(self.weights))
+            object.__setattr__(self, "sample_weight", self.loss.sample_weight(self.sample_weight))
         object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
-        object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
+        object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}", name="intercept")
         self.check_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
@@ -394,15 +397,15 @@ class Margin(Model):
         loss: Loss,
         regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
         intercept: Literal["penalised", "free"] = "penalised",
-        weights: FloatArray | float = 1.0,
+        sample_weight: FloatArray | float = 1.0,
         domain: Domain = Reals(),  # noqa: B008 - frozen
         subject_to: tuple[Restriction, ...] = (),
         upper_bound: float | None = None,
     ) -> Margin:
         """Return the composition of a named formulation, which has checked, and warned of, its data: they are not read again."""
         margin = object.__new__(cls)
-        values = (X, y, loss, regulariser, intercept, weights, domain, subject_to, upper_bound)
-        names = ("X", "y", "loss", "regulariser", "intercept", "weights", "domain", "subject_to", "upper_bound")
+        values = (X, y, loss, regulariser, intercept, sample_weight, domain, subject_to, upper_bound)
+        names = ("X", "y", "loss", "regulariser", "intercept", "sample_weight", "domain", "subject_to", "upper_bound")
         for name, value in {
             **dict(zip(names, values, strict=True)),
             "kernel": None,
@@ -420,13 +423,13 @@ class Margin(Model):
         self._locate_restrictions()
         self.domain.bounds(self.width)
         if not isinstance(self.X, Rows):
-            weights = as_vector(self.weights, self.X.shape[0], "weights")
+            weights = as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
             curvature = self.regulariser.curvatures(self.penalised)
             object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
 
     def _check_encoding(self, n: int) -> None:
         if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
     @property
@@ -446,7 +449,7 @@ class Margin(Model):
             return as_vector(self.y, n, "y")
         free = self.loss.unlabelled(n)
         if free.size != n:
-            raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}")
+            raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}", name="groups")
         y = as_labels(self.y, n, unlabelled=free, both=self.groups is None)
         for restriction in self.subject_to:
             if restriction.of_margins and not y.all():
@@ -490,7 +493,7 @@ class Margin(Model):
 
     @property
     def composed(self) -> Margin:
-        """Itself."""
+        """Return the model itself."""
         return self
 
     @property
@@ -578,11 +581,11 @@ class Margin(Model):
         self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
-        to, owner = Assembly(name), dict[str, str]()
+        assembly, owner = Assembly(name), dict[str, str]()
         M = self.given_constants if M is None else M
 
         def added_by(part: Part) -> None:
-            owner.update({label: type(part).__name__ for label in to.labels if label not in owner})
+            owner.update({label: type(part).__name__ for label in assembly.labels if label not in owner})
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
@@ -591,19 +594,19 @@ class Margin(Model):
         indicators = M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
-        w = to.variables("w", p, lower, upper, integer=self.domain.integer)
+        w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
         added_by(self.domain)
         context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M, indicators)
-        self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
+        self.regulariser.add(assembly, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
-        errors = self.loss.add(to, context)
+        errors = self.loss.add(assembly, context)
         added_by(self.loss)
-        self.domain.add(to, w)
+        self.domain.add(assembly, w)
         added_by(self.domain)
         for label, restriction in self.labelled:
-            restriction.add(to, context, errors, label)
+            restriction.add(assembly, context, errors, label)
             added_by(restriction)
-        return to, owner
+        return assembly, owner
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""
@@ -682,7 +685,9 @@ class Margin(Model):
         closed = self.closed_dual
         dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all())
         n, p = self.X.shape[0], self.width
-        return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.weights, self.intercept, self.kernel, dual)
+        return margin_statement(
+            self.parts, self.loss, self.regulariser, (n, p), self.sample_weight, self.intercept, self.kernel, dual
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -714,9 +719,11 @@ class Margin(Model):
     @cached_property
     def costs(self) -> FloatArray:
         """c, one for each argument of the loss."""
-        n, alike = self.X.shape[0], np.ndim(self.weights) == 0
+        n, alike = self.X.shape[0], np.ndim(self.sample_weight) == 0
         few = isinstance(self.X, Rows) and alike  # one number in place of n
-        return self.loss.costs(np.broadcast_to(self.weights, n) if few else as_vector(self.weights, n, "weights"), self.y)
+        return self.loss.costs(
+            np.broadcast_to(self.sample_weight, n) if few else as_vector(self.sample_weight, n, "sample_weight"), self.y
+        )
 
     def view(self, kind: type[V]) -> V | None:
         """`ScoringProblem` of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
@@ -763,7 +770,7 @@ class Margin(Model):
         return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, far, wide)
 
     def _scoring(self) -> ScoringProblem | None:
-        data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
+        data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
         return composed_problem(data, self.penalised, *parts)
 
@@ -933,6 +940,6 @@ class Margin(Model):
         if isinstance(self.X, Rows) and self.view(LinearProblem) is None:
             raise InputError(
                 "rows in blocks are read for Hinge, SquaredHinge and Logistic with mu ||w||^2, a penalised intercept (Logistic: "
-                "any), weights > 0, no kernel, domain or restriction; read the data set into memory (marginopt.read) for "
+                "any), sample_weight > 0, no kernel, domain or restriction; read the data set into memory (marginopt.read) for "
                 "other compositions"
             )

@@ -99,7 +99,7 @@ def _build(arrays: Arrays, chosen: Chosen) -> Margin:
     mu = float(chosen["mu"])
     regulariser: dict[str, Any] = {"l2": SquaredNorm(mu), "l1": L1(mu), "elastic-net": ElasticNet(mu, mu)}
     return Margin(
-        arrays["X"], arrays["y"], LOSSES[chosen["loss"]], regulariser[chosen["regulariser"]], weights=float(chosen["lam"]),
+        arrays["X"], arrays["y"], LOSSES[chosen["loss"]], regulariser[chosen["regulariser"]], sample_weight=float(chosen["lam"]),
     )  # fmt: skip
 
 
@@ -175,14 +175,14 @@ class NuSVM(NamedComposition):
     nu : float
         In (0, 1].
     intercept : {"free", "penalised"}
-    weights : float or array_like (n,)
+    sample_weight : float or array_like (n,)
         s ≥ 0, not all zero; only their ratios count.
 
     Raises
     ------
     InputError
-        As `Margin`; ν outside (0, 1]; weights that are all zero. (A ν too large for the balance of the classes makes the problem
-        unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
+        As `Margin`; ν outside (0, 1]; a sample_weight that is all zero. (A ν too large for the balance of the classes makes the
+        problem unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
     """
 
     X: Points
@@ -190,7 +190,7 @@ class NuSVM(NamedComposition):
     nu: float = 0.5
     intercept: Literal["free", "penalised"] = "free"
     kernel: Kernel | None = None
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
 
     name = "NuSVM"
     title = "nu-SVM"
@@ -203,10 +203,10 @@ class NuSVM(NamedComposition):
     def composed(self) -> Margin:
         """`NuHinge` with ½||w||² and costs that sum to 1."""
         X = as_points(self.X)
-        weights = as_vector(self.weights, X.shape[0], "weights")
+        weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights >= 0).all() or not weights.any():
-            raise InputError(f"weights must be ≥ 0 and not all zero; the least is {weights.min():g}")
-        costs = 1.0 / X.shape[0] if np.ndim(self.weights) == 0 else weights / weights.sum()
+            raise InputError(f"sample_weight must be ≥ 0 and not all zero; the least is {weights.min():g}", name="sample_weight")
+        costs = 1.0 / X.shape[0] if np.ndim(self.sample_weight) == 0 else weights / weights.sum()
         return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, costs, kernel=self.kernel)
 
 
@@ -270,7 +270,7 @@ class SVDD(NamedComposition):
         """`SoftBall` with ||w||²; labels mean nothing to it."""
         n = self.X.shape[0]
         costs = 1.0 / (self.nu * n)
-        return Margin(self.place.points, np.ones(n), SoftBall(), SquaredNorm(1.0), weights=costs, kernel=self.kernel)
+        return Margin(self.place.points, np.ones(n), SoftBall(), SquaredNorm(1.0), sample_weight=costs, kernel=self.kernel)
 
     def centre(self, values: Mapping[str, Any]) -> FloatArray:
         """The centre among the points as they were given."""

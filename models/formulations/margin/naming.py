@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from ....errors import InputError, near_names
+from ....errors import InputError, unknown_name
 from .conic_losses import Conic, StrongestConic
 from .count_regularisers import L0
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
@@ -74,10 +74,7 @@ def named(given: P | str, table: Mapping[str, P], what: str) -> P:
         return given
     if given in table:
         return table[given]
-    near = near_names(given, table, 2)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    known = f"known: {', '.join(table)}; or an object of marginopt.margin"
-    raise InputError(f"there is no {what} {given!r}; {hint}{known}")
+    raise unknown_name(what, given, table, "; or an object of marginopt.margin")
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:

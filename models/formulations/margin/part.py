@@ -111,7 +111,7 @@ class Setting:
     ----------
     X, y
         The data.
-    weights : ndarray (rows,)
+    sample_weight : ndarray (rows,)
         Costs of the arguments' losses.
     w : Affine
         The classifier's coefficients as variables of the form, the intercept first where there is one.
@@ -131,7 +131,7 @@ class Setting:
 
     X: Points
     y: FloatArray
-    weights: FloatArray
+    sample_weight: FloatArray
     w: Affine
     penalised: BoolArray
     argument: Affine
@@ -163,7 +163,7 @@ def as_numbers(value: Any, name: str) -> FloatArray:
             raise TypeError("they are complex")
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be numbers; {value!r} cannot be read as such: {error}") from error
+        raise InputError(f"{name} must be numbers; {value!r} cannot be read as such: {error}", name=name) from error
 
 
 def as_flag(value: object, name: str) -> bool:
@@ -176,7 +176,7 @@ def as_flag(value: object, name: str) -> bool:
     """
     if np.ndim(value) == 0 and isinstance(value, bool | np.bool_ | int) and value in (0, 1):  # type: ignore[arg-type]
         return bool(value)
-    raise InputError(f"{name} must be True or False; it is {value!r}")
+    raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
 
 
 def as_whole(value: Any, name: str) -> int:
@@ -189,7 +189,7 @@ def as_whole(value: Any, name: str) -> int:
     """
     number = as_numbers(value, name)
     if isinstance(value, bool) or number.ndim or not 0 <= number < 2.0**53 or number != np.rint(number):
-        raise InputError(f"{name} must be a whole number ≥ 0; it is {value!r}")
+        raise InputError(f"{name} must be a whole number ≥ 0; it is {value!r}", name=name)
     return int(number)
 
 
@@ -203,7 +203,7 @@ def as_wholes(value: object, name: str) -> tuple[int, ...]:
     """
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
-        raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}")
+        raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)
     return tuple(map(int, numbers))
 
 
@@ -350,7 +350,7 @@ class Box(Domain):
         for name in ("lower", "upper"):
             side = as_numbers(getattr(self, name), name)
             if side.ndim > 1:
-                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}")
+                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}", name=name)
             object.__setattr__(self, name, tuple(map(float, side)) if side.ndim else float(side))
         low, high = np.asarray(self.lower), np.asarray(self.upper)
         if not (low.ndim and high.ndim and low.shape != high.shape) and not (low <= high).all():
@@ -362,7 +362,9 @@ class Box(Domain):
         for name in ("lower", "upper"):
             side = np.asarray(getattr(self, name), dtype=np.float64)
             if side.ndim and side.shape != (p,):
-                raise InputError(f"{name} must be a number or one for each of the {p} coefficients; it has {side.size}")
+                raise InputError(
+                    f"{name} must be a number or one for each of the {p} coefficients; it has {side.size}", name=name
+                )
             sides.append(np.array(np.broadcast_to(side, p)))
         return sides[0], sides[1]
 
@@ -405,12 +407,12 @@ class Signs(Domain):
     def __post_init__(self) -> None:
         object.__setattr__(self, "signs", as_wholes(self.signs, "signs"))
         if not set(self.signs) <= {-1, 0, 1}:
-            raise InputError(f"signs must be -1, 0 or 1; they are {self.signs}")
+            raise InputError(f"signs must be -1, 0 or 1; they are {self.signs}", name="signs")
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Zero on one side."""
         if len(self.signs) != p:
-            raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}")
+            raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}", name="signs")
         signs = np.array(self.signs)
         return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
@@ -434,12 +436,12 @@ class Increasing(Domain):
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", as_wholes(self.order, "order"))
         if not self.order:
-            raise InputError("order must name coefficients, from the least to the largest; it names none")
+            raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Infinite."""
         if not all(0 <= j < p for j in self.order):
-            raise InputError(f"order must hold indices of the {p} coefficients; it is {self.order}")
+            raise InputError(f"order must hold indices of the {p} coefficients; it is {self.order}", name="order")
         return np.full(p, -np.inf), np.full(p, np.inf)
 
     def add(self, builder: Assembly, w: Affine) -> None:

@@ -48,7 +48,9 @@ class PiecewiseLinear(Loss):
     def __post_init__(self) -> None:
         points = as_numbers(self.breakpoints, "breakpoints")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
-            raise InputError(f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}")
+            raise InputError(
+                f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}", name="breakpoints"
+            )
         steps = np.diff(points[:, 0])
         if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():
             raise InputError(
@@ -87,7 +89,7 @@ class PiecewiseLinear(Loss):
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
     def corners(self) -> Corners | None:
-        """Itself where it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
+        """Return the loss, if it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
         m, v = self._corners()
         if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
             return None
@@ -132,7 +134,7 @@ class PiecewiseLinear(Loss):
         slopes, intercepts, _ = self._segments()
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
             builder.require_nonnegative(f"segment {k}", tau - context.argument.scaled(s) - t)
-        builder.cost(context.weights, tau)
+        builder.cost(context.sample_weight, tau)
 
     def _choice(self, builder: Assembly, context: Setting) -> None:
         if not np.isfinite(context.reach).all():
@@ -149,8 +151,8 @@ class PiecewiseLinear(Loss):
             piece = builder.variables(f"margin {k}", context.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
             builder.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
             builder.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
-            builder.cost(s * context.weights, piece)
-            builder.cost(t * context.weights, chosen)
+            builder.cost(s * context.sample_weight, piece)
+            builder.cost(t * context.sample_weight, chosen)
             whole, one = whole + piece, one + chosen
         builder.require("whole", whole, Zero(whole.rows))
         builder.require("one segment", one, Zero(one.rows))
@@ -266,7 +268,7 @@ class PiecewiseQuadratic(Loss):
             walked = walked - step
             self._cost(builder, context, step, self.pieces[k], start, 1.0)
         builder.require("walked", walked, Zero(n))
-        builder.cost(context.weights, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
+        builder.cost(context.sample_weight, Affine({}, np.full(n, np.polyval(self.pieces[0], t))))
         return None
 
     @staticmethod
@@ -275,8 +277,8 @@ class PiecewiseQuadratic(Loss):
     ) -> None:
         a, b, _ = piece
         if a > 0:
-            builder.cost_of_squares(a * context.weights, step)
-        builder.cost(sign * (2.0 * a * start + b) * context.weights, step)
+            builder.cost_of_squares(a * context.sample_weight, step)
+        builder.cost(sign * (2.0 * a * start + b) * context.sample_weight, step)
 
     def nonnegative(self) -> bool:
         """Return whether the least value is ≥ 0: where the slope changes sign, or far out."""

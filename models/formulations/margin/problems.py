@@ -147,7 +147,9 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     if sparsity is not None:
         norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
     if sparsity is None or norm is None:
-        raise UnreadError(f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is none of them here")
+        raise UnreadError(
+            f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is not of these kinds here"
+        )
     return norm, sparsity
 
 
@@ -412,7 +414,7 @@ class SparseProblem:
 def sparse_problem_of(
     loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
-    """Return the maker of the problem from signed rows and costs, where these parts state one; else None.
+    """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
 
     The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
     restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.

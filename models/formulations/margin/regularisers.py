@@ -67,7 +67,7 @@ class Regulariser(Part):
         return None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
-        """Itself over p coefficients by few atoms and a multiple of ||w||²; None where it is not, or p is too large."""
+        """Return the regulariser as a few atoms and a multiple of ||w||²; None if it has no such form, or p is too large."""
         return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -76,7 +76,7 @@ class Regulariser(Part):
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Itself as prices of non-zero coefficients and of their size; None where it is something else."""
+        """Return the prices of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ class NoRegulariser(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(0.0, 0.0)
 
 
@@ -179,10 +179,10 @@ class KernelNorm(Regulariser):
     def __post_init__(self) -> None:
         K = as_numbers(self.K, "K")
         if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all() or not np.array_equal(K, K.T):
-            raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}")
+            raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}", name="K")
         spectrum = np.linalg.eigvalsh(K)
         if spectrum[0] < -1e-8 * max(abs(spectrum[-1]), 1.0):
-            raise InputError(f"K must be positive semidefinite; it has the eigenvalue {spectrum[0]:.3g}")
+            raise InputError(f"K must be positive semidefinite; it has the eigenvalue {spectrum[0]:.3g}", name="K")
         object.__setattr__(self, "K", K)
 
     def value(self, w: FloatArray) -> float:
@@ -276,7 +276,7 @@ class L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Itself."""
+        """Return the regulariser itself."""
         return Sparsity(0.0, self.mu)
 
 
@@ -357,7 +357,10 @@ class GroupL1(Regulariser):
 
     def _members(self, size: int) -> list[list[int]]:
         if len(self.groups) != size:
-            raise InputError(f"groups must name a group for each of the {size} penalised coefficients; it has {len(self.groups)}")
+            raise InputError(
+                f"groups must name a group for each of the {size} penalised coefficients; it has {len(self.groups)}",
+                name="groups",
+            )
         return [[j for j, g in enumerate(self.groups) if g == name] for name in sorted(set(self.groups))]
 
     def value(self, w: FloatArray) -> float:
@@ -412,7 +415,9 @@ class KernelWeightsL1(Regulariser):
     def __post_init__(self) -> None:
         points = as_numbers(self.points, "points")
         if points.ndim != 2 or not np.isfinite(points).all():
-            raise InputError(f"points must be a finite matrix with a row for each point; its shape is {points.shape}")
+            raise InputError(
+                f"points must be a finite matrix with a row for each point; its shape is {points.shape}", name="points"
+            )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
@@ -454,7 +459,8 @@ class KernelWeightsL1(Regulariser):
     def _check_width(self, p: int) -> None:
         if self.points.shape[1] != p:
             raise InputError(
-                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}"
+                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}",
+                name="points",
             )
 
     def cost_line(self) -> Line:

@@ -162,7 +162,7 @@ class LinearRows(Restriction):
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label:
-            raise InputError(f"label must be a name for these rows; it is {self.label!r}")
+            raise InputError(f"label must be a name for these rows; it is {self.label!r}", name="label")
 
     @property
     def name(self) -> str:
@@ -299,7 +299,9 @@ def memberships(groups: Any, n: int) -> FloatArray:
     """
     groups_array = np.asarray(groups)
     if groups_array.shape != (n,):
-        raise InputError(f"groups must name one group for each of the {n} points; its shape is {groups_array.shape}")
+        raise InputError(
+            f"groups must name one group for each of the {n} points; its shape is {groups_array.shape}", name="groups"
+        )
     names = np.unique(groups_array)
     if names.size < 2:
         raise InputError("parity needs at least two groups")

@@ -56,7 +56,7 @@ class ScoringSystem(NamedComposition):
     C1 : float or Fraction, optional
         ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum
         (C0 left out where it is 0): small enough only to break ties between systems of equally many errors and features.
-    weights : float or array_like (n,)
+    sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
         "> 0" is said as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
@@ -82,7 +82,7 @@ class ScoringSystem(NamedComposition):
     max_features: int | None = None
     C0: float | Fraction = 0.01
     C1: float | Fraction | None = None
-    weights: float | FloatArray = 1.0
+    sample_weight: float | FloatArray = 1.0
     epsilon: float = 0.001
     loss: Literal["zero-one", "logistic"] = "zero-one"
 
@@ -106,7 +106,7 @@ class ScoringSystem(NamedComposition):
             raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {self.loss!r}")
         epsilon = as_positive(self.epsilon, "epsilon")
         if epsilon > 1.0:
-            raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
+            raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}", name="epsilon")
         for price in ("C0", "C1"):
             value = getattr(self, price)
             if value is not None or price == "C0":
@@ -117,20 +117,24 @@ class ScoringSystem(NamedComposition):
         if self.max_features is not None:
             object.__setattr__(self, "max_features", _whole(self.max_features, "max_features"))
             if self.max_features < 0:
-                raise InputError(f"max_features must be ≥ 0; it is {self.max_features}")
+                raise InputError(f"max_features must be ≥ 0; it is {self.max_features}", name="max_features")
         if self.intercept_range is not None:
             low, high = (_whole(v, "intercept_range") for v in _pair(self.intercept_range, "intercept_range"))
             if low > high:
-                raise InputError(f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}")
+                raise InputError(
+                    f"intercept_range must be a lower and an upper bound; it is {self.intercept_range}", name="intercept_range"
+                )
             object.__setattr__(self, "intercept_range", (low, high))
-        object.__setattr__(self, "weights", as_costs(self.weights, X.shape[0], "weights"))
+        object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         _ = self.composed  # parts that do not fit the data are an error of the statement
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         d = self.X.shape[1] - 1
         lower, upper = (as_vector(side, d, "coefficients") for side in _pair(self.coefficients, "coefficients"))
         if (lower != np.rint(lower)).any() or (upper != np.rint(upper)).any() or (lower > 0).any() or (upper < 0).any():
-            raise InputError(f"coefficients must be bounds l <= 0 <= u, whole numbers; they are {self.coefficients}")
+            raise InputError(
+                f"coefficients must be bounds l <= 0 <= u, whole numbers; they are {self.coefficients}", name="coefficients"
+            )
         return lower, upper
 
     @cached_property
@@ -191,9 +195,8 @@ class ScoringSystem(NamedComposition):
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
-        return Margin.of_checked(
-            self.X, self.y, Logistic() if self.logistic else ZeroOne(self.threshold), regulariser, "free", self.weights, domain
-        )
+        loss = Logistic() if self.logistic else ZeroOne(self.threshold)
+        return Margin.of_checked(self.X, self.y, loss, regulariser, "free", self.sample_weight, domain)
 
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""
@@ -228,7 +231,7 @@ class ScoringSystem(NamedComposition):
         return ScoringProblem(
             X=np.ascontiguousarray(to_dense(self.X)[:, 1:]),
             y=self.y,
-            weights=as_vector(self.weights, self.y.size, "weights"),
+            weights=as_vector(self.sample_weight, self.y.size, "sample_weight"),
             lower=self._bounds()[0],
             upper=self._bounds()[1],
             intercept=self.offsets,
@@ -315,9 +318,9 @@ def _whole(value: Any, name: str) -> int:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}") from error
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name) from error
     if isinstance(value, bool) or not np.isfinite(number) or number != int(number):
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}")
+        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name)
     return int(number)
 
 
@@ -325,7 +328,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}") from error
+        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}", name=name) from error
     return low, high
 
 

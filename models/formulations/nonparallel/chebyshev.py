@@ -331,7 +331,7 @@ def check_memory(model: ChebyshevProblem) -> None:
 
 def explained_scores(
     model: ChebyshevProblem,
-    labels: npt.NDArray[Any],
+    y: npt.NDArray[Any],
     number: IntArray,
     scores: FloatArray,
     surface: Callable[[FloatArray], FloatArray] | None,
@@ -345,7 +345,7 @@ def explained_scores(
     rows = []
     for i, m in enumerate(margins.tolist()):
         kind = "misclassified" if m < 0 else "right class"
-        rows.append(PointRow(i, str(labels[i]), float(own_scores[i]), m, None, kind, m < 0))
+        rows.append(PointRow(i, str(y[i]), float(own_scores[i]), m, None, kind, m < 0))
     levels = tuple((k + 0.5, "solid") for k in range(model.K - 1))
     return PointExplanation(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
 
@@ -505,7 +505,7 @@ class ChebyshevNPSVC(Model):
     Parameters
     ----------
     X : array_like (n, p)
-    labels : array_like (n,)
+    y : array_like (n,)
     c, r1, r2 : float
         > 0.
     mu : float
@@ -538,7 +538,7 @@ class ChebyshevNPSVC(Model):
     """
 
     X: Points
-    labels: npt.NDArray[Any]
+    y: npt.NDArray[Any]
     c: float = 1.0
     r1: float = 1.0
     r2: float = 1.0
@@ -561,14 +561,14 @@ class ChebyshevNPSVC(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        object.__setattr__(self, "labels", as_classes(self.labels, X.shape[0]))
+        object.__setattr__(self, "y", as_classes(self.y, X.shape[0]))
         for name in ("c", "r1", "r2", "mu", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("mu", "ridge", "offset")))
         if self.orientation not in ("one", "rest"):
-            raise InputError(f"orientation must be 'one' or 'rest'; it is {self.orientation!r}")
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {self.orientation!r}", name="orientation")
         weights = as_vector(self.weights, self.K, "weights")
         if not (weights > 0).all():
-            raise InputError(f"weights must be > 0; the least is {weights.min():g}")
+            raise InputError(f"weights must be > 0; the least is {weights.min():g}", name="weights")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.mu > 0 and isinstance(self.kernel, Precomputed):
@@ -576,7 +576,7 @@ class ChebyshevNPSVC(Model):
         size = self.features.features
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
-            raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}")
+            raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}", name="d")
         object.__setattr__(self, "d", int(d))
         object.__setattr__(self, "certified_by_appraisal", self.P is None)
         if self.P is not None:
@@ -587,7 +587,7 @@ class ChebyshevNPSVC(Model):
     @cached_property
     def classes(self) -> npt.NDArray[Any]:
         """Sorted class labels."""
-        return np.unique(self.labels)
+        return np.unique(self.y)
 
     @property
     def K(self) -> int:
@@ -615,7 +615,7 @@ class ChebyshevNPSVC(Model):
 
     def near(self, k: int) -> npt.NDArray[np.bool_]:
         """Points of A for class number k: those that its hyperplane is to be near."""
-        inside = np.asarray(self.labels == self.classes[k])
+        inside = np.asarray(self.y == self.classes[k])
         return inside if self.orientation == "one" else ~inside
 
     def at(self, P: FloatArray) -> ChebyshevNPSVC:
@@ -685,12 +685,12 @@ class ChebyshevNPSVC(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Score of the own class, and by how much it beats the best of the others."""
-        scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.labels)
+        scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.y)
 
         def surface(grid: FloatArray) -> FloatArray:
             return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
 
-        return explained_scores(self, self.labels, number, scores, None if self.kernel.of_rows else surface)
+        return explained_scores(self, self.y, number, scores, None if self.kernel.of_rows else surface)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""

@@ -4,11 +4,8 @@ Each factor stands for H (p × p, positive definite) and the rows G (m × p) of 
 ``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
 from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
 
-Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.
-
-Where two columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
-
-The nearest-neighbour graph of manifold regularisation, NPSVC++ (A.12), and its normalised Laplacian.
+*Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
+columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
 """
 
 from __future__ import annotations
@@ -134,12 +131,12 @@ def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, r
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
     own, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
-    off = gamma(u.size) * frobenius * size  # of f
-    error = frobenius * (off + gamma(f.size) * (float(np.linalg.norm(f)) + off)) + own.error
+    rounding = gamma(u.size) * frobenius * size  # of f
+    error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + own.error
     product = back + own.product
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
-    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * off + off * off)
+    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
     return Applied(product, error * (1.0 + 1e-9), square + own.quadratic)
 
 
@@ -337,7 +334,7 @@ def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[sli
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Of a positive definite matrix, which is overwritten."""
+    """Return the inverse of a positive definite matrix, which is overwritten."""
     factor, _ = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # .T: in Fortran's order, no copy
     inverse, info = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
     if info != 0:
@@ -498,7 +495,7 @@ class HingeFactor:
         for name in ("H", "G"):
             matrix = as_array(getattr(self, name), name)
             if matrix.ndim != 2 or not np.isfinite(matrix).all():
-                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}")
+                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}", name=name)
             object.__setattr__(self, name, matrix)
 
     @property
@@ -673,11 +670,15 @@ class LoweredFactor:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
         own, size = self.base.applied(u), float(np.linalg.norm(u))
         learned = self.P.T @ u
-        off = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
+        rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
         square = dot(learned, learned)
-        square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * off + off * off).times(self.kappa)
+        square = Rounded(
+            square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * rounding + rounding * rounding
+        ).times(self.kappa)
         product = own.product - self.kappa * (self.P @ learned)
-        change = self.kappa * float(np.linalg.norm(self.P)) * (off + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        change = (
+            self.kappa * float(np.linalg.norm(self.P)) * (rounding + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        )
         error = (own.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
         return Applied(product, error, own.quadratic - square)
 
@@ -689,7 +690,7 @@ class LoweredFactor:
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor
 
 
-def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
+def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
     """Check n class labels of at least two classes with at least two points each.
 
     Raises
@@ -701,14 +702,14 @@ def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]
         label_array = np.asarray(labels)
         np.unique(label_array)
     except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
-        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}") from error
+        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}", name=name) from error
     if label_array.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}")
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}", name=name)
     if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
-        raise InputError(f"{name} must be finite")
+        raise InputError(f"{name} must be finite", name=name)
     classes, counts = np.unique(label_array, return_counts=True)
     if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
     if counts.min() < 2:
         raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
     return label_array
@@ -721,7 +722,7 @@ def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
     """Indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time."""
     n = X.shape[0]
     if not 1 <= k < n:
-        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}")
+        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}", name="neighbours")
     indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)

@@ -65,7 +65,7 @@ class BoxProgram(Model):
     def __post_init__(self) -> None:
         Z = as_array(self.Z, "Z")
         if Z.ndim != 2 or not np.isfinite(Z).all():
-            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
+            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}", name="Z")
         with np.errstate(over="ignore"):
             largest = float(np.einsum("ij,ij->i", Z, Z).max(initial=0.0))
         if not np.isfinite(largest):
@@ -214,10 +214,10 @@ class HingeQuadratic(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.factor, Factor):
-            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}")
+            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}", name="factor")
         m, p = self.factor.shape
         if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
-            raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}")
+            raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}", name="H")
         for name, size in (("b", p), ("h", m), ("weights", m), ("tau", m)):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
         if (self.weights < 0).any() or (self.tau < 0).any():
@@ -313,11 +313,11 @@ class HingeQuadratic(Model):
         u = self.factor.solve(p)
         u = u + self.factor.solve(p - self.factor.applied(u).product)
         at = self.factor.applied(u)
-        off = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
+        error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
         rho = float(np.linalg.norm((at.product - p) / np.sqrt(least)))
-        rho += (at.error + off + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
+        rho += (at.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
         value = dot(self.h, lam) + at.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
-        lost = (off * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
+        lost = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
         bound = value.lower - lost
         return Bound(bound if np.isfinite(bound) else -np.inf, argument, value.error + lost)

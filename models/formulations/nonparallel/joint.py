@@ -45,7 +45,7 @@ class JointHyperplanesSVM(Model):
     ----------
     X : array_like (n, p)
         Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
-    labels : array_like (n,)
+    y : array_like (n,)
         Class labels of any type.
     target : label
         The class whose hyperplane f is.
@@ -69,7 +69,7 @@ class JointHyperplanesSVM(Model):
     """
 
     X: Points
-    labels: npt.NDArray[Any]
+    y: npt.NDArray[Any]
     target: Any
     c: float = 1.0
     r: float = 1.0
@@ -87,20 +87,20 @@ class JointHyperplanesSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        labels = as_classes(self.labels, X.shape[0])
-        object.__setattr__(self, "labels", labels)
+        labels = as_classes(self.y, X.shape[0])
+        object.__setattr__(self, "y", labels)
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             known = ", ".join(map(str, np.unique(labels)[:8]))
-            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}")
+            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
         for name in ("c", "r", "margin", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("ridge", "offset")))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
 
     @classmethod
-    def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[JointHyperplanesSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(labels)``; they share the feature map."""
+    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[JointHyperplanesSVM, ...]:
+        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map."""
         points = as_points(X)
-        given = as_classes(labels, points.shape[0])
+        given = as_classes(y, points.shape[0])
         classes = np.unique(given)
         first = cls(points, given, classes[0], **parameters)
         others = tuple(replace(first, target=k) for k in classes[1:])
@@ -111,7 +111,7 @@ class JointHyperplanesSVM(Model):
     @property
     def inside(self) -> BoolArray:
         """Points of the target class."""
-        return np.asarray(self.labels == self.target)
+        return np.asarray(self.y == self.target)
 
     @property
     def signs(self) -> FloatArray:

@@ -69,7 +69,7 @@ class ClassProblem(Protocol):
         """Points (n, p)."""
 
     @property
-    def labels(self) -> npt.NDArray[Any]:
+    def y(self) -> npt.NDArray[Any]:
         """Their classes."""
 
     @property
@@ -255,7 +255,7 @@ def explained_points(
 
 def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
-    label = str(model.labels[i])
+    label = str(model.y[i])
     if model.inside[i]:
         return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
     left = f - model.margin
@@ -307,7 +307,7 @@ class NonparallelSVM(Model):
     ----------
     X : array_like (n, p)
         Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
-    labels : array_like (n,)
+    y : array_like (n,)
         Class labels of any type.
     target : label
         The class whose hyperplane this is.
@@ -343,7 +343,7 @@ class NonparallelSVM(Model):
     """
 
     X: Points
-    labels: npt.NDArray[Any]
+    y: npt.NDArray[Any]
     target: Any
     loss: PairLoss = "twsvm"
     c: float = 1.0
@@ -366,13 +366,14 @@ class NonparallelSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        labels = as_classes(self.labels, X.shape[0])
-        object.__setattr__(self, "labels", labels)
+        labels = as_classes(self.y, X.shape[0])
+        object.__setattr__(self, "y", labels)
         if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
-            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}")
+            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}", name="loss")
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             raise InputError(
-                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}"
+                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}",
+                name="target",
             )
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
         for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):
@@ -384,10 +385,10 @@ class NonparallelSVM(Model):
             )
 
     @classmethod
-    def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(labels)``; they share the feature map and the graph."""
+    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
+        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
         points = as_points(X)
-        given = as_classes(labels, points.shape[0])
+        given = as_classes(y, points.shape[0])
         classes = np.unique(given)
         first = cls(points, given, classes[0], **parameters)
         others = tuple(replace(first, target=k) for k in classes[1:])
@@ -441,7 +442,7 @@ class NonparallelSVM(Model):
     @property
     def inside(self) -> BoolArray:
         """Points of the target class."""
-        return np.asarray(self.labels == self.target)
+        return np.asarray(self.y == self.target)
 
     @cached_property
     def regulariser(self) -> FloatArray:

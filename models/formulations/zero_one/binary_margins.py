@@ -186,7 +186,7 @@ class BinaryMargins(Model):
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}")
+            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
         if self.free and not first_column_is_one(X):
             raise InputError(
                 "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
@@ -329,7 +329,7 @@ def as_prices(lam: float | FloatArray, n: int) -> float | FloatArray:
     """
     weights = as_vector(lam, n, "lam")
     if not (weights > 0).all():
-        raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
     return float(weights[0]) if np.ndim(lam) == 0 else weights
 
 
@@ -365,7 +365,7 @@ def as_share(kappa: float) -> float:
     """
     share = as_positive(kappa, "kappa", zero=True)
     if share > 1:
-        raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {share:g}")
+        raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {share:g}", name="kappa")
     return share
 
 

@@ -1,8 +1,7 @@
 """Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, and the cones of the strengthened form.
 
-The 0-1 loss strengthened by γ in Γ: a mixed-integer second-order cone program whose root bound is that of the SDP.
-
-For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻,
+*The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
+r_i⁺ - r_i⁻,
 
     min  w'Sw + Σ γ_i (2u_i - 1) + Σ λ_i z_i + Σ γ_i (s_i + t_i),     s_i z_i ≥ (r_i⁺)²,  t_i (1 - z_i) ≥ (r_i⁻)².
 
@@ -64,14 +63,15 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
     """
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
-        raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}")
+        raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
     try:
         _root(A, checked)
     except np.linalg.LinAlgError as error:
         largest = float(np.linalg.eigvalsh((A * checked[:, None]).T @ A)[-1])
         raise InputError(
             f"gamma must lie in Gamma: I - sum gamma_i x_i x_i' must be positive definite, but the sum's largest eigenvalue is "
-            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it"
+            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it",
+            name="gamma",
         ) from error
     return checked
 
@@ -249,7 +249,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why it is exact."""
+        """Return the proof that the encoding is exact."""
 
     def with_integers(self, program: Program, z: FloatArray) -> StandardForm | None:
         """A simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
@@ -287,7 +287,7 @@ class BigMRows(MarginEncoding):
         return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
 
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why M is valid."""
+        """Return the proof that M is valid."""
         return (program.reach.argument,)
 
 
@@ -320,7 +320,7 @@ class Indicators(MarginEncoding):
         return (switch, _BINARY)
 
     def notes(self, program: Program) -> tuple[str, ...]:
-        """Why w is bounded."""
+        """Return the proof that w is bounded."""
         return (f"|w_j| <= sqrt(UB), UB = {program.reach.known:.6g}: any w beyond it is worse than a known point",)
 
 
@@ -406,7 +406,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     if not program.penalised[0]:
         lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
-    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, weights=program.cost.prices)
+    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, sample_weight=program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)
 
 
@@ -419,9 +419,9 @@ def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: C
         No such encoding or rows; γ without its encoding, that without γ, or with a free intercept; γ outside Γ.
     """
     if encoding not in ("bigm", "indicator", "strengthened"):
-        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}")
+        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):
-        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}")
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):
         raise InputError(
             "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"

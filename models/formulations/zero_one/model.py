@@ -243,7 +243,7 @@ class ZeroOneSVM(BinaryMargins):
         return dense_signed_rows(self.X, self.y)
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def sample_weight(self) -> FloatArray:
         """λ_i, one for each point.
 
         Raises
@@ -268,7 +268,7 @@ class ZeroOneSVM(BinaryMargins):
         """The cost of violations: λ, or a budget."""
         if self.kappa is None:
             assert self.lam is not None
-            return Prices(self.weights, self.lam)
+            return Prices(self.sample_weight, self.lam)
         n = self.X.shape[0]
         return Budget(self.kappa, budget_of(self.kappa, n), n)
 
@@ -334,7 +334,7 @@ class ZeroOneSVM(BinaryMargins):
             return None
         level = self.incumbent_value * (1.0 + 1e-9)
         return Margin.of_checked(
-            self.X, self.y, ZeroOne(), intercept=self.intercept, weights=self.weights, upper_bound=level
+            self.X, self.y, ZeroOne(), intercept=self.intercept, sample_weight=self.sample_weight, upper_bound=level
         )  # fmt: skip
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
@@ -414,7 +414,7 @@ class ZeroOneSVM(BinaryMargins):
 def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     w = values["w"][model.penalised]
-    return float(w @ w) if model.kappa is not None else float(w @ w + model.weights @ values["z"])
+    return float(w @ w) if model.kappa is not None else float(w @ w + model.sample_weight @ values["z"])
 
 
 FORMULATIONS = (

@@ -1,9 +1,4 @@
-"""The first cell of an instance or of a stated model: sizes, and the point that is known of it.
-
-The first cell of an instance at one λ: its sizes, and the classifier that the heuristic finds on it.
-
-Tasks of a model as it is stated: its sizes and the point that is known of it, and its exact solves.
-"""
+"""The first cell of an instance or of a stated model: its sizes and its best known classifier."""
 
 from __future__ import annotations
 
@@ -238,7 +233,7 @@ class StatedExactTask(Task[ModelSubject]):
         return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve."""
+        """Solve the model and return the cell."""
         cell = self._cell(self.running(threads))
         return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 

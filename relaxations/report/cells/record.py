@@ -1,11 +1,4 @@
-"""The cells of a gap report: records, subjects of rows, and tasks that compute them.
-
-Records of a gap report: frozen, of plain numbers and words; each kind of cell has record and task in one file.
-
-The subjects of a report's rows: an instance at one λ, or a model as it is stated.
-
-The cells of a gap report as tasks: each knows all that determines it, and computes its cell in any process.
-"""
+"""The cells of a gap report: records, subjects of rows, and tasks that compute them."""
 
 from __future__ import annotations
 

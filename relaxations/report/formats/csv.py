@@ -37,7 +37,7 @@ def render_csv(report: ReportData, table: str = "rows") -> str:
         "kappas": (KAPPA_COLUMNS, report.kappas),
     }
     if table not in tables:
-        raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}")
+        raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
     columns, rows = tables[table]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

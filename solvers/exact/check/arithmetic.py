@@ -89,17 +89,17 @@ def least_curvature(T: Array) -> float:
     """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
     k = T.shape[1]
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
-    least: Fraction | None = None
+    curvature: Fraction | None = None
     for i in range(k):
         row = [sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0)) for j in range(k)]
         reach = row[i] - sum((abs(x) for j, x in enumerate(row) if j != i), Fraction(0))
-        least = reach if least is None else min(least, reach)
-    if least is None:
+        curvature = reach if curvature is None else min(curvature, reach)
+    if curvature is None:
         return 1.0
-    if least <= 0:
+    if curvature <= 0:
         raise InvalidProofError("T is not close enough to a multiple of a rotation")
-    sigma = float(least)
-    return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
+    sigma = float(curvature)
+    return sigma if Fraction(sigma) <= curvature else math.nextafter(sigma, 0.0)
 
 
 def rotate(rows: Array, T: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The lines of a proof log, plain or packed, within a limit; the last one seals all others."""
+"""Reader of proof logs, plain or compressed, within a memory limit; the last line is the digest of all others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Allowance:
 
     @classmethod
     def of(cls, path: Path) -> _Allowance:
-        """Return that of a whole log."""
+        """Return the allowance of a whole log."""
         if path.suffix != ".gz":
             return cls(math.inf, math.inf)
         size = path.stat().st_size

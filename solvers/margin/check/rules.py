@@ -2,10 +2,9 @@
 
 Sums are numpy's, each with its error bound: a sum of m products, in any order, is wrong by less than (m + 4)·2⁻⁵²·Σ|terms|.
 
-Lower bounds of losses on a box: of pairs of them, and of each by a slope.
-
-A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the points, then for each budget and each of
-its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do not rise are ≥ 0; any sign is valid.
+*Lower bounds of losses on a box.* A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the
+points, then for each budget and each of its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do
+not rise are ≥ 0; any sign is valid.
 """
 
 from __future__ import annotations

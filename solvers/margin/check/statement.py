@@ -307,7 +307,9 @@ class LoggedMarginProblem(MarginProblem):
         """
         view = model.view(MarginProblem)
         if view is None:
-            raise InputError(f"a proof log of margin-bb proves a bound of a margin problem; this {type(model).__name__} is none")
+            raise InputError(
+                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem"
+            )
         return cls.of_problem(view)
 
     @property

@@ -1,4 +1,4 @@
-"""Python's side of the loops: the problem as they read it, workspaces for nodes, and the calls."""
+"""Python interface of the compiled loops of `margin-bb`: the problem in the form that they read, workspaces, and calls."""
 
 from __future__ import annotations
 

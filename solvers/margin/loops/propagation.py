@@ -1,7 +1,5 @@
 """Propagation of integers, numbers of coefficients, rows, demanded points and equal rates over a box.
 
-Equal shares of positive scores: propagation over a box, feasibility of a point, and a choice of signs near a point.
-
 A sign that a node demands also decides on which side a score of 0 counts there.
 """
 

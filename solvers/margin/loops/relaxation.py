@@ -11,11 +11,9 @@ norm itself. Else there is one move, from p to the point that is steepest at w (
 A square that vanishes at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes the relaxation
 strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the box.
 
-The rows of a node's relaxation: hinges cap (begin - a'w)_+ of envelopes and tails, firm ones of constraints, and prices.
-
-``k.hinges`` holds the source of row t: term i's envelope i, its tail N + i, demanded point i 2N + i, row s of the problem 2N + n
-+ s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side; behind these, n for margins that must
-not be negative and n for those that must not be positive.
+*The rows of a node's relaxation.* ``k.hinges`` holds the source of row t: term i's envelope i, its tail N + i, demanded point i
+2N + i, row s of the problem 2N + n + s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side;
+behind these, n for margins that must not be negative and n for those that must not be positive.
 """
 
 from __future__ import annotations

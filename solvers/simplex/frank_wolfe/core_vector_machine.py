@@ -105,7 +105,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         """The start's support as the core, its QP solved."""
         check_parameters(self)
         if self.inner not in ("adaptive", "full"):
-            raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}")
+            raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}", name="inner")
         tol = options.tolerance(self.info.tolerance)
         rule = StopRule.of(view, self.stop, self.epsilon, tol)
         a = starting_point(view, self.initial, options, rng)

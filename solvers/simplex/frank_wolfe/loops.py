@@ -39,22 +39,22 @@ def scan(w: Any) -> None:
     """``vertex`` = argmin_i ∇_i, ∇ = σĥ + c."""
     scale = w.now.scale
     n = w.h.size
-    best, at = np.inf, 0
+    best, block = np.inf, 0
     for b in range(0, n, _BLOCK):
         h = w.h[b : min(n, b + _BLOCK)]
         c = w.c[b : min(n, b + _BLOCK)]
-        least = np.inf
+        smallest = np.inf
         for k in range(h.size):
             v = scale * h[k] + c[k]
-            if v < least:
-                least = v
-        if least < best:
-            best, at = least, b
-    for k in range(at, min(n, at + _BLOCK)):
+            if v < smallest:
+                smallest = v
+        if smallest < best:
+            best, block = smallest, b
+    for k in range(block, min(n, block + _BLOCK)):
         if scale * w.h[k] + w.c[k] <= best:
-            at = k
+            block = k
             break
-    w.now.vertex = at
+    w.now.vertex = block
 
 
 @entry

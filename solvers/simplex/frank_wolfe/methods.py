@@ -2,8 +2,6 @@
 
 Steps run compiled (`loops`), for a budget at a time; a column of Q that is not cached sends the loop back here.
 Before convergence is claimed the gradient is recomputed in float64 from the data.
-
-The iteration of the Frank-Wolfe methods: a = σâ with Qa = σĥ on the unit simplex, as compiled loops and Python see it.
 """
 
 from __future__ import annotations
@@ -138,10 +136,10 @@ class StopRule:
         if kind == "gap":
             return cls(tol)
         if kind != "ball":
-            raise InputError(f"stop must be 'gap' or 'ball'; it is {kind!r}")
+            raise InputError(f"stop must be 'gap' or 'ball'; it is {kind!r}", name="stop")
         eps = float(np.sqrt(1.0 + tol) - 1.0) if epsilon is None else epsilon
         if not eps > 0:
-            raise InputError(f"epsilon must be > 0; it is {epsilon!r}")
+            raise InputError(f"epsilon must be > 0; it is {epsilon!r}", name="epsilon")
         delta = (1.0 + eps) ** 2 - 1.0
         diagonal = view.gram.diagonal
         scale = np.abs(diagonal).max()

@@ -112,10 +112,10 @@ def conjugate_gradients(
     It ends at a residual of ``accuracy`` times the first one, or of ``target``.
     Returns d, Qd (on all points) and the steps taken; d = 0 where rounding leaves no curvature.
     """
-    own = np.zeros(r.size)
-    own[inside] = 1.0
+    block = np.zeros(r.size)
+    block[inside] = 1.0
     d, Qd, steps = np.zeros(r.size), np.zeros(r.size), 0
-    z, r = inverse(inverse.centred(r * own))
+    z, r = inverse(inverse.centred(r * block))
     first = float(np.abs(r).max())
     target_residual = max(target, accuracy * first)
     p, rho = -z, float(r @ z)
@@ -128,7 +128,7 @@ def conjugate_gradients(
         length = rho / curvature
         d += length * p
         Qd += length * Qp
-        z, r = inverse(r + length * own * Qp)
+        z, r = inverse(r + length * block * Qp)
         largest = float(np.abs(r).max())
         if not largest <= _DIVERGED * first:
             return np.zeros(r.size), np.zeros(r.size), steps  # float32 has no curvature left here: no step

@@ -88,7 +88,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     zero = kind(0.0)
     for b in range(0, twice, TRIANGLE_WIDTH):
         e = min(twice, b + TRIANGLE_WIDTH)
-        part, given = sums[: e - b], weights[begin + b : begin + e]
+        part, factors = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
         while k + 4 <= count:
@@ -96,7 +96,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             w0, w1, w2, w3 = weights[first + k], weights[first + k + 1], weights[first + k + 2], weights[first + k + 3]
             s0, s1, s2, s3 = zero, zero, zero, zero
             for j in range(part.size):
-                v = given[j]
+                v = factors[j]
                 q0, q1, q2, q3 = kind(r0[j]), kind(r1[j]), kind(r2[j]), kind(r3[j])
                 s0 += q0 * v
                 s1 += q1 * v
@@ -113,7 +113,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             s0 = zero
             for j in range(part.size):
                 q = kind(row[j])
-                s0 += q * given[j]
+                s0 += q * factors[j]
                 part[j] += w * q
             out[first + k] += s0
             k += 1
@@ -121,9 +121,9 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
         for j in range(part.size):
             total[j] += part[j]
     for k in range(count):
-        row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        row, factors, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
         for j in range(row.size):
-            s0 += kind(row[j]) * given[j]
+            s0 += kind(row[j]) * factors[j]
         out[first + k] += s0
 
 
@@ -134,7 +134,7 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
     zero = table.dtype.type(0.0)
     for b in range(0, twice, TRIANGLE_WIDTH):
         e = min(twice, b + TRIANGLE_WIDTH)
-        part, given = sums[: e - b], weights[begin + b : begin + e]
+        part, factors = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
         while k + 4 <= count:
@@ -142,7 +142,7 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
             w0, w1, w2, w3 = weights[first + k], weights[first + k + 1], weights[first + k + 2], weights[first + k + 3]
             s0, s1, s2, s3 = zero, zero, zero, zero
             for j in range(part.size):
-                v = given[j]
+                v = factors[j]
                 q0, q1, q2, q3 = table[r0[j]], table[r1[j]], table[r2[j]], table[r3[j]]
                 s0 += q0 * v
                 s1 += q1 * v
@@ -159,7 +159,7 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
             s0 = zero
             for j in range(part.size):
                 q = table[row[j]]
-                s0 += q * given[j]
+                s0 += q * factors[j]
                 part[j] += w * q
             out[first + k] += s0
             k += 1
@@ -167,9 +167,9 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
         for j in range(part.size):
             total[j] += part[j]
     for k in range(count):
-        row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        row, factors, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
         for j in range(row.size):
-            s0 += table[row[j]] * given[j]
+            s0 += table[row[j]] * factors[j]
         out[first + k] += s0
 
 

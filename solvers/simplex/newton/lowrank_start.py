@@ -378,17 +378,17 @@ class _Run:
     def begin(self) -> Steps:
         """The triangle on the model's support, and g there."""
         yield from self._take(np.flatnonzero(self.x))
-        own = self.triangle.own
-        self._sums, self._inside = (yield from self.model.sums(own)), np.arange(own.size)
-        self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
+        members = self.triangle.own
+        self._sums, self._inside = (yield from self.model.sums(members)), np.arange(members.size)
+        self.g[members] = (yield from self.triangle.product(self.x[members])) + self.view.c[members]
 
     def sift(self) -> Steps:
         """Leave out what the next guess would not hold: it is missed less than it costs, and `stream` brings back what is."""
-        own = self.triangle.own
-        level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
-        keep = _guess(self.x[own], level[self._groups] - self.g[own])
+        members = self.triangle.own
+        level = np.bincount(self._groups, weights=self.x[members] * self.g[members], minlength=self.view.simplices)
+        keep = _guess(self.x[members], level[self._groups] - self.g[members])
         yield from self.triangle.compact(keep)
-        inside = np.zeros(own.size, dtype=bool)
+        inside = np.zeros(members.size, dtype=bool)
         inside[self._inside] = True
         self._inside = np.flatnonzero(inside[keep])
         lost = np.flatnonzero(inside & ~keep)
@@ -397,15 +397,15 @@ class _Run:
 
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
-        own = self.triangle.own
+        members = self.triangle.own
         rank = self.model.B.shape[0]
-        if self._room.size < rank * own.size:
+        if self._room.size < rank * members.size:
             del self._B, self._room  # the old one goes first
-            self._room = np.empty(rank * own.size, dtype=np.float32)
-        B = self._room[: rank * own.size].reshape(rank, own.size)
+            self._room = np.empty(rank * members.size, dtype=np.float32)
+        B = self._room[: rank * members.size].reshape(rank, members.size)
         parts = cuts(B.shape[0], workers(B.size))
-        share(lambda k: np.take(self.model.B[parts[k]], own, axis=1, out=B[parts[k]], mode="clip"), len(parts))
-        self._B, self._inverse, self._groups = B, 1.0 / self.model.D[own], self.view.groups[own]
+        share(lambda k: np.take(self.model.B[parts[k]], members, axis=1, out=B[parts[k]], mode="clip"), len(parts))
+        self._B, self._inverse, self._groups = B, 1.0 / self.model.D[members], self.view.groups[members]
 
     def value(self) -> float:
         """½x'Qx + c'x."""
@@ -423,8 +423,8 @@ class _Run:
 
     def solve(self, target: float, most: int = _GUESSES) -> Steps:
         """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
-        own, G, groups = self.triangle.own, self.view.simplices, self._groups
-        x, g, c = self.x[own], self.g[own], self.view.c[own]
+        members, G, groups = self.triangle.own, self.view.simplices, self._groups
+        x, g, c = self.x[members], self.g[members], self.view.c[members]
         start, begun, last, count = x, g, np.zeros(0, dtype=np.int64), 0
         while count < most:
             level = np.bincount(groups, weights=x * g, minlength=G)
@@ -432,9 +432,9 @@ class _Run:
             highest = np.full(G, -np.inf)
             np.maximum.at(highest, groups, below)
             done = not float(highest.sum()) > target
-            behind = self.triangle.rounding * float(np.linalg.norm(x - self._settled[own]))
+            behind = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
             if (done or not count) and behind > _BEHIND * target:
-                g, self._settled[own] = (yield from self.triangle.settled(x)) + c, x
+                g, self._settled[members] = (yield from self.triangle.settled(x)) + c, x
                 continue
             if done:
                 break
@@ -457,7 +457,7 @@ class _Run:
         if count or g is not begun:
             self.exact = False
             self.drift += self._unit * float(np.linalg.norm(x - start))
-            self.x[own], self.g[own] = x, g
+            self.x[members], self.g[members] = x, g
         return count
 
     def _preconditioner(self, inside: IntArray) -> Inverse:
@@ -474,14 +474,16 @@ class _Run:
         How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
         the other points is what it is on own ones, at most.
         """
-        own, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
+        members, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
-        self._error += float(np.abs(self.g[own] - model[own] - self.model.D[own] * x[own] - self._offset[own]).max())
-        level = np.bincount(self._groups, weights=x[own] * self.g[own], minlength=self.view.simplices)
+        self._error += float(
+            np.abs(self.g[members] - model[members] - self.model.D[members] * x[members] - self._offset[members]).max()
+        )
+        level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
         self.g[rest] = model[rest] + self._offset[rest]
         near = rest[self.g[rest] < level[self.view.groups[rest]] + self._error[rest]]
-        self.g[near] = (yield from self.triangle.outside(near, x[own])) + self.view.c[near]
-        self._note(model, np.concatenate([own, near]))
+        self.g[near] = (yield from self.triangle.outside(near, x[members])) + self.view.c[near]
+        self._note(model, np.concatenate([members, near]))
 
     def covered(self, gap: float) -> bool:
         """Return whether no point outside violates by more than the gap, as far as float32 can tell."""
@@ -512,17 +514,17 @@ class _Run:
         y, last = self.model.point((yield from self.model.solve(self._offset))), self.x
         new = np.flatnonzero((y > 0.0) & (self.triangle.place < 0))
         yield from self._take(new)
-        own = self.triangle.own
-        reached = (yield from self.triangle.product(y[own])) + self.view.c[own]
-        way = (y - last)[own]
-        before, after = float(way @ self.g[own]), float(way @ reached)
+        members = self.triangle.own
+        reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
+        way = (y - last)[members]
+        before, after = float(way @ self.g[members]), float(way @ reached)
         if before + after > 0.0:  # y is worse than x: not beyond the best point between them
             y = last + max(0.0, before / (before - after)) * (y - last)
-            reached = (yield from self.triangle.product(y[own])) + self.view.c[own]
-        self.x, self.g[own] = y, reached
+            reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
+        self.x, self.g[members] = y, reached
         self._settled[:] = 0.0
         self.drift += self._unit * float(np.linalg.norm(y - last))
-        return new.size / own.size
+        return new.size / members.size
 
     def grow(self, most: float = np.inf) -> Steps:
         """Take in the points outside that violate, those that do it most where there are too many; gives their share."""

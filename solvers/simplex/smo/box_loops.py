@@ -62,11 +62,11 @@ def _lowest(w: Any) -> int:
         d, rise = w.d[b:e], w.rise[b:e]
         for k in range(d.size):
             store[k] = d[k] + rise[k]
-        least = _MOST
+        smallest = _MOST
         for k in range(d.size):
-            least = min(least, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
-        if least < best:
-            best, at = least, b
+            smallest = min(smallest, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
+        if smallest < best:
+            best, at = smallest, b
     return _place(w, at, n)
 
 
@@ -154,11 +154,11 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
         for k in range(d.size):
             d[k] += step * np.float64(p[k] - q[k])
             store[k] = d[k] + rise[k]
-        least = _MOST
+        smallest = _MOST
         for k in range(d.size):
-            least = min(least, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
-        if least < best:
-            best, at = least, b
+            smallest = min(smallest, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
+        if smallest < best:
+            best, at = smallest, b
     return _place(w, at, n)
 
 

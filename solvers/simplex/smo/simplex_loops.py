@@ -42,22 +42,22 @@ def vertices(w: Any) -> None:
 def _update(g: Any, step: float, up: Any, down: Any) -> int:
     """g += step·(up - down) and its argmin, as separate short loops over blocks."""
     n = g.size
-    best, at = np.inf, 0
+    best, block = np.inf, 0
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         gb, ub, db = g[b:e], up[b:e], down[b:e]
         for k in range(gb.size):
             gb[k] += step * (ub[k] - db[k])
-        least = np.inf
+        smallest = np.inf
         for k in range(gb.size):
-            if gb[k] < least:
-                least = gb[k]
-        if least < best:
-            best, at = least, b
-    for k in range(at, min(n, at + BLOCK)):
+            if gb[k] < smallest:
+                smallest = gb[k]
+        if smallest < best:
+            best, block = smallest, b
+    for k in range(block, min(n, block + BLOCK)):
         if g[k] <= best:
             return k
-    return at
+    return block
 
 
 @entry
@@ -127,13 +127,13 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: 
             gain[k] = lb[k] * slope * slope / max(di + np.float32(db[k]) - two * np.float32(cb[k]), floor)
         if b <= i < e:
             gain[i - b] = zero
-        most = zero
+        largest_gain = zero
         for k in range(gb.size):
-            most = max(most, gain[k])
-        if most > best:
-            best = most
+            largest_gain = max(largest_gain, gain[k])
+        if largest_gain > best:
+            best = largest_gain
             for k in range(gb.size):
-                if gain[k] >= most:
+                if gain[k] >= largest_gain:
                     at = b + k
                     break
     return at

@@ -198,7 +198,7 @@ def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | N
         raise InvalidProofError("prices must be finite and not negative, one for each pair")
     if (pairs < 0).any() or (pairs >= n).any() or (pairs[:, 0] == pairs[:, 1]).any():
         raise InvalidProofError("a pair names points that do not exist, or one point twice")
-    left, paid = problem.weights.copy(), [0.0]
+    residual, paid = problem.weights.copy(), [0.0]
     excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
     pairs, prices = pairs[excluded], prices[excluded]
     kept_points = node.state[pairs] == KEPT
@@ -207,11 +207,11 @@ def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | N
     for (i, j), one in zip(pairs[kept_points.any(axis=1)].tolist(), kept_points[kept_points.any(axis=1)].tolist(), strict=True):
         node.state[j if one[0] else i] = VIOLATED
     for (i, j), price in zip(pairs.tolist(), prices.tolist(), strict=True):
-        price = min(price, float(left[i]), float(left[j]))
+        price = min(price, float(residual[i]), float(residual[j]))
         if price > 0.0 and node.state[i] == node.state[j] == FREE:
             paid.append(price)
-            left[[i, j]] = np.maximum(round_down(left[[i, j]] - price), 0.0)
-    return Packing(left, sum_down(np.array(paid)))
+            residual[[i, j]] = np.maximum(round_down(residual[[i, j]] - price), 0.0)
+    return Packing(residual, sum_down(np.array(paid)))
 
 
 def _exclusive(
@@ -316,9 +316,9 @@ def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packin
         return False
     products = problem.g * c
     centre = np.array([math.fsum(row) for row in products.tolist()])
-    off = np.array([sum_up(round_up(np.abs(row) * 2.0**-52)) for row in products])
-    off = round_up(off + problem.e + 2.0**-52 * np.abs(centre))
-    u_lo, u_hi = round_down(centre - off), round_up(centre + off)
+    error = np.array([sum_up(round_up(np.abs(row) * 2.0**-52)) for row in products])
+    error = round_up(error + problem.e + 2.0**-52 * np.abs(centre))
+    u_lo, u_hi = round_down(centre - error), round_up(centre + error)
     free = node.state == FREE
     t = np.maximum(round_down(1.0 - u_hi), 0.0)
     kept_out = free & (round_down(round_down(t * t) / problem.norm2) >= r)

@@ -6,9 +6,8 @@ operation moved by one unit in the last place to the safe side; sums are exact b
 arithmetic. The rules (with proofs: ``docs/explanation/zero-one-bb.md``) are applied anew from the multipliers alone: the log's
 own bounds, boxes and fixings are not in it.
 
-The problem that a proof log is about: its rows, costs and free intercept, and whether they are those of the user's data.
-
-Built from (X, y, λ or κ, intercept) here and from the log's header there, without the solver's own rows.
+The problem is built from the user's data (X, y, λ or κ, intercept) and from the log's header, without the solver's own rows, and
+the two are compared.
 """
 
 from __future__ import annotations

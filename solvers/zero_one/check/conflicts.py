@@ -13,8 +13,6 @@ exact by `math.fsum`.
 The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
 interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
 that stands for more than k - V equal ones is kept.
-
-The problem of a log of norm-conflicts, its conflicts with the norms that their multipliers prove, and its incumbent.
 """
 
 from __future__ import annotations
@@ -91,8 +89,8 @@ class ConflictProblem:
 
     def less(self, spent: float, point: int) -> float:
         """Return the proved cost of further deletions once a free point is deleted, rounded down."""
-        left = spent - float(self.weights[point])
-        return max(left if self.counted and left.is_integer() else next_down(left), 0.0)
+        remaining = spent - float(self.weights[point])
+        return max(remaining if self.counted and remaining.is_integer() else next_down(remaining), 0.0)
 
     def keep_heavy(self, state: States) -> None:
         """Keep what may not be deleted."""

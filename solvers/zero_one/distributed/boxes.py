@@ -6,10 +6,8 @@ open. These are divided anew, with better incumbents, so that idle workers soon 
 where the pool is nearly empty. A killed worker loses one subproblem, which another worker repeats. The pool, the subproblems in
 progress and the incumbent are the whole state of the search, which a checkpoint saves.
 
-Subproblems of the box search: open nodes, searched for a limited time in any process, and the result.
-
-A subproblem is a value, and its result depends on nothing else. So the subproblem of a lost worker is given to another one, and
-only the first result counts.
+*Subproblems of the box search.* A subproblem is a value, and its result depends on nothing else. So the subproblem of a lost
+worker is given to another one, and only the first result counts.
 """
 
 from __future__ import annotations

@@ -44,29 +44,29 @@ class BoxRecords:
         The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or stand alone where two
         kept points exclude each other.
         """
-        at = 0
-        while at < len(log):
-            kind = int(log[at])
+        start = 0
+        while start < len(log):
+            kind = int(log[start])
             if kind == 0:
                 self._end()
-                self._node = {"id": int(log[at + 1]), "parent": int(log[at + 2]), "side": int(log[at + 3]), "rounds": []}
-                at += 4
+                self._node = {"id": int(log[start + 1]), "parent": int(log[start + 2]), "side": int(log[start + 3]), "rounds": []}
+                start += 4
             elif kind == 1:
-                count = int(log[at + 2])
-                entries = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                count = int(log[start + 2])
+                entries = log[start + 3 : start + 3 + 3 * count].reshape(count, 3)
                 self._round(entries[:, 0], entries[:, 1], entries[:, 2])
-                at += 3 + 3 * count
+                start += 3 + 3 * count
             elif kind == 3:
-                count = int(log[at + 2])
-                self._pairs = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
-                at += 3 + 3 * count
+                count = int(log[start + 2])
+                self._pairs = log[start + 3 : start + 3 + 3 * count].reshape(count, 3)
+                start += 3 + 3 * count
             elif kind == 4:
-                self._theta = float(log[at + 2])
-                at += 3
+                self._theta = float(log[start + 2])
+                start += 3
             else:
                 assert self._node is not None
-                self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
-                at += 4
+                self._node["split"] = [int(log[start + 2]), float(log[start + 3])]
+                start += 4
 
     def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
         assert self._node is not None

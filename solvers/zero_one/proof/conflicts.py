@@ -3,19 +3,15 @@
 The tree need not be the search's: only the bound counts. `ConflictProver` has the nodes, `solvers.zero_one.check.conflicts`
 verifies them. With a team, open nodes of the proof go to its workers, whose lines are merged.
 
-Norm-conflicts one at a time, with the multipliers that prove them: for searches that are steered from Python.
+*Norm-conflicts one at a time, with the multipliers that prove them.* A set S of points is a conflict at T if no w with ||w||² <
+T keeps all of it; the compiled dual method finds one and its multipliers (`solvers.zero_one.loops.conflicts.active_set`).
+``docs/explanation/zero-one-bb.md`` has the proofs.
 
-A set S of points is a conflict at T if no w with ||w||² < T keeps all of it; the compiled dual method finds one and its
-multipliers (`solvers.zero_one.loops.conflicts.active_set`). ``docs/explanation/zero-one-bb.md`` has the proofs.
-
-The nodes of a proof by norm-conflicts, one after the other: in the process that writes the log, or in a worker.
-
-Conflicts are written with multipliers that are whole numbers where those prove enough; nodes refer to them. A node proves by
-packing conflicts that solutions of interest delete points of cost at least e among the free ones, deletes a point that is the
-only free one of a conflict, and ends with a conflict of kept points or branches on a point. The compiled part is
-`solvers.zero_one.loops.conflicts.prove`; ``docs/explanation/zero-one-bb.md`` has the rules.
-
-The distributed proof of a conflict search: workers prove subtrees and write log lines, which this process merges.
+*The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
+where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of
+cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends with a conflict of kept
+points or branches on a point. The compiled part is `solvers.zero_one.loops.conflicts.prove`;
+``docs/explanation/zero-one-bb.md`` has the rules.
 """
 
 from __future__ import annotations
@@ -271,18 +267,18 @@ class ConflictProver:
         entries = int(book.now.entries)
         number: dict[int, int] = {}
         lines = []
-        for at in book.entry[:entries].tolist():
-            if at not in number:
-                number[at] = self._conflicts
+        for entry_place in book.entry[:entries].tolist():
+            if entry_place not in number:
+                number[entry_place] = self._conflicts
                 self._conflicts += 1
-                m = int(book.size[at])
-                alpha = book.alpha[at, :m].tolist()
+                m = int(book.size[entry_place])
+                alpha = book.alpha[entry_place, :m].tolist()
                 if all(map(float.is_integer, alpha)):
                     alpha = list(map(int, alpha))
                 # a list of numbers looks the same in JSON
-                called = f', "number": {number[at]}' if self._numbered else ""
-                lines.append(f'{{"conflict": {book.points[at, :m].tolist()}, "alpha": {alpha}{called}}}\n')
-        numbers = [number[at] for at in book.entry[:entries].tolist()]
+                called = f', "number": {number[entry_place]}' if self._numbered else ""
+                lines.append(f'{{"conflict": {book.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
+        numbers = [number[entry_place] for entry_place in book.entry[:entries].tolist()]
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
         less = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
         shares = (book.entry_share[:entries] * less).tolist()

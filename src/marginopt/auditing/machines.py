@@ -218,19 +218,19 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         raise InputError(f"audit knows {known}; it was given {type_name}")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
-        raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}")
+        raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
         raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}")
     n = data.shape[0]
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError(f"sample_weight must hold {n} numbers ≥ 0")
+        raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
     one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
     several = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
     if several is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
-            raise InputError(f"y must hold a label for each of the {n} rows of X")
+            raise InputError(f"y must hold a label for each of the {n} rows of X", name="y")
         audit_of = kinds[type(estimator)]
         parts = list(several(estimator, y, weights))
         return AuditTable(
@@ -253,7 +253,7 @@ def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
     if len(estimator.classes_) != 2:
         raise InputError(f"audit needs two classes; the machine has {len(estimator.classes_)}: fit one for each pair")
     if labels.shape != (n,) or not np.isin(labels, estimator.classes_).all():
-        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X")
+        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X", name="y")
     return np.where(labels == estimator.classes_[1], 1.0, -1.0)
 
 

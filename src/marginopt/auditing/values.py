@@ -315,7 +315,7 @@ def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) 
 def _codes(estimator: Any, y: Any) -> IntArray:
     labels = np.asarray(y)
     if labels.ndim != 1 or not np.isin(labels, estimator.classes_).all():
-        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X")
+        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X", name="y")
     order = np.argsort(estimator.classes_)  # files of LIBSVM hold classes in the order of the data
     return np.asarray(order[np.searchsorted(estimator.classes_, labels, sorter=order)])
 

@@ -1,4 +1,4 @@
-"""Entries of the book: one line of JSON each, in ``entries.jsonl`` beside this module."""
+"""Entries of the book of open instances, one JSON object a line, in ``entries.jsonl`` beside this module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, InputError, near_names
+from ..errors import DataError, unknown_name
 from ..files import read_text, write_text
 
 __all__ = ["EVIDENCE", "Entry", "find_entry", "load_entries", "save_entries"]
@@ -144,7 +144,5 @@ def find_entry(name: str, entries: Iterable[Entry]) -> Entry:
     """
     table = {entry.name: entry for entry in entries}
     if name not in table:
-        near = near_names(name, table)
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; `marginopt book` lists them"
-        raise InputError(f"the book has no entry {name!r}{hint}")
+        raise unknown_name("entry of the book", name, table)
     return table[name]

@@ -122,9 +122,9 @@ def _vector(point: Mapping[str, Any], name: str, size: int) -> list[Fraction]:
     """Return one part of a point."""
     numbers = point.get(name)
     if not isinstance(numbers, list | tuple) or len(numbers) != size:
-        raise InputError(f"{name} must hold {size} numbers")
+        raise InputError(f"{name} must hold {size} numbers", name=name)
     if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
-        raise InputError(f"{name} must hold finite numbers")
+        raise InputError(f"{name} must hold finite numbers", name=name)
     return [Fraction(x) for x in numbers]
 
 

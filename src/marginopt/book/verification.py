@@ -89,7 +89,7 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> Verdict:
 
 
 def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:
-    """Return what an entry claims beyond its point and its evidence; empty where it does not."""
+    """Return the claims of an entry that its point and its evidence do not support; empty if there are none."""
     if not (math.isfinite(entry.value) and math.isfinite(entry.bound)):
         return "the value or the bound is not finite"
     if Fraction(entry.value) < value:

@@ -1,9 +1,4 @@
-"""The commands of the command line: problems, and what proves.
-
-The commands of the command line.
-
-The commands that prove: certificates of solutions found elsewhere, proof logs, VIPR files.
-"""
+"""The commands of the command line: problems, certificates, proof logs, and VIPR files."""
 
 from __future__ import annotations
 
@@ -123,9 +118,11 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
             raise InputError(f"{command} needs a standard form: {form}")
         return form
     if name in all_formulations() and not Path(name).exists():
-        raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA")
+        raise InputError(f"{name} is a formulation; name the data after it: marginopt {command} {name} DATA", name=name)
     if not is_program(Path(name)):
-        raise InputError(f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}")
+        raise InputError(
+            f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}", name=name
+        )
     return read_form(name)
 
 

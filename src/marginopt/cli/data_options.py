@@ -159,7 +159,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as held:
             return {key: held[key] for key in held.files}
     except (OSError, ValueError) as error:
-        raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}") from error
+        raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 
 
 def two_classes(instance: Instance, what: str) -> Instance:

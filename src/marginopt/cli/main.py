@@ -47,8 +47,8 @@ COMMANDS: dict[str, str] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
     words = list(sys.argv[1:] if argv is None else argv)
-    at = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
-    arguments = parser("".join(words[at : at + 1]), words[at + 1 :]).parse_args(words)
+    place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
+    arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
     if argv is not None:
         return _run(arguments)
     from .quiet_output import own_words_only

@@ -1,9 +1,4 @@
-"""Parsers that name near misses, and advice in the words of the command line.
-
-Parsers that say what was meant: near misses of commands and options, one line of usage, help on what is asked about.
-
-Advice in the words of the command line, where errors speak of Python.
-"""
+"""Parsers that name near misses, and advice in the words of the command line."""
 
 from __future__ import annotations
 

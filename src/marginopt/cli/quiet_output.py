@@ -22,14 +22,14 @@ def own_words_only() -> Iterator[None]:
     streams = sys.stdout, sys.stderr
     saved: list[tuple[int, int]] = []
     try:
-        sys.stdout, sys.stderr = (_moved(stream, at, saved) for stream, at in zip(streams, (1, 2), strict=True))
+        sys.stdout, sys.stderr = (_moved(stream, descriptor, saved) for stream, descriptor in zip(streams, (1, 2), strict=True))
         yield
     finally:
         for stream in (sys.stdout, sys.stderr):
             if not stream.closed:
                 stream.flush()
-        for at, copy in saved:
-            os.dup2(copy, at)
+        for descriptor, copy in saved:
+            os.dup2(copy, descriptor)
             os.close(copy)
         sys.stdout, sys.stderr = streams
 

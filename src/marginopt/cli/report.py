@@ -168,7 +168,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
         raise InputError("--n is one size, --sizes several: give one of them")
     every: list[int | None] = [None] if sizes is None else [*sizes]
     drawn = [part for name in a.data for n in every for part in _sized(name, n, a)]
-    found = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in drawn]
+    instances = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in drawn]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 
@@ -181,14 +181,14 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
                 "--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered or 3,5 0.2,0.5 clustered; "
                 f"it is {' '.join(a.generate)}"
             ) from error
-        found += [
+        instances += [
             gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)  # type: ignore[arg-type]  # it checks the kind
             for features, deviation, kind in product(p, sigma, _list(a.generate[2], str, "--generate"))
             for n in sizes
         ]
-    if not found and sizes is not None:
+    if not instances and sizes is not None:
         raise InputError("--sizes needs data: catalogue names, files, or --generate")
-    return found or default_report_instances(a.seed)
+    return instances or default_report_instances(a.seed)
 
 
 def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:

@@ -15,7 +15,7 @@ EFFORTS = ("quick", "reduced", "full")
 
 
 def add_options(command: Command) -> None:
-    """All of its options."""
+    """Add the options of ``marginopt reproduce``."""
     command.add_argument("names", nargs="*", help="papers, tables or figures; without any they are listed")
     command.add_argument("--all", action="store_true", help="every table and figure of every paper")
     much = command.add_mutually_exclusive_group()

@@ -61,12 +61,12 @@ def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]
     """Width of each column; none where the screen is too narrow for columns."""
     natural_widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(natural_widths)]
-    left = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
+    spare = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
     for k, w in enumerate(natural_widths):
-        more = min(w - widths[k], max(left, 0))
+        more = min(w - widths[k], max(spare, 0))
         widths[k] += more
-        left -= more
-    return widths if left >= 0 else []
+        spare -= more
+    return widths if spare >= 0 else []
 
 
 def _print_columns(

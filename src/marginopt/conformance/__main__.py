@@ -1,4 +1,4 @@
-"""``python -m marginopt.conformance NAME``: the laws, tried on somebody's solver, formulation or relaxation."""
+"""``python -m marginopt.conformance NAME``: test a solver, formulation or relaxation against the laws of its kind."""
 
 from __future__ import annotations
 

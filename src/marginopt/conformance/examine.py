@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..errors import InputError, near_names
+from ..errors import unknown_name
 from ..models.formulations import all_formulations, get_formulation
 from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations
@@ -141,9 +141,7 @@ def _raise_unknown(name: str, known: list[str]) -> None:
 
     for shelf in PluginRegistry.every:
         shelf.get(name)  # raises where a package promises it in vain
-    near = near_names(name, known)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-    raise InputError(f"no solver, formulation or relaxation is called {name!r}; {hint}")
+    raise unknown_name("solver, formulation or relaxation", name, known)
 
 
 def tally(cells: Iterable[Cell]) -> dict[State, int]:

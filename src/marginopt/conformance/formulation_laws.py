@@ -1,4 +1,4 @@
-"""Laws of a formulation alone: what it shows, what it refuses, its form, its bound, its files."""
+"""Laws that a formulation must meet on its own: print, LaTeX, refusal of bad input, form, bound, and files."""
 
 from __future__ import annotations
 
@@ -147,19 +147,19 @@ def _refused(case: Case, what: str, arrays: Mapping[str, Any], given: Mapping[st
 
 def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, object]]]:
     """Bad inputs: what is wrong, arrays, parameters."""
-    arrays, given = case.arrays, case.parameters
+    arrays, parameters = case.arrays, case.parameters
     for name in case.info.needs:
         value = np.array(arrays[name], dtype=np.float64)
         spoilt = value.copy()
         spoilt[(0,) * spoilt.ndim] = np.nan
         if case.info.data is not DataKind.CLASSES or name != "y":  # labels of several classes are of any type
-            yield f"NaN in {name}", {**arrays, name: spoilt}, given
-        yield f"{name} of another shape", {**arrays, name: value[:-1] if len(case.info.needs) > 1 else value[0]}, given
-        yield f"no {name}", {k: v for k, v in arrays.items() if k != name}, given
+            yield f"NaN in {name}", {**arrays, name: spoilt}, parameters
+        yield f"{name} of another shape", {**arrays, name: value[:-1] if len(case.info.needs) > 1 else value[0]}, parameters
+        yield f"no {name}", {k: v for k, v in arrays.items() if k != name}, parameters
     if "y" in case.info.needs:
-        yield "one class", {**arrays, "y": np.ones(len(arrays["y"]))}, given
+        yield "one class", {**arrays, "y": np.ones(len(arrays["y"]))}, parameters
     for p in case.info.parameters:
         wrong: dict[type, object] = {float: float("nan"), int: "many", str: "no such word"}
         if p.kind is not str or p.choices:
-            yield f"{p.name} = {wrong[p.kind]}", arrays, {**given, p.name: wrong[p.kind]}
-    yield "a parameter that there is not", arrays, {**given, "no_such_parameter": 1.0}
+            yield f"{p.name} = {wrong[p.kind]}", arrays, {**parameters, p.name: wrong[p.kind]}
+    yield "a parameter that there is not", arrays, {**parameters, "no_such_parameter": 1.0}

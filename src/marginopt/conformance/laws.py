@@ -1,14 +1,8 @@
 """The abstract law, its registry, its verdicts, and the tiny instances that laws are tried on.
 
-The abstract law, and the registry of laws.
-
 A law is a function that looks at one thing and returns a `Verdict`. There are four kinds, by what they look at: a formulation on
 a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its
 docstring is what the examination prints.
-
-The verdict of a law on one case: it holds, it is violated (with the numbers), or it does not apply (with the reason).
-
-The tiny instances that the laws are tried on: those with known optima, and examples that a record builds.
 """
 
 from __future__ import annotations

@@ -44,12 +44,12 @@ class Reduced:
 
     @property
     def obstacle(self) -> str:
-        """Why the relaxation does not take the case; empty where it does."""
+        """Return the reason why the relaxation does not take the case; empty where it does."""
         return self.relaxation.reduction.obstacle(self.original)
 
     @property
     def caveat(self) -> str:
-        """Why its target need not bound the 0-1 optimum; empty where it does."""
+        """Return the reason why its target need not bound the 0-1 optimum; empty where it does."""
         return self.relaxation.reduction.caveat(self.original)
 
     @property

@@ -1,15 +1,8 @@
 """Laws of a solver: on formulations, on programs without a solution, the optimality conditions, and the trials they look at.
 
-Laws of a solver on a formulation: its answer, the evidence for it, and what must not change it.
-
-Laws of a solver alone, on programs without a model: what has no solution is called by its name.
-
-The optimality conditions in the documented signs, from a form's data and a result's numbers alone.
-
-Written from the definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used
-here, so that an error there does not hide itself.
-
-A solver on a case: the solve that most laws look at, and its repetitions under changes.
+*The optimality conditions in the documented signs, from a form's data and a result's numbers alone.* Written from the
+definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used here, so that an
+error there does not hide itself.
 """
 
 from __future__ import annotations
@@ -133,13 +126,13 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
 def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: float) -> Iterator[str]:
     value = np.asarray(c.F @ x + c.g)
     size = 1.0 + max(float(np.abs(value).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
-    off = outside(c.cone, value)
-    if not off <= tol * size:
-        yield f"{c.label} is violated by {off:.2e}, allowed {tol * size:.1e}"
+    violation = outside(c.cone, value)
+    if not violation <= tol * size:
+        yield f"{c.label} is violated by {violation:.2e}, allowed {tol * size:.1e}"
     mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
-    off = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
-    if not off <= tol * size:
-        yield f"the multipliers of {c.label} leave the dual cone by {off:.2e}, allowed {tol * size:.1e}"
+    violation = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
+    if not violation <= tol * size:
+        yield f"the multipliers of {c.label} leave the dual cone by {violation:.2e}, allowed {tol * size:.1e}"
     product = abs(float(z @ value))
     if not product <= tol * scale * size:
         yield f"{c.label} is not complementary: {product:.2e}, allowed {tol * scale * size:.1e}"
@@ -168,7 +161,7 @@ SECONDS, ITERATIONS = 60.0, 1_000_000
 
 
 def unusable(solver: Solver) -> str:
-    """Why a solver cannot be tried here at all; empty where it can."""
+    """Return the reason why a solver cannot be tried here at all; empty where it can."""
     if not installed(solver):
         return f"the package {solver.info.package or solver.info.module} is not installed"
     licence = solver.licence()
@@ -201,7 +194,7 @@ class Trial:
 
     @cached_property
     def obstacle(self) -> str:
-        """Why the solver does not read the case; empty where it does."""
+        """Return the reason why the solver does not read the case; empty where it does."""
         return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
@@ -213,7 +206,7 @@ class Trial:
 
     @property
     def without(self) -> str:
-        """Why there is nothing to look at: the solver is not here, does not read the case, or is not licensed for it."""
+        """Return the reason why the law does not apply: the solver is missing, unlicensed, or does not read the case."""
         return unusable(self.solver) or self.obstacle or self.refusal
 
     @property
@@ -247,9 +240,13 @@ _KNOWN = 1e-7
 
 def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
     """Return whether two objectives agree."""
-    off = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
+    difference = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
     comparison = f"{what}: {found:.12g}, wanted {wanted:.12g}"
-    return holds(f"off by {off:.0e}") if off <= tol else violated(f"{comparison}, off by {off:.2e}, allowed {tol:.0e}")
+    return (
+        holds(f"off by {difference:.0e}")
+        if difference <= tol
+        else violated(f"{comparison}, off by {difference:.2e}, allowed {tol:.0e}")
+    )
 
 
 def _solved(t: Trial, r: Result) -> bool:

@@ -10,7 +10,7 @@ try:
     import torch  # noqa: F401 - asked for once, here, so that the error below names the command
 except ImportError as error:
     raise MissingPackageError(
-        'marginopt.deep needs the package torch, which is not installed: pip install "marginopt[deep]"'
+        "marginopt.deep needs the package torch, which is not installed", "torch", 'pip install "marginopt[deep]"'
     ) from error
 
 from .estimator import DeepNPSVC

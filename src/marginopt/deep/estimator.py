@@ -164,9 +164,9 @@ class Samples:
             ``image_shape`` does not fit, or an unknown dtype.
         """
         if dtype not in ("float32", "float64"):
-            raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}")
-        given = tuple(X.shape[1:])
-        shape = given if image_shape is None else _fitting(image_shape, given)
+            raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
+        input_shape = tuple(X.shape[1:])
+        shape = input_shape if image_shape is None else _fitting(image_shape, input_shape)
         shift, deviation = np.zeros(()), np.ones(())
         if standardise:
             axis = 0 if len(shape) == 1 else None
@@ -174,7 +174,7 @@ class Samples:
         # a feature whose spread is rounding is constant: it becomes 0, not noise
         constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(shift)
         factor = np.where(constant, 1.0, 1.0 / np.where(constant, 1.0, deviation))
-        return cls(given, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
+        return cls(input_shape, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
 
     def tensor(self, X: Any) -> Tensor:
         """A batch on the CPU.
@@ -185,7 +185,7 @@ class Samples:
             Samples of another shape than in training.
         """
         if tuple(X.shape[1:]) != self.given:
-            raise InputError(f"samples must have shape {self.given}, as in fit; they have {tuple(X.shape[1:])}")
+            raise InputError(f"samples must have shape {self.given}, as in fit; they have {tuple(X.shape[1:])}", name="samples")
         scaled = (X - self.shift) * self.factor
         return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
 
@@ -194,7 +194,9 @@ def _fitting(image_shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
     try:
         shape = tuple(int(side) for side in image_shape)
     except (TypeError, ValueError) as error:
-        raise InputError(f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}") from error
+        raise InputError(
+            f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}", name="image_shape"
+        ) from error
     if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(given):
         raise InputError(f"image_shape = {shape} does not hold the {math.prod(given)} numbers of a sample")
     return shape
@@ -213,7 +215,7 @@ def resolve_device(name: str) -> torch.device:
     # exempt (text): a user's 'name:part' of a data set
     kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in ("cpu", "cuda") or (number and (kind == "cpu" or not number.isdigit())):
-        raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {name!r}")
+        raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {name!r}", name="device")
     if kind == "cpu":
         return torch.device("cpu")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -227,7 +229,8 @@ def check_finite(X: Any) -> None:
     bad = ~np.isfinite(X).reshape(len(X), -1).all(axis=1)
     if bad.any():
         raise InputError(
-            f"X must be finite: sample {int(np.argmax(bad))} (of {int(bad.sum())}) holds NaN or infinity; drop or fill it"
+            f"X must be finite: sample {int(np.argmax(bad))} (of {int(bad.sum())}) holds NaN or infinity; drop or fill it",
+            name="X",
         )
 
 
@@ -404,9 +407,11 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         check_finite(X)
         check_classification_targets(y)
         if self.objective not in _OBJECTIVES:
-            raise InputError(f"objective must be one of {', '.join(_OBJECTIVES)}; it is {self.objective!r}")
+            raise InputError(f"objective must be one of {', '.join(_OBJECTIVES)}; it is {self.objective!r}", name="objective")
         if self.callback is not None and not callable(self.callback):
-            raise InputError(f"callback must be a function of one row of the trace; it is a {type(self.callback).__name__}")
+            raise InputError(
+                f"callback must be a function of one row of the trace; it is a {type(self.callback).__name__}", name="callback"
+            )
         if self.resume and self.checkpoint is None:
             raise InputError("resume=True needs the file to continue from: give checkpoint")
         return X, y
@@ -423,7 +428,9 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         rows = self._rows(validation[0])
         labels = np.asarray(validation[1])
         if labels.shape != (rows.shape[0],) or not np.isin(labels, self.classes_).all():
-            raise InputError(f"validation must be (X, y) with a label of training for each of its {rows.shape[0]} samples")
+            raise InputError(
+                f"validation must be (X, y) with a label of training for each of its {rows.shape[0]} samples", name="validation"
+            )
         return Batches(rows, torch.as_tensor(np.searchsorted(self.classes_, labels), dtype=torch.int64), device)
 
     def _objectives(self, K: int) -> Objectives:

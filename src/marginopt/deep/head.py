@@ -1,9 +1,4 @@
-"""The network: encoders φ, and the hypothesis (22) over their features.
-
-The hypothesis (22): hyperplanes over an encoder's features and learned ones beside them.
-
-Encoders φ: two small ones, and whatever module the user brings.
-"""
+"""The network: encoders φ, and the hypothesis (22) over their features."""
 
 from __future__ import annotations
 
@@ -64,15 +59,16 @@ class NPSVCHead(nn.Module):
     ) -> None:
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
-            raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}")
+            raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}", name="hypothesis")
         hidden_sizes: object = hidden
         whole = isinstance(hidden_sizes, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in hidden_sizes)
         if not whole or not hidden or min(hidden) < 1:
             raise InputError(
-                f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}"
+                f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}",
+                name="hidden",
             )
         if as_positive(dropout, "dropout", zero=True) >= 1.0:
-            raise InputError(f"dropout must be in [0, 1); it is {dropout!r}")
+            raise InputError(f"dropout must be in [0, 1); it is {dropout!r}", name="dropout")
         self.hypothesis: Hypothesis = hypothesis
         self.angular = angular
         layers: list[nn.Module] = []
@@ -231,14 +227,16 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
         if encoder == "conv":
             return ConvEncoder(shape)
         raise InputError(
-            f"encoder must be 'mlp', 'conv', a torch.nn.Module, or a function of a sample's shape; it is {encoder!r}"
+            f"encoder must be 'mlp', 'conv', a torch.nn.Module, or a function of a sample's shape; it is {encoder!r}",
+            name="encoder",
         )
     if isinstance(encoder, nn.Module):
         return copy.deepcopy(encoder)
     if not callable(encoder):
         raise InputError(
             "encoder must be 'mlp', 'conv', a torch.nn.Module, or a function of a sample's shape; "
-            f"it is a {type(encoder).__name__}"
+            f"it is a {type(encoder).__name__}",
+            name="encoder",
         )
     module = encoder(shape)
     if not isinstance(module, nn.Module):

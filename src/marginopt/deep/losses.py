@@ -1,9 +1,4 @@
-"""One objective for each class, (A.13), their combination, and the τ-step (25).
-
-One objective for each class, (A.13), and their combination Σ τ_l ϖ_l J_l with the τ-step (25), (26).
-
-The τ-step (25) on the Gram matrix of the gradients, by a solver of simplex QPs.
-"""
+"""One objective for each class, (A.13), their combination, and the τ-step (25)."""
 
 from __future__ import annotations
 
@@ -128,7 +123,7 @@ class NearObjectives(Objectives):
     def __init__(self, classes: int, *, c: float = 1.0, margin: float = 1.0, orientation: Literal["one", "rest"] = "one") -> None:
         super().__init__()
         if orientation not in ("one", "rest"):
-            raise InputError(f"orientation must be 'one' or 'rest'; it is {orientation!r}")
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {orientation!r}", name="orientation")
         self.classes, self.orientation = classes, orientation
         self.c, self.margin = as_positive(c, "c"), as_positive(margin, "margin")
 
@@ -294,12 +289,12 @@ class ChebyshevLoss(nn.Module):
     ) -> None:
         super().__init__()
         if combination not in ("chebyshev", "sum"):
-            raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}")
+            raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}", name="combination")
         if not 0.0 < as_positive(momentum, "momentum") <= 1.0:
             raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}")
         values = np.full(classes, weights) if np.ndim(weights) == 0 else as_vector(weights, classes, "weights")
         if not (values > 0).all():
-            raise InputError(f"weights must be > 0; the least is {values.min():g}")
+            raise InputError(f"weights must be > 0; the least is {values.min():g}", name="weights")
         self.objectives, self.combination, self.simplex = objectives, combination, simplex
         self.momentum = float(momentum)
         self.register_buffer("weights", torch.as_tensor(np.array(values, dtype=np.float64)))

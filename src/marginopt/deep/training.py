@@ -72,7 +72,7 @@ class Settings:
             if value is None and name == "encoder_epochs":
                 continue
             if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "final_learning_rate", "weight_decay", "gamma", "final_gamma"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name != "learning_rate"))
@@ -81,7 +81,7 @@ class Settings:
                 f"final_learning_rate = {self.final_learning_rate:g} is above learning_rate = {self.learning_rate:g}: lower it"
             )
         if self.optimizer not in ("adam", "adamw", "sgd"):
-            raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {self.optimizer!r}")
+            raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {self.optimizer!r}", name="optimizer")
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
         """
         refuse(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
-            raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}")
+            raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         sample = Sample.plain(X.shape[0])

@@ -1,13 +1,4 @@
-"""The base class of all estimators, their records, and refusals of arguments that fit does not take.
-
-The base class of all estimators: scikit-learn's, whose pickles say with which layout of attributes they were written.
-
-Refusals of arguments that ``fit`` does not take, with a sentence in place of Python's.
-
-The record of an estimator: what it solves, and how tests make a quick one.
-
-Several classes by binary problems: one against one with votes, or one against the rest.
-"""
+"""The base class of all estimators, their records, and refusals of arguments that fit does not take."""
 
 from __future__ import annotations
 
@@ -123,7 +114,9 @@ def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
         There is no such scheme.
     """
     if scheme not in ("ovo", "ovr"):
-        raise InputError(f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}")
+        raise InputError(
+            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
+        )
     if scheme == "ovo" or classes == 2:
         pairs = []
         for i, j in combinations(range(classes), 2):

@@ -169,7 +169,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
         if classes.size < 2:
             where = "" if given_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}")
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}", name="y")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)
@@ -356,7 +356,7 @@ class CrossValidated(PathClassifier):
         values = self._values()
         points, labels = self._validated(X, y)
         if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; it has one class: {labels[0]!r}")
+            raise InputError(f"y must hold at least two classes; it has one class: {labels[0]!r}", name="y")
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
@@ -383,9 +383,9 @@ def as_values(given: Any, name: str) -> FloatArray:
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a sequence of numbers > 0; it is {given!r}") from error
+        raise InputError(f"{name} must be a sequence of numbers > 0; it is {given!r}", name=name) from error
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or not (values > 0).all():
-        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {given!r}")
+        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {given!r}", name=name)
     return np.unique(values)
 
 
@@ -393,7 +393,9 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
     """Training and validation rows: k stratified folds, one stratified validation part, or what a splitter says."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if isinstance(cv, bool) or cv is None or isinstance(cv, str):
-        raise InputError(f"cv must be a number of folds, a part in (0, 1), a splitter or an iterable of splits; it is {cv!r}")
+        raise InputError(
+            f"cv must be a number of folds, a part in (0, 1), a splitter or an iterable of splits; it is {cv!r}", name="cv"
+        )
     if isinstance(cv, numbers.Integral):
         folds = min(int(cv), smallest)
         if int(cv) < 2 or folds < 2:

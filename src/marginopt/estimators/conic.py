@@ -177,11 +177,15 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
     def _values(self) -> FloatArray:
         if isinstance(self.kappa_grid, (int, np.integer)) and not isinstance(self.kappa_grid, bool):
             if self.kappa_grid < 1:
-                raise InputError(f"kappa_grid must be a number of values ≥ 1 or the values; it is {self.kappa_grid!r}")
+                raise InputError(
+                    f"kappa_grid must be a number of values ≥ 1 or the values; it is {self.kappa_grid!r}", name="kappa_grid"
+                )
             return np.asarray(0.5 * np.arange(1, self.kappa_grid + 1) / self.kappa_grid)
         values = as_values(self.kappa_grid, "kappa_grid")
         if values[-1] > 1.0:
-            raise InputError(f"kappa_grid must lie in (0, 1], parts of the points; the largest is {values[-1]:g}")
+            raise InputError(
+                f"kappa_grid must lie in (0, 1], parts of the points; the largest is {values[-1]:g}", name="kappa_grid"
+            )
         return values
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:

@@ -126,7 +126,7 @@ class ZeroOneSVC(SearchedClassifier):
         level = as_positive(eps, "eps", zero=True)
         model = self._two_class_problem()
         table = prediction_stability(model, within=level if within is None else within, time_limit=self.time_limit)
-        copies = model.weights / model.weights.min()
+        copies = model.sample_weight / model.sample_weight.min()
         return table.ambiguity(level, copies)
 
     def conformal_set(self, X: Any, alpha: float) -> list[np.ndarray]:
@@ -147,8 +147,8 @@ class ZeroOneSVC(SearchedClassifier):
             raise InputError("conformal sets treat all points alike: fit with standardise=False and without class_weight")
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         lam = 1.0 if self.lam is None else float(self.lam)
-        copies = np.rint(model.weights / lam).astype(np.int64)
-        if not np.array_equal(copies * lam, model.weights):
+        copies = np.rint(model.sample_weight / lam).astype(np.int64)
+        if not np.array_equal(copies * lam, model.sample_weight):
             raise InputError("conformal sets treat all points alike: fit without sample_weight")
         points = ZeroOneSVM(
             np.repeat(np.asarray(model.X), copies, axis=0), np.repeat(model.y, copies), lam, intercept=model.intercept
@@ -375,7 +375,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         as_positive(self.C0, "C0", zero=True)
         total = sum(map(as_fraction, cost.tolist()), Fraction())  # equal points are merged, so that N is their weight
         share = as_fraction(self.C0) * total / len(cost)
-        return ScoringSystem(to_dense(X), y, self.coefficients, max_features=self.max_features, C0=share, weights=cost)
+        return ScoringSystem(to_dense(X), y, self.coefficients, max_features=self.max_features, C0=share, sample_weight=cost)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
@@ -398,7 +398,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         names = [f"x{j}" for j in range(p)] if known is None else list(known)
         names = names if feature_names is None else [str(name) for name in feature_names]
         if len(names) != p:
-            raise InputError(f"feature_names must hold {p} names; it holds {len(names)}")
+            raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
         w = self.coef_[0].astype(int)
         used = sorted(np.flatnonzero(w), key=lambda j: (-abs(w[j]), j))
         result = self.result_

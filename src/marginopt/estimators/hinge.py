@@ -124,7 +124,9 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
     def _values(self) -> FloatArray:
         if isinstance(self.lam_grid, (int, np.integer)) and not isinstance(self.lam_grid, bool):
             if self.lam_grid < 1:
-                raise InputError(f"lam_grid must be a number of values ≥ 1 or the values; it is {self.lam_grid!r}")
+                raise InputError(
+                    f"lam_grid must be a number of values ≥ 1 or the values; it is {self.lam_grid!r}", name="lam_grid"
+                )
             beta = np.arange(1, self.lam_grid + 1) / (self.lam_grid + 1.0)
             return np.asarray(beta / (1.0 - beta))
         return as_values(self.lam_grid, "lam_grid")

@@ -1,7 +1,5 @@
 """Nonparallel classifiers without learned features.
 
-Classifiers with a hyperplane for each class: the checks of their data, and their decision.
-
 `NonparallelSVC`: one hyperplane for each class, near it and away from the others; the rivals of NPSVC++, Table 2.
 """
 

@@ -83,9 +83,9 @@ def approximate(
         An unknown name, a kernel that the approximation does not know, a parameter out of range.
     """
     if name not in ("nystroem", "fourier"):
-        raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}")
+        raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")
     if isinstance(components, bool) or not isinstance(components, (int, np.integer)) or components < 1:
-        raise InputError(f"components must be an integer ≥ 1; it is {components!r}")
+        raise InputError(f"components must be an integer ≥ 1; it is {components!r}", name="components")
     if isinstance(kernel, Precomputed):
         raise InputError("an approximation needs points, not a precomputed kernel matrix: give the kernel itself")
     fitted, count = kernel.fitted(X), int(components)

@@ -1,9 +1,4 @@
-"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored.
-
-The preparation of data by every estimator: weights, merged copies, scaled features.
-
-Spaces in which binary problems are stated and scored: features with an intercept, or a kernel over the training points.
-"""
+"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored."""
 
 from __future__ import annotations
 
@@ -171,9 +166,11 @@ def sample_weights(given: object, X: Points) -> FloatArray:
         return np.ones(n)
     weights = as_vector(given, n, "sample_weight")
     if (weights < 0).any():
-        raise InputError(f"sample_weight must be ≥ 0; its least entry is {weights.min():g}")
+        raise InputError(f"sample_weight must be ≥ 0; its least entry is {weights.min():g}", name="sample_weight")
     if not weights.any():
-        raise InputError("sample_weight must have a positive entry; all are zero, which leaves no class to learn")
+        raise InputError(
+            "sample_weight must have a positive entry; all are zero, which leaves no class to learn", name="sample_weight"
+        )
     return weights
 
 
@@ -190,7 +187,9 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
     if isinstance(given, str) and given == "balanced":
         return np.asarray(weights.sum() / (classes.size * np.bincount(codes, weights=weights, minlength=classes.size)))
     if not isinstance(given, Mapping):
-        raise InputError(f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {given!r}")
+        raise InputError(
+            f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {given!r}", name="class_weight"
+        )
     known = classes.tolist()
     strangers = [key for key in given if key not in known]
     if strangers:
@@ -199,7 +198,7 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
         )
     factors = as_vector([given.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
     if not (factors > 0).all():
-        raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}")
+        raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}", name="class_weight")
     return factors
 
 
@@ -262,7 +261,7 @@ class LinearSpace(Space):
         return cls(joined, scaling)
 
     def take(self, index: IntArray) -> Points:
-        """Rows."""
+        """Return these rows."""
         return self.Z[index]
 
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:
@@ -438,7 +437,8 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
         return CallableKernel(kernel)
     raise InputError(
         "kernel must be 'rbf', 'linear', 'polynomial' (or 'poly'), 'precomputed', a kernel such as RBF(gamma) or a function of "
-        f"(X, Z); it is {kernel!r}"
+        f"(X, Z); it is {kernel!r}",
+        name="kernel",
     )
 
 

@@ -126,7 +126,7 @@ class FairnessQuestion(BoundedQuestion):
     protected : array_like (n, d)
     names : tuple of str
     metric : FairnessMetric
-    weights : array_like (n,)
+    sample_weight : array_like (n,)
         Weight of each person, > 0.
     margin : float or None
         Distance from the boundary below which a person counts on the side that lessens the disparity, in units near each column's
@@ -143,7 +143,7 @@ class FairnessQuestion(BoundedQuestion):
     protected: FloatArray
     names: tuple[str, ...]
     metric: FairnessMetric
-    weights: FloatArray
+    sample_weight: FloatArray
     margin: float | None = None
 
     def __post_init__(self) -> None:
@@ -152,12 +152,12 @@ class FairnessQuestion(BoundedQuestion):
         object.__setattr__(self, "protected", protected)
         object.__setattr__(self, "y", _outcomes(self.y, n, "y", soft=False))
         object.__setattr__(self, "predictions", _outcomes(self.predictions, n, "predictions", soft=True))
-        weights = as_weights(self.weights, n, "weights")
-        object.__setattr__(self, "weights", np.ones(n) if weights is None else np.array(weights))
+        weights = as_weights(self.sample_weight, n, "sample_weight")
+        object.__setattr__(self, "sample_weight", np.ones(n) if weights is None else np.array(weights))
         if self.metric not in get_args(FairnessMetric):
-            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}")
+            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}", name="metric")
         if len(self.names) != d:
-            raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names")
+            raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names", name="names")
         if self.margin is not None:
             object.__setattr__(self, "margin", as_positive(self.margin, "margin"))
         if not self.members.any():
@@ -193,7 +193,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def _member_weights(self) -> list[Fraction]:
-        return [Fraction(weight) for weight in self.weights[self.members].tolist()]
+        return [Fraction(weight) for weight in self.sample_weight[self.members].tolist()]
 
     @cached_property
     def reference(self) -> Fraction:
@@ -206,7 +206,7 @@ class FairnessQuestion(BoundedQuestion):
     @cached_property
     def weight(self) -> Fraction:
         """The weight of all persons."""
-        return sum((Fraction(weight) for weight in self.weights.tolist()), Fraction(0))
+        return sum((Fraction(weight) for weight in self.sample_weight.tolist()), Fraction(0))
 
     @cached_property
     def cells(self) -> tuple[FloatArray, IntArray]:
@@ -253,7 +253,7 @@ class FairnessQuestion(BoundedQuestion):
         return rounded_up(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
     def claim(self, bound: float) -> str:
-        """Return that no linear subgroup has a larger disparity."""
+        """Return the claim that no linear subgroup has a larger disparity."""
         robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
         subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
         return f"{subgroup} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"
@@ -291,7 +291,7 @@ def audit_fairness(
     protected: object,
     metric: FairnessMetric = "false-positive-rate",
     *,
-    weights: object = None,
+    sample_weight: object = None,
     margin: float | None = None,
     proof: str | Path | None = None,
     time_limit: float | None = None,
@@ -308,7 +308,7 @@ def audit_fairness(
         Protected attributes; a frame's columns give the names of the rule.
     metric : {"false-positive-rate", "false-negative-rate", "selection-rate", "calibration"}
         Calibration compares the mean of y - prediction with zero.
-    weights : array_like (n,), optional
+    sample_weight : array_like (n,), optional
         Weight of each person, > 0; ones by default.
     margin : float, optional
         Ask for the robust disparity: persons within this distance of a boundary, in units near the columns' standard deviations,
@@ -333,7 +333,7 @@ def audit_fairness(
     ----------
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
-    return audited(fairness_question(predictions, y, protected, metric, weights, margin), proof, time_limit, {})
+    return audited(fairness_question(predictions, y, protected, metric, sample_weight, margin), proof, time_limit, {})
 
 
 def audited(
@@ -407,7 +407,7 @@ class _Solver:
 
 
 def fairness_question(
-    predictions: object, y: object, protected: object, metric: FairnessMetric, weights: object, margin: float | None
+    predictions: object, y: object, protected: object, metric: FairnessMetric, sample_weight: object, margin: float | None
 ) -> FairnessQuestion:
     """Return the question, with the default margin where the columns are too fine to go without."""
     labelled = labelled_arrays(protected, None)
@@ -415,8 +415,8 @@ def fairness_question(
     points = as_points(matrix, "protected")
     names = () if labelled is None else labelled[2].features
     names = names or tuple(f"x{j}" for j in range(points.shape[1]))
-    weights = np.ones(points.shape[0]) if weights is None else weights
-    data = (predictions, y, points, names, metric, weights)
+    sample_weight = np.ones(points.shape[0]) if sample_weight is None else sample_weight
+    data = (predictions, y, points, names, metric, sample_weight)
     if margin is None:
         dense = np.asarray(to_dense(points))
         varying = dense[:, (dense != dense[:1]).any(axis=0)]
@@ -432,7 +432,7 @@ def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
     allowed = ((vector >= 0.0) & (vector <= 1.0)) if soft else np.isin(vector, (0.0, 1.0))
     if not allowed.all():
         need = "labels 0 and 1, or -1 and +1" + (", or probabilities" if soft else "")
-        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}")
+        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}", name=name)
     return vector
 
 

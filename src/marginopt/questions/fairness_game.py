@@ -200,7 +200,7 @@ def fairness_game(
         votes += _predictions(points, classifiers[-1:])[0]
         mean = votes / number
         question = FairnessQuestion(
-            mean, question.y, question.protected, question.names, metric, question.weights, question.margin
+            mean, question.y, question.protected, question.names, metric, question.sample_weight, question.margin
         )
         answer = audited(question, proof if number == rounds else None, time_limit, earlier)
         group = cast("Subgroup", answer.evidence)

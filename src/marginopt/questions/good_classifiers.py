@@ -213,7 +213,7 @@ class RangeQuestion(LevelQuestion):
         return {j for j, pair in sides.items() if any(Exclusion.of_coefficient(p, j, **side) in chosen for side in pair)}
 
     def claim(self, bound: float) -> str:
-        """Return that so many coefficients have one sign."""
+        """Return the claim that so many coefficients have one sign."""
         p, words = self.model.width, []
         for name, j in zip(self.names, self.columns, strict=True):
             words += [f"{name} > 0"] if Exclusion.of_coefficient(p, j, upper=0.0) in self.exclusions else []
@@ -458,7 +458,7 @@ class ImportanceQuestion(BoundedQuestion):
         return bounds.get(self.exclusion.name, -math.inf) - _cost(self.model, self.best)
 
     def claim(self, bound: float) -> str:
-        """Return that no classifier without the feature is as good."""
+        """Return the claim that no classifier without the feature is as good."""
         rise = math.floor(bound * 1e6) / 1e6 if math.isfinite(bound) else bound
         return f"Every classifier without {self.feature} costs at least {rise:.6f} more than the best one found"
 
@@ -571,7 +571,7 @@ class SupportQuestion(LevelQuestion):
         return all(self._covered((*pattern, sign), chosen) for sign in (-1, 0, 1))
 
     def claim(self, bound: float) -> str:
-        """Return that there are no other supports."""
+        """Return the claim that there are no other supports."""
         return f"No more than {bound:.0f} sets of features support a classifier within {100.0 * self.within:.3g}% of the best"
 
 

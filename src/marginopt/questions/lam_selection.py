@@ -151,7 +151,7 @@ def select_lam(
 
 
 def _part(model: ZeroOneSVM, rows: Any) -> ZeroOneSVM:
-    prices: Any = 1.0 if isinstance(model.lam, float) else model.weights[rows]
+    prices: Any = 1.0 if isinstance(model.lam, float) else model.sample_weight[rows]
     return ZeroOneSVM(np.asarray(model.X)[rows], model.y[rows], prices, intercept=model.intercept)
 
 
@@ -166,14 +166,16 @@ def _splits(model: ZeroOneSVM, folds: int | Iterable[Any], seed: int) -> list[tu
     if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
         smallest = int(min((y > 0).sum(), (y < 0).sum()))
         if not 2 <= folds <= smallest:
-            raise InputError(f"folds must be between 2 and the {smallest} points of the smaller class; it is {folds}")
+            raise InputError(
+                f"folds must be between 2 and the {smallest} points of the smaller class; it is {folds}", name="folds"
+            )
         from sklearn.model_selection import StratifiedKFold
 
         return list(StratifiedKFold(int(folds), shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), y))
     try:
         splits = [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in folds]  # type: ignore[union-attr]
     except (TypeError, ValueError) as error:
-        raise InputError(f"folds must be a number ≥ 2 or pairs of index arrays; it is {folds!r}") from error
+        raise InputError(f"folds must be a number ≥ 2 or pairs of index arrays; it is {folds!r}", name="folds") from error
     within = all(part.ndim == 1 and part.size and part.min() >= 0 and part.max() < len(y) for pair in splits for part in pair)
     if not splits or not within or any(np.unique(y[train]).size < 2 for train, _ in splits):
         raise InputError("each fold needs indices of the model's points, both classes in training and at least one to validate")

@@ -57,9 +57,9 @@ class TurnedPredictions(Restriction):
         """Return the composition with the points once more, at no cost, their labels turned, and a budget of their errors."""
         X, n = np.asarray(to_dense(base.X)), len(self.turned)
         budget = ErrorBudget(np.arange(n, 2 * n), (n - self.least) / n)
-        weights = np.concatenate([np.broadcast_to(base.weights, n), np.zeros(n)])
+        weights = np.concatenate([np.broadcast_to(base.sample_weight, n), np.zeros(n)])
         y = np.concatenate([base.y, self.turned])
-        return replace(base, X=np.vstack([X, X]), y=y, weights=weights, subject_to=(*base.subject_to, budget))
+        return replace(base, X=np.vstack([X, X]), y=y, sample_weight=weights, subject_to=(*base.subject_to, budget))
 
     def possible(self, base: Margin) -> bool:
         """Return whether there are so many predictions."""

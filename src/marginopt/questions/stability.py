@@ -88,7 +88,7 @@ class PredictionStability(Displayed, Tabular):
     @property
     def label_changes(self) -> np.ndarray:
         """The least number of false labels that may turn each prediction; any fewer are certified not to."""
-        costs = np.cumsum(np.sort(self.model.weights)[::-1])
+        costs = np.cumsum(np.sort(self.model.sample_weight)[::-1])
         margin = (self.bound - float(self.optimum.objective)) * (1.0 - _ROUNDING)
         return np.searchsorted(2.0 * costs, margin, side="left") + 1
 
@@ -114,7 +114,7 @@ class PredictionStability(Displayed, Tabular):
         InputError
             ε is negative or not a number.
         """
-        allowance = as_positive(eps, "eps", zero=True) * float(self.model.weights.sum())
+        allowance = as_positive(eps, "eps", zero=True) * float(self.model.sample_weight.sum())
         optimum, lower = float(self.optimum.objective), float(self.optimum.bound or 0.0)
         scale = _ROUNDING * abs(optimum)
         certain = self.value <= lower + allowance + min(optimum - lower, self.optimum.tol * abs(optimum)) + scale
@@ -134,8 +134,8 @@ class PredictionStability(Displayed, Tabular):
             There is no point of this number.
         """
         if not 0 <= index < len(self.value):
-            raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}")
-        weights = self.model.weights
+            raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}", name="index")
+        weights = self.model.sample_weight
         X = np.vstack([np.asarray(self.model.X), self.points[index]])
         prices = np.append(weights, 4.0 * float(weights.sum()))
         return ZeroOneSVM(X, np.append(self.model.y, -self.prediction[index]), prices, intercept=self.model.intercept)
@@ -189,7 +189,7 @@ class PredictionStability(Displayed, Tabular):
     def plot(self, ax: Any = None) -> Any:
         """Draw the ambiguity against ε, the band between both ends of the interval; return the matplotlib axes."""
         axes = new_axes((6.0, 4.0)) if ax is None else ax
-        total = float(self.model.weights.sum())
+        total = float(self.model.sample_weight.sum())
         largest = max((self.cap - float(self.optimum.objective)) / total, 0.0) if math.isfinite(self.cap) else 0.1
         levels = np.linspace(0.0, largest, 100)
         low, high = np.array([self.ambiguity(level) for level in levels]).T
@@ -261,7 +261,8 @@ def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
     rows = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
     if rows.shape[1] != len(penalised):
         raise InputError(
-            f"points must have {len(penalised)} columns, as the model's X with its constant one; got {rows.shape[1]}"
+            f"points must have {len(penalised)} columns, as the model's X with its constant one; got {rows.shape[1]}",
+            name="points",
         )
     if (rows[:, ~penalised] != 1.0).any():
         raise InputError("the first column of points must be ones, as in the model's X: its weight is the free intercept")
@@ -366,7 +367,7 @@ def conformal_sets(
     view = _view(model)
     level = as_positive(alpha, "alpha")
     if not level < 1.0:
-        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}")
+        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}", name="alpha")
     if np.ptp(view.weights) != 0.0:
         raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
     X = _rows(model, points)

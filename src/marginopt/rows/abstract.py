@@ -1,9 +1,4 @@
-"""An n × p matrix whose rows come in blocks, and one whose rows are in memory.
-
-An n × p matrix whose rows come in blocks.
-
-Rows in memory.
-"""
+"""An n × p matrix whose rows come in blocks, and one whose rows are in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consecutive sparse rows: what is asked of them, and such as are a slice of a SciPy array.
+"""Blocks of consecutive sparse rows: the abstract block with its products, and one over a slice of a SciPy array.
 
 X', of which there is no more than its product with a vector.
 """

@@ -48,14 +48,14 @@ def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 @_exact
 def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
     """The same rows in other types, a one before each where ``ones`` is 1."""
-    at = 0
+    position = 0
     for i in range(ends.size - 1):
         if ones:
-            values[at], places[at] = 1.0, 0
-            at += 1
+            values[position], places[position] = 1.0, 0
+            position += 1
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
-            values[at], places[at] = data[k], indices[k] + ones
-            at += 1
+            values[position], places[position] = data[k], indices[k] + ones
+            position += 1
 
 
 @_sums

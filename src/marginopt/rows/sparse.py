@@ -1,4 +1,4 @@
-"""Sparse rows as files have them: products are compiled, and nothing is converted or copied for them."""
+"""Blocks of sparse rows in the types in which files store them: compiled products, without conversions or copies."""
 
 from __future__ import annotations
 

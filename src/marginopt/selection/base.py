@@ -1,15 +1,4 @@
-"""The abstract selector, its data, its answer, and the training that all selectors share.
-
-The abstract selector, its data, and its answer.
-
-Training two-hulls models on parts of a sample, and counting them: the engine that all selectors share.
-
-Selectors that search γ and C by trained models: the grid with cross-validation, and the bat algorithm.
-
-The grid with k-fold cross-validation: what everybody does, and what the others are measured against.
-
-γ and C by the bat algorithm of NiaPy, every bat's position judged by one trained model.
-"""
+"""The abstract selector, its data, its answer, and the training that all selectors share."""
 
 from __future__ import annotations
 
@@ -245,7 +234,7 @@ def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, Floa
 def check_judge(judge: str, share: float) -> None:
     """The parameters that say how single models are judged."""
     if judge not in ("holdout", "training"):
-        raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}")
+        raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
     if not 0 < share < 1:
         raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}")
 
@@ -271,7 +260,7 @@ class CrossValidation(Selector):
 
     def __post_init__(self) -> None:
         if not isinstance(self.folds, int) or self.folds < 2:
-            raise InputError(f"folds must be an integer ≥ 2; it is {self.folds!r}")
+            raise InputError(f"folds must be an integer ≥ 2; it is {self.folds!r}", name="folds")
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
@@ -345,12 +334,12 @@ class Bat(Selector):
         for name, least in (("bats", 2), ("iterations", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
         if self.scale not in ("log2", "linear"):
-            raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}")
+            raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}", name="scale")
         for name in ("loudness", "pulse_rate"):
             if not 0 < getattr(self, name) <= 1:
-                raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}")
+                raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}", name=name)
 
     def choose(self, sample: Sample) -> Choice:
         """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
@@ -372,7 +361,7 @@ class Bat(Selector):
             from niapy.task import Task
         except ImportError as error:
             raise MissingPackageError(
-                "selector 'bat' needs the package niapy, which is not installed: pip install 'marginopt[selection]'"
+                "selector 'bat' needs the package niapy, which is not installed", "niapy", "pip install 'marginopt[selection]'"
             ) from error
 
         class Error(Problem):  # type: ignore[misc]

@@ -1,14 +1,6 @@
 """Selectors of γ by a criterion, which train no model for it: Fisher, likelihood density, and the max-min problem.
 
-Selectors that train no model for γ: the largest value of a criterion, then one model for each C.
-
-γ by the Fisher criterion in feature space; C by one model for each candidate.
-
-γ by the distance of the classes in likelihood space; C by one model for each candidate.
-
-γ by the max-min problem: the distance between the hulls as a function of γ, made stationary.
-
-``select``: one call for every selector.
+Each takes the largest value of a criterion over γ, and then trains one model for each C. `select` is one call for every selector.
 """
 
 from __future__ import annotations
@@ -178,7 +170,9 @@ class MaxMinSelector(Selector):
 
     def __post_init__(self) -> None:
         if self.parameter not in ("gamma", "log-gamma"):
-            raise InputError(f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {self.parameter!r}")
+            raise InputError(
+                f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {self.parameter!r}", name="parameter"
+            )
 
     def choose(self, sample: Sample) -> Choice:
         """Ascend; ``steps`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
@@ -290,7 +284,7 @@ def _selector(selector: str | Selector) -> Selector:
     if isinstance(selector, Selector):
         return selector
     if selector not in SELECTORS:
-        raise InputError(f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {selector!r}")
+        raise InputError(f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {selector!r}", name="selector")
     return SELECTORS[selector]
 
 
@@ -307,7 +301,7 @@ def _sample(
     points = as_points(X)
     labels = as_labels(y, points.shape[0])
     if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}")
+        raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}", name="seed")
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
     if resolve(solver).auto:
@@ -320,7 +314,7 @@ def _sample(
 def _candidates(values: float | Sequence[float], name: str) -> FloatArray:
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or not array.size or not np.isfinite(array).all() or not (array > 0).all():
-        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {values!r}")
+        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {values!r}", name=name)
     return np.unique(array)
 
 

@@ -156,7 +156,7 @@ def kernels(rng: np.random.Generator) -> str:
     kernel = _pick(rng, (mo.RBF(_pick(rng, sizes)), mo.Linear(), mo.Polynomial(2), np.asarray(_wild(rng, (n, n))), "x", 3))
     losses = (margin.Hinge(), margin.SquaredHinge(), margin.NuHinge(0.5), margin.ZeroOne(), margin.Ramp(2.0, 2.0), "ball")
     loss = _pick(rng, losses)
-    given = {"regulariser": margin.SquaredNorm(_pick(rng, sizes)), "weights": _pick(rng, (0.0, 1.0, 1e9))}
+    given = {"regulariser": margin.SquaredNorm(_pick(rng, sizes)), "sample_weight": _pick(rng, (0.0, 1.0, 1e9))}
     return _solved(mo.Margin(X, y, loss, kernel=kernel, **_spoilt(rng, given)))
 
 

@@ -212,7 +212,7 @@ def scoring(rng: np.random.Generator) -> tuple[str, str]:
     what = f"scoring by {solver}"
     model = mo.ScoringSystem(
         g.X, g.y, coefficients=(-2, 2), C0=_pick(rng, 0.0, 0.01, 0.3, 1e-9, 1e9), max_features=_pick(rng, None, None, 0, 1),
-        weights=weights, epsilon=_pick(rng, 0.001, 1.0, 1e-12), intercept_range=_pick(rng, None, (-3, 3), (2, 2)),
+        sample_weight=weights, epsilon=_pick(rng, 0.001, 1.0, 1e-12), intercept_range=_pick(rng, None, (-3, 3), (2, 2)),
     )  # fmt: skip
     fault = ""
     if model.offsets[1] - model.offsets[0] <= 80:
@@ -227,7 +227,7 @@ def ramp(rng: np.random.Generator) -> tuple[str, str]:
     g = drawn(rng, int(rng.integers(1, 4)), int(rng.integers(0, 2)))
     first, second = _pick(rng, ("margin-bb", "scip"), ("auto", "margin-bb"), ("scip", "margin-bb"))
     lam = _pick(rng, 1.0, 0.1, 10.0, 1e-6, 1e6)
-    model: mo.Model = mo.RampSVM(g.X, g.y, lam=lam) if rng.random() < 0.6 else mo.Margin(g.X, g.y, "ramp", weights=lam)
+    model: mo.Model = mo.RampSVM(g.X, g.y, lam=lam) if rng.random() < 0.6 else mo.Margin(g.X, g.y, "ramp", sample_weight=lam)
     return f"ramp by {first}", _both(model, first, second) or _written(g)
 
 
@@ -239,7 +239,7 @@ def zero_one(rng: np.random.Generator) -> tuple[str, str]:
     lam = _pick(rng, 1.0, 0.1, 10.0, 1e-6, 1e6)
     if kernel is None:
         return f"0-1 by {first}", _both(mo.ZeroOneSVM(g.X, g.y, lam=lam), first, second) or _written(g)
-    model = mo.Margin(g.X, g.y, "zero-one", weights=lam, kernel=kernel)
+    model = mo.Margin(g.X, g.y, "zero-one", sample_weight=lam, kernel=kernel)
     solver = _pick(rng, "auto", "scip")
     return f"0-1 with a kernel by {solver}", _both(model, solver, "scip") or _written(g)
 
@@ -254,7 +254,7 @@ def composed(rng: np.random.Generator) -> tuple[str, str]:
     rules = _pick(rng, (), (), (margin.at_most(1).nonzero,), (margin.LinearRows(np.ones((1, g.plain.shape[1])), 0.5),))
     model = mo.Margin(
         g.X, g.y, loss, regulariser, domain=domain, subject_to=rules, intercept=_pick(rng, "penalised", "free"),
-        weights=_pick(rng, 1.0, 0.0, 1e-6, 1e6, rng.integers(0, 2, g.labels.size).astype(float)),
+        sample_weight=_pick(rng, 1.0, 0.0, 1e-6, 1e6, rng.integers(0, 2, g.labels.size).astype(float)),
     )  # fmt: skip
     solver = "auto"
     return f"{loss}, {regulariser} by {solver}", _both(model, solver, "scip") or _written(g)
@@ -265,7 +265,7 @@ def classes(rng: np.random.Generator) -> tuple[str, str]:
     g = drawn(rng, int(rng.integers(3, 6)), int(rng.integers(1, 3)))
     y = np.arange(g.labels.size) % 3
     rng.shuffle(y)
-    model = mo.MulticlassSVM(g.X, KINDS[int(rng.integers(6))](y.astype(float)), weights=_pick(rng, 1.0, 1e-4, 1e4))
+    model = mo.MulticlassSVM(g.X, KINDS[int(rng.integers(6))](y.astype(float)), sample_weight=_pick(rng, 1.0, 1e-4, 1e4))
     first, second = _pick(rng, ("auto", "clarabel"), ("clarabel", "osqp"), ("piqp", "clarabel"), ("highs", "clarabel"))
     return f"several classes by {first}", _both(model, first, second) or _written(g)
 

@@ -184,7 +184,7 @@ def drawn(rng: np.random.Generator) -> mo.Margin:
         "l1" if np.linalg.matrix_rank(atoms) < atoms.shape[1] else margin.KernelWeightsL1(atoms, 0.4),
     )  # fmt: skip
     regulariser = regularisers[int(rng.integers(len(regularisers)))]
-    return mo.Margin(X, y, loss, regulariser, weights=weights, intercept="free" if free else "penalised")
+    return mo.Margin(X, y, loss, regulariser, sample_weight=weights, intercept="free" if free else "penalised")
 
 
 def solved(rng: np.random.Generator) -> str:

@@ -53,7 +53,7 @@ def test_why_names_what_excludes_what(capsys: Any, tmp_path: Path) -> None:
 
     code, out, _ = run(capsys, "inspect", write_form(form, tmp_path / "three.npz"), "--why")
     assert code == 0
-    assert "exclude each other (proved in rational arithmetic" in out
+    assert "conflict (proved in rational arithmetic" in out
     feasible = write_form(form.with_bounds(form.lower, np.full(2, 2.0)), tmp_path / "two.npz")
     code, out, _ = run(capsys, "inspect", feasible, "--why")
     assert code == 0

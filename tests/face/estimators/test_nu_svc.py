@@ -89,12 +89,12 @@ def test_weights_of_the_model() -> None:
     X, y = _data(8, 30)
     Z, s = np.column_stack([np.ones(30), X[:, :3]]), np.where(y == "yes", 1.0, -1.0)
     weights = np.random.default_rng(8).integers(0, 3, 30).astype(float)
-    plain = mo.solve(mo.models.NuSVM(Z, s, 0.3, weights=weights), "piqp")
-    scaled = mo.solve(mo.models.NuSVM(Z, s, 0.3, weights=7.0 * weights), "piqp")
+    plain = mo.solve(mo.models.NuSVM(Z, s, 0.3, sample_weight=weights), "piqp")
+    scaled = mo.solve(mo.models.NuSVM(Z, s, 0.3, sample_weight=7.0 * weights), "piqp")
     kept = weights > 0
-    without = mo.solve(mo.models.NuSVM(Z[kept], s[kept], 0.3, weights=weights[kept]), "piqp")
+    without = mo.solve(mo.models.NuSVM(Z[kept], s[kept], 0.3, sample_weight=weights[kept]), "piqp")
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
     assert without.objective == pytest.approx(plain.objective, rel=1e-6)
     for bad in (np.zeros(30), -weights, weights[:5]):
-        with pytest.raises(InputError, match="weights"):
-            mo.models.NuSVM(Z, s, 0.3, weights=bad)
+        with pytest.raises(InputError, match="sample_weight"):
+            mo.models.NuSVM(Z, s, 0.3, sample_weight=bad)

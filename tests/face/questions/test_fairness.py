@@ -41,11 +41,11 @@ def enumerated(question: FairnessQuestion) -> Fraction:
     """The worst weighted disparity in rational arithmetic, by the definition: share(g) |rate(g) - rate|."""
     rows, place = question.cells
     members, best = question.members, Fraction(0)
-    weights = [Fraction(w) for w in question.weights[members].tolist()]
+    weights = [Fraction(w) for w in question.sample_weight[members].tolist()]
     p, t = question.predictions[members].tolist(), question.y[members].tolist()
     rule = {"false-negative-rate": lambda a, b: 1 - Fraction(a), "calibration": lambda a, b: Fraction(b) - Fraction(a)}
     values = [rule.get(question.metric, lambda a, b: Fraction(a))(a, b) for a, b in zip(p, t, strict=True)]
-    total = sum(map(Fraction, question.weights.tolist()))
+    total = sum(map(Fraction, question.sample_weight.tolist()))
     reference = Fraction(0)
     if question.metric != "calibration":
         reference = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
@@ -77,7 +77,7 @@ def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, FairnessMet
 
 def check_instance(seed: int, proof: Path) -> None:
     predictions, y, protected, metric, weights = instance(seed)
-    answer = mo.questions.audit_fairness(predictions, y, protected, metric, weights=weights, proof=proof)
+    answer = mo.questions.audit_fairness(predictions, y, protected, metric, sample_weight=weights, proof=proof)
     worst = float(enumerated(answer.question))
     assert answer.proved and answer.question.margin is None
     assert answer.value == pytest.approx(worst, rel=1e-12, abs=1e-15)
@@ -129,9 +129,9 @@ def test_a_group_and_its_complement_have_opposite_costs(metric: FairnessMetric) 
 def test_equal_persons_merge(seed: int) -> None:
     predictions, y, protected, metric, weights = instance(seed)
     weights = np.ones(y.size) if weights is None else weights
-    one = mo.questions.audit_fairness(predictions, y, protected, metric, weights=weights)
+    one = mo.questions.audit_fairness(predictions, y, protected, metric, sample_weight=weights)
     twice = mo.questions.audit_fairness(
-        np.tile(predictions, 2), np.tile(y, 2), np.tile(protected, (2, 1)), metric, weights=np.tile(weights, 2)
+        np.tile(predictions, 2), np.tile(y, 2), np.tile(protected, (2, 1)), metric, sample_weight=np.tile(weights, 2)
     )
     assert twice.value == pytest.approx(one.value, rel=1e-12, abs=1e-15)
     assert len(twice.question.cells[0]) == len(one.question.cells[0])
@@ -190,7 +190,7 @@ def test_logs_of_other_data_are_refused(audited: tuple[mo.questions.Answer, Path
     predictions = question.predictions.copy()
     k = int(np.flatnonzero(question.y == 0)[0])
     predictions[k] = 1.0 - predictions[k]
-    other = FairnessQuestion(predictions, question.y, question.protected, question.names, question.metric, question.weights)
+    other = FairnessQuestion(predictions, question.y, question.protected, question.names, question.metric, question.sample_weight)
     assert not mo.check_proof(path, other).valid
     path.write_bytes(zlib.compress(path.read_bytes()))
     assert not mo.check_proof(path, question).valid
@@ -247,7 +247,7 @@ def test_an_answer_prints_and_draws(audited: tuple[mo.questions.Answer, Path]) -
         ([0, 1, 1], [1, 1, 1], [[0.0], [1.0], [2.0]], {}),
         ([0, 1, 1], [0, 0, 1], [[0.0], [np.nan], [2.0]], {}),
         ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"metric": "accuracy"}),
-        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"weights": [1.0, 0.0, 1.0]}),
+        ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"sample_weight": [1.0, 0.0, 1.0]}),
         ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"margin": -1.0}),
         ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"time_limit": -1.0}),
         ([0, 1, 1], [0, 0, 1], [["a"], ["b"], ["c"]], {}),

@@ -29,7 +29,7 @@ def instance(seed: int) -> mo.Margin:
     costs = rng.integers(1, 5, size=n).astype(float)
     domain = mo.margin.Integers((-_INTERCEPT, *[-_COEFFICIENT] * d), (_INTERCEPT, *[_COEFFICIENT] * d))
     price = mo.margin.L0L1(0.5, 0.25) if seed % 2 else mo.margin.L0(0.5)
-    return mo.Margin(X, y, "zero-one", price, weights=costs, intercept="free", domain=domain)
+    return mo.Margin(X, y, "zero-one", price, sample_weight=costs, intercept="free", domain=domain)
 
 
 def enumerated(model: mo.Margin) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +37,7 @@ def enumerated(model: mo.Margin) -> tuple[np.ndarray, np.ndarray]:
     d = model.width - 1
     ranges = [np.arange(-_INTERCEPT, _INTERCEPT + 1), *[np.arange(-_COEFFICIENT, _COEFFICIENT + 1)] * d]
     W = np.array(list(itertools.product(*ranges)), dtype=float)
-    losses = ((W @ (model.X * model.y[:, None]).T) < 1.0) @ np.broadcast_to(model.weights, model.y.shape)
+    losses = ((W @ (model.X * model.y[:, None]).T) < 1.0) @ np.broadcast_to(model.sample_weight, model.y.shape)
     size_price = 0.25 if isinstance(model.regulariser, mo.margin.L0L1) else 0.0
     prices = 0.5 * (W[:, 1:] != 0.0).sum(axis=1) + size_price * np.abs(W[:, 1:]).sum(axis=1)
     return W, losses + prices

@@ -41,7 +41,7 @@ def enumerated(model: mo.ZeroOneSVM, row: FloatArray) -> float:
     norms = penalised = model.penalised.astype(float)
     best = math.inf
     for kept in itertools.product([False, True], repeat=n):
-        cost = float(model.weights[~np.array(kept)].sum())
+        cost = float(model.sample_weight[~np.array(kept)].sum())
         if cost < best:
             norms = least_norm(np.vstack([A[np.array(kept)], row]), penalised)
             best = min(best, cost + norms)
@@ -134,7 +134,7 @@ def test_a_row_of_zeros_has_no_other_prediction() -> None:
 def refitted_p_value(model: mo.ZeroOneSVM, x: FloatArray, label: float) -> float:
     """Return the p-value by the definition: the bag's optimum with each point kept in turn."""
     X, y = np.vstack([model.X, x]), np.append(model.y, label)
-    lam = float(model.weights[0])
+    lam = float(model.sample_weight[0])
     scores = []
     for i in range(len(y)):
         prices = np.full(len(y), lam)

@@ -26,7 +26,7 @@ FAR = np.array([0.0, -30.0, 0.0])
 MODELS: dict[str, Callable[..., Model]] = {
     "zero-one": lambda X, y, **told: mo.ZeroOneSVM(X, y, 0.1, **told),
     "ramp": lambda X, y, **told: mo.RampSVM(X, y, 0.1, intercept="penalised", **told),
-    "composed": lambda X, y, **told: mo.Margin(X, y, "zero-one", weights=0.1, **told),
+    "composed": lambda X, y, **told: mo.Margin(X, y, "zero-one", sample_weight=0.1, **told),
 }
 
 
@@ -72,7 +72,7 @@ def test_what_the_level_is() -> None:
 def test_constants_of_several_classes() -> None:
     """A row that W = 0 does not satisfy: where M holds, enough; beyond the value of W = 0, nothing is claimed."""
     X, _ = points()
-    model = mo.MulticlassSVM(X, np.arange(8) % 3, loss="zero-one", weights=0.5)
+    model = mo.MulticlassSVM(X, np.arange(8) % 3, loss="zero-one", sample_weight=0.5)
     assert model.cutoff == 4.0
     assert mo.MulticlassSVM(X, np.arange(8) % 3).cutoff == np.inf
     near = mo.solve(model.with_constraint(lambda v: v.W[0, 1] >= 0.5), "scip")

@@ -32,7 +32,7 @@ def enumerated(model: RampSVM) -> float:
     best = np.inf
     for choice in itertools.product((False, True), repeat=n):
         kept = ~np.array(choice)
-        cost = 2.0 * model.weights[~kept].sum()
+        cost = 2.0 * model.sample_weight[~kept].sum()
         k = int(kept.sum())
         if k == 0 or cost >= best:
             best = min(best, cost)
@@ -40,7 +40,7 @@ def enumerated(model: RampSVM) -> float:
         form = StandardForm(
             "hinge",
             (Block("w", (p,)), Block("xi", (k,))),
-            np.append(np.zeros(p), model.weights[kept]),
+            np.append(np.zeros(p), model.sample_weight[kept]),
             (Constraint("m", sp.csr_array(np.hstack([A[kept], np.eye(k)])), -np.ones(k), Nonnegative(k)),),
             np.append(np.full(p, -np.inf), np.zeros(k)),
             np.full(p + k, np.inf),
@@ -72,7 +72,7 @@ def test_points_of_classifiers_carry_the_ramp_loss() -> None:
     for _ in range(5):
         w = rng.uniform(-1.0, 1.0, size=3)  # within sqrt(UB)
         u = y * (X @ w)
-        expected = w[1:] @ w[1:] + model.weights @ np.minimum(np.maximum(1 - u, 0), 2)
+        expected = w[1:] @ w[1:] + model.sample_weight @ np.minimum(np.maximum(1 - u, 0), 2)
         assert model.objective(w) == pytest.approx(expected, rel=1e-14)
         for encoding in ("bigm", "indicator"):
             other = RampSVM(X, y, model.lam, big_m=100.0, encoding=encoding)

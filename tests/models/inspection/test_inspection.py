@@ -35,7 +35,7 @@ def test_ranges_are_those_of_the_data() -> None:
     assert report.range("F margin").entries == _X.size + 16
     assert report.range("P") == Range("P", 2.0, 2.0, 3)
     assert report.range("bounds").entries == 0  # zeros and infinities
-    assert "scaling: nothing stands out" in str(report)
+    assert "scaling: no warnings" in str(report)
     assert f"{model.form.bytes:,} bytes" in str(report)
 
 

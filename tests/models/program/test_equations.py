@@ -22,7 +22,7 @@ from marginopt.solvers.rational.form import RationalForm
 def _hulls(seed: int, domain: margin.Domain) -> mo.Margin:
     rng = np.random.default_rng(seed)
     X, y = clouds(rng, 8, 2, 0.4, order="halves", first=-1.0)
-    return mo.Margin(X, y, margin.NearestHulls(), margin.L1(0.5), weights=rng.uniform(0.3, 1.0, 8), domain=domain)
+    return mo.Margin(X, y, margin.NearestHulls(), margin.L1(0.5), sample_weight=rng.uniform(0.3, 1.0, 8), domain=domain)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_big_m_is_the_hinge_with_weights_where_z_at_most_1_is_slack() -> None:
     model = ZeroOneSVM(X, y, lam=1.0)
     bigm, hinge = relax(model, BigM(), "clarabel", TIGHT), relax(model, Hinge(), "clarabel", TIGHT)
     assert isinstance(Hinge().apply(model), HingeSVM)
-    np.testing.assert_allclose(Hinge().apply(model).weights, 1.0 / model.big_m_values)
+    np.testing.assert_allclose(Hinge().apply(model).sample_weight, 1.0 / model.big_m_values)
     assert bigm.result.values["z"].max() < 1.0
     assert bigm.bound == pytest.approx(hinge.bound, rel=1e-7)
     np.testing.assert_allclose(bigm.result.values["w"], hinge.result.values["w"], atol=1e-5)

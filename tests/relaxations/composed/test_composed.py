@@ -69,7 +69,7 @@ def enumerated(X: np.ndarray, y: np.ndarray, loss: Any, regulariser: Any, cost: 
 )
 def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None:
     X, y = points(1)
-    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), weights=0.5)
+    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), sample_weight=0.5)
     optimum = enumerated(X, y, loss, margin.SquaredNorm(0.7), 0.5)
     assert mo.solve(model, "scip").objective == pytest.approx(optimum, rel=1e-4)
     found = {}
@@ -146,9 +146,11 @@ def test_the_ramp_is_read_as_the_zero_one_loss_is() -> None:
 def test_restrictions_and_domains_stay_in_the_relaxation() -> None:
     X, y = points(2, 8)
     group = X[:, 1] > np.median(X[:, 1])
-    model = mo.Margin(X, y, "ramp", domain=margin.Box(-0.5, 0.8), subject_to=[mo.parity(group, 0.05), mo.keep([7])], weights=0.4)
+    model = mo.Margin(
+        X, y, "ramp", domain=margin.Box(-0.5, 0.8), subject_to=[mo.parity(group, 0.05), mo.keep([7])], sample_weight=0.4
+    )
     optimum = mo.solve(model, "scip").objective
-    plain = mo.Margin(X, y, "ramp", weights=0.4)
+    plain = mo.Margin(X, y, "ramp", sample_weight=0.4)
     for reduction in (Continuous(), Products(False), AllHulls(), OneHull(), EqualHulls()):
         bound = relax(model, reduction, "clarabel", TIGHT).bound
         assert relax(plain, reduction, "clarabel", TIGHT).bound <= bound + 1e-5
@@ -157,12 +159,12 @@ def test_restrictions_and_domains_stay_in_the_relaxation() -> None:
 
 def test_any_loss_with_branches_and_l1() -> None:
     X, y = points(5, 5)
-    model = mo.Margin(X, y, STEPS, "l1", weights=0.5)
+    model = mo.Margin(X, y, STEPS, "l1", sample_weight=0.5)
     optimum = enumerated(X, y, STEPS, margin.L1(), 0.5)
     assert mo.solve(model, "highs").objective == pytest.approx(optimum, rel=1e-4)
     for reduction in (Continuous(), Products(False)):
         assert relax(model, reduction, "clarabel", TIGHT).bound <= optimum + 1e-6
-    smooth = mo.Margin(X, y, STEPS, margin.ElasticNet(0.1, 0.9), weights=0.5)
+    smooth = mo.Margin(X, y, STEPS, margin.ElasticNet(0.1, 0.9), sample_weight=0.5)
     best = mo.solve(smooth, "scip").objective
     assert relax(smooth, AllHulls(), "clarabel", TIGHT).bound <= best + 1e-5
 
@@ -170,7 +172,7 @@ def test_any_loss_with_branches_and_l1() -> None:
 def test_a_bound_stays_where_no_multiple_of_w_is_allowed() -> None:
     """Half of a class must have margin 1, which w = 0 and its multiples do not give: the bound counts all the same."""
     X, y = points(0, 10)
-    model = mo.Margin(X, y, "zero-one", weights=0.5, subject_to=mo.error_budget(-1, 0.2))
+    model = mo.Margin(X, y, "zero-one", sample_weight=0.5, subject_to=mo.error_budget(-1, 0.2))
     optimum = mo.solve(model, "scip").objective
     for name in ("continuous", "hulls-single", "hulls"):
         relaxed = relax(model, name, "clarabel", tol=1e-8)
@@ -197,7 +199,7 @@ def test_a_counted_intercept_counts_in_what_is_recovered() -> None:
 @pytest.mark.parametrize("changed", [False, True])
 def test_named_rows_of_any_model_are_priced(changed: bool) -> None:
     X, y = points(2, 10)
-    model: mo.Model = mo.Margin(X, y, "ramp", "elastic-net", weights=0.5)
+    model: mo.Model = mo.Margin(X, y, "ramp", "elastic-net", sample_weight=0.5)
     if changed:
         model = model.with_constraint(lambda v: {"slope": v.w[1] >= v.w[2] + 0.1})
     optimum = mo.solve(model, "scip").objective
@@ -219,7 +221,7 @@ def test_named_rows_of_any_model_are_priced(changed: bool) -> None:
 
 def test_switches_without_an_upper_bound_are_a_hinge_loss() -> None:
     X, y = points(3, 12)
-    model = mo.Margin(X, y, "zero-one", weights=0.5)
+    model = mo.Margin(X, y, "zero-one", sample_weight=0.5)
     relaxed = relax(model, "continuous-hinge", "clarabel", tol=1e-8)
     w, u = cp.Variable(3), y[:, None] * X
     slopes = 0.5 / model.form.constraint("margin").F.toarray()[:, model.form.slices["z"]].sum(axis=1)
@@ -233,7 +235,7 @@ def test_switches_without_an_upper_bound_are_a_hinge_loss() -> None:
 @pytest.mark.parametrize(("loss", "n"), [(margin.ZeroOne(), 6), (margin.Ramp(2, 2), 2)], ids=["zero-one", "ramp"])
 def test_moments_are_the_last_in_order_and_below_the_enumerated_optimum(loss: Any, n: int) -> None:
     X, y = points(1, n)
-    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), weights=0.5)
+    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), sample_weight=0.5)
     optimum = enumerated(X, y, loss, margin.SquaredNorm(0.7), 0.5)
     moments, products = (relax(model, r, "clarabel", Options(tol=1e-7)) for r in (Moments(), Products()))
     assert moments.bound <= optimum + 1e-7
@@ -250,7 +252,7 @@ def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
 
     from marginopt.relaxations.composed.form_reductions import moment_form
 
-    model = mo.Margin(*points(3, 2), "zero-one", weights=0.7, domain=margin.Integers(-2, 2), subject_to=mo.fixed({2: 1.0}))
+    model = mo.Margin(*points(3, 2), "zero-one", sample_weight=0.7, domain=margin.Integers(-2, 2), subject_to=mo.fixed({2: 1.0}))
     form = model.form
     made = moment_form(form)
     names = list(it.combinations_with_replacement(range(form.n), 2))

@@ -22,7 +22,7 @@ def ramp(
     loss: margin.Ramp, regulariser: object = "l2", *, free: bool = True, costs: object = 2.0, n: int = 9, seed: int = 0
 ) -> mo.Margin:
     X, y = clouds(seed, n, 1, 0.4, order="turns", first=-1.0)
-    return mo.Margin(X, y, loss, regulariser, intercept="free" if free else "penalised", weights=costs)
+    return mo.Margin(X, y, loss, regulariser, intercept="free" if free else "penalised", sample_weight=costs)
 
 
 ONES = np.array([[1.0, 0.5], [1.0, -1.0], [1.0, 2.0]])
@@ -94,7 +94,7 @@ def test_the_offset_covers_the_squares_of_the_intercept_and_the_unit(loss: margi
     )
     violated = target.y * (target.X @ u) < 1.0
     assert violated.sum() == (10 if second else 5)  # five points of class -1
-    assert 0.0 < target.objective(u) - target.weights[violated].sum() <= -reduction.offset(model, target).value
+    assert 0.0 < target.objective(u) - target.sample_weight[violated].sum() <= -reduction.offset(model, target).value
 
 
 @pytest.mark.parametrize("loss", RAMPS[1:], ids=str)
@@ -119,7 +119,7 @@ def test_a_narrow_ramp_is_nearly_the_zero_one_loss() -> None:
     """Width 0.01 and height 1: all of it but a hundredth counts, and of the squares what is a power of four."""
     squares = margin.SquaredNorm(1.02 * 4.0**-6)
     model = ramp(margin.Ramp(1.0, 0.01), squares, free=False, costs=1.0)
-    exact = mo.solve(mo.Margin(model.X, model.y, "zero-one", squares, weights=1.0), "margin-bb").objective
+    exact = mo.solve(mo.Margin(model.X, model.y, "zero-one", squares, sample_weight=1.0), "margin-bb").objective
     relaxed = rx.relax(model, rx.Thresholds(), "zero-one-bb")
     assert 0.97 * exact <= relaxed.bound <= exact * (1.0 + 1e-6)
 
@@ -151,7 +151,7 @@ def test_multipliers_of_the_form_bound_it_as_well() -> None:
         (mo.Margin(ONES, [1, -1, 1], "zero-one"), "needs a ramp"),
         (mo.Margin(ONES, [1, -1, 1], "ramp", "none", domain=margin.Box(-1, 1)), "norm or squares of every coefficient"),
         (mo.Margin(ONES, [1, -1, 1], "ramp", "none"), "nothing bounds w_0"),
-        (mo.Margin(ONES, [1, -1, 1], "ramp", weights=[1.0, 0.0, 1.0]), "both classes"),
+        (mo.Margin(ONES, [1, -1, 1], "ramp", sample_weight=[1.0, 0.0, 1.0]), "both classes"),
     ],
 )
 def test_what_is_no_ramp_is_refused(model: mo.Model, words: str) -> None:

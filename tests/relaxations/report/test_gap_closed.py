@@ -14,7 +14,7 @@ from marginopt.relaxations import BigM, Conic, GapReport, Hinge, gap_report
 
 def test_every_number_is_the_definitions() -> None:
     X, y = clouds(3, 10, 2, 0.6, order="halves")
-    models = {"zero": ZeroOneSVM(X, y, lam=0.7), "parts": Margin(X, y, "zero-one", "half-l2", weights=0.7)}
+    models = {"zero": ZeroOneSVM(X, y, lam=0.7), "parts": Margin(X, y, "zero-one", "half-l2", sample_weight=0.7)}
     reductions = ["big-m", "continuous", "continuous-hinge", "hulls-one", "conic"]
     known = {name for name in reductions if name != "hulls-one"}
     report = gap_report(models, sorted(known), ("zero-one-bb", "margin-bb"), progress=False, time_limit=20)
@@ -40,7 +40,7 @@ def test_the_base_is_big_m_from_the_zero_point_alone() -> None:
 
 def test_a_bound_above_the_best_point_closes_nothing_and_is_a_contradiction() -> None:
     X, y = clouds(3, 10, 2, 0.6, order="halves")
-    model = Margin(X, y, "zero-one", "half-l2", weights=0.7)
+    model = Margin(X, y, "zero-one", "half-l2", sample_weight=0.7)
     report = gap_report({"m": model}, ["continuous", "continuous-hinge"], None, progress=False, time_limit=20)
     assert report.contradictions == ()
     best = report.rows[0].zeta.high

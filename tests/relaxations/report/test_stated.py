@@ -50,7 +50,7 @@ def by_choices(X: np.ndarray, y: np.ndarray, lam: float) -> float:
 def models() -> Mapping[str, Model | StandardForm]:
     X, y = points()
     fair = mo.ZeroOneSVM(X, y, 0.6).with_constraint(lambda v: [v.w[1] >= 0.3, cp.norm1(v.w) <= 2])
-    return {"ramp": mo.Margin(X, y, "ramp", weights=0.7), "fair": fair, "knapsack": knapsack(), "hinge": mo.HingeSVM(X, y)}
+    return {"ramp": mo.Margin(X, y, "ramp", sample_weight=0.7), "fair": fair, "knapsack": knapsack(), "hinge": mo.HingeSVM(X, y)}
 
 
 ASKED = [Continuous(), Products(False), AllHulls()]

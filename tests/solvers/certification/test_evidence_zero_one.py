@@ -30,7 +30,7 @@ def exact_cost(model: ZeroOneSVM, w: np.ndarray) -> Fraction:
     cost = sum((v * v for v in exact), Fraction(0))
     for i in range(len(y)):
         margin = Fraction(float(y[i])) * sum((Fraction(float(a)) * v for a, v in zip(X[i], exact, strict=True)), Fraction(0))
-        cost += Fraction(float(model.weights[i])) if margin < 1 else 0
+        cost += Fraction(float(model.sample_weight[i])) if margin < 1 else 0
     return cost
 
 
@@ -72,7 +72,7 @@ def test_noisy_incumbents() -> None:
         model = lattice(2000 + seed)
         w = mo.solve(model, "zero-one-bb").values["w"] * (1.0 + 1e-7 * rng.normal(size=model.X.shape[1]))
         values = polish(model.form, model.point(w, 1e-6), model)
-        stated = float(values["w"] @ values["w"]) + float(model.weights @ values["z"])
+        stated = float(values["w"] @ values["w"]) + float(model.sample_weight @ values["z"])
         assert agrees(model, values["w"], stated), seed
 
 

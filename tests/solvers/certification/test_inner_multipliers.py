@@ -28,7 +28,7 @@ def drawn(seed: int, loss: Any, regulariser: Any, *restrictions: Any, domain: An
     X, y = clouds(rng, 8, 2, 0.4, order="halves", first=-1.0)
     domain = margin.Reals() if domain is None else domain
     weights = rng.uniform(0.3, 1.0, 8)
-    return mo.Margin(X, y, loss, regulariser, weights=weights, domain=domain, subject_to=list(restrictions))
+    return mo.Margin(X, y, loss, regulariser, sample_weight=weights, domain=domain, subject_to=list(restrictions))
 
 
 @pytest.mark.parametrize("seed", range(6))

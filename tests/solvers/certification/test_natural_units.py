@@ -67,7 +67,7 @@ def test_a_row_without_a_price_gives_no_variable_a_scale() -> None:
     """Two features of 1e-150 that separate the points, and a row in which they have coefficients of 1: the optimum is 0."""
     X = np.array([[1.0, 2e-150, 1e-150], [1.0, -1e-150, 2.5e-150], [1.0, 2.5e-150, 1e-150]])
     rows = margin.LinearRows(np.ones((1, 3)), 0.5)
-    model = mo.Margin(X, [1.0, -1.0, 1.0], "hinge", "none", weights=1e6, subject_to=rows)
+    model = mo.Margin(X, [1.0, -1.0, 1.0], "hinge", "none", sample_weight=1e6, subject_to=rows)
     for solver in ("highs", "clarabel"):
         result = mo.solve(model, solver)
         assert result.status is not Status.OPTIMAL or result.objective < 1.0

@@ -74,8 +74,8 @@ def test_levels_far_from_the_origin(solver: str, cost: float, offset: float) -> 
     """The primal of the two-hulls problem is the same wherever the points are: its optimum was thrown away for zero."""
     rng = np.random.default_rng(0)
     y, Z = np.where(np.arange(10) % 2, 1.0, -1.0), rng.normal(size=(10, 2))
-    near = mo.solve(mo.Margin((Z + offset) - offset, y, "nearest-hulls", "half-l2", weights=cost), "clarabel", tol=1e-9)
-    result = mo.solve(mo.Margin(Z + offset, y, "nearest-hulls", "half-l2", weights=cost), solver)
+    near = mo.solve(mo.Margin((Z + offset) - offset, y, "nearest-hulls", "half-l2", sample_weight=cost), "clarabel", tol=1e-9)
+    result = mo.solve(mo.Margin(Z + offset, y, "nearest-hulls", "half-l2", sample_weight=cost), solver)
     assert result.objective == pytest.approx(near.objective, rel=1e-5)
     assert result.status is Status.OPTIMAL
     assert lawful(result)
@@ -84,7 +84,7 @@ def test_levels_far_from_the_origin(solver: str, cost: float, offset: float) -> 
 def test_a_small_optimum_is_not_zero() -> None:
     rng = np.random.default_rng(0)
     y, Z = np.where(np.arange(10) % 2, 1.0, -1.0), rng.normal(size=(10, 2))
-    result = mo.solve(mo.Margin(Z, y, "nearest-hulls", M.SquaredNorm(1e-7), weights=1e4))
+    result = mo.solve(mo.Margin(Z, y, "nearest-hulls", M.SquaredNorm(1e-7), sample_weight=1e4))
     assert result.objective == pytest.approx(-2.68735e-5, rel=1e-5)
     assert result.status is Status.OPTIMAL
 
@@ -97,7 +97,7 @@ def test_the_law_over_levels_and_solvers(loss: Any, solver: str) -> None:
         y, Z = np.where(np.arange(8) % 2, 1.0, -1.0), rng.normal(size=(8, 2))
         for offset, cost in ((0.0, 0.1), (1e4, 1.0), (1e6, 1e2)):
             try:
-                result = mo.solve(mo.Margin(Z + offset, y, loss, "half-l2", weights=cost), solver)
+                result = mo.solve(mo.Margin(Z + offset, y, loss, "half-l2", sample_weight=cost), solver)
             except mo.errors.UnsupportedModelError:
                 return
             assert lawful(result), str(result)
@@ -106,13 +106,13 @@ def test_the_law_over_levels_and_solvers(loss: Any, solver: str) -> None:
 def test_the_origin_is_proved_to_cost_least() -> None:
     """Hulls that meet: no level can rise, the optimum is exactly 0, and so is the bound."""
     y, Z = np.array([1.0, 1.0, -1.0, -1.0]), np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    model = mo.Margin(Z, y, M.NuHinge(1.0), "half-l2", weights=0.25)
+    model = mo.Margin(Z, y, M.NuHinge(1.0), "half-l2", sample_weight=0.25)
     result = mo.solve(model, "clarabel")
     assert result.status is Status.OPTIMAL
     assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
     assert result.answer.polished in ("", NOTE)
     assert prove_zero_is_least(model.form, result.multipliers)
-    apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", weights=0.25)
+    apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", sample_weight=0.25)
     below = mo.solve(apart, "clarabel")
     assert below.objective < -1e-3
     assert prove_zero_is_least(apart.form, below.multipliers) == ""

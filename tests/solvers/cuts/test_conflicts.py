@@ -18,7 +18,7 @@ from marginopt.solvers.backends.scip import ConflictCuts
 
 def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:
     """Every z and the least objective of a w that keeps all points with z_i = 0 (∞ where none does), by enumeration."""
-    A, penalised, weights = model.signed, model.penalised, model.weights
+    A, penalised, weights = model.signed, model.penalised, model.sample_weight
     given, values = np.array(list(itertools.product([0.0, 1.0], repeat=len(A)))), []
     for z in given:
         w = least_norm(A[z == 0], penalised) if (z == 0).any() else np.zeros(A.shape[1])

@@ -13,7 +13,7 @@ from marginopt.models import Model
 def stated(name: str) -> Model:
     X, y = clouds(1, 22)
     if name == "composition":
-        return mo.Margin(X, y, "zero-one", "l2", weights=2.0)
+        return mo.Margin(X, y, "zero-one", "l2", sample_weight=2.0)
     lam = np.linspace(0.5, 3.0, 22) if name == "costs" else 2.0
     return mo.ZeroOneSVM(X, y, lam, intercept="free" if name == "free intercept" else "penalised")
 

@@ -28,7 +28,7 @@ def _data(seed: int, n: int = 120, p: int = 2500) -> tuple[sp.csr_array, np.ndar
 
 
 def _model(loss: str, X: sp.csr_array, y: np.ndarray, costs: np.ndarray) -> mo.Model:
-    return mo.models.Margin(X, y, loss, "half-l2", weights=costs)
+    return mo.models.Margin(X, y, loss, "half-l2", sample_weight=costs)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -28,7 +28,7 @@ def points(n: int = 300, p: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 
 def stated(X: object, y: np.ndarray, loss: str, weights: object = 2.0) -> mo.Model:
-    return mo.HingeSVM(X, y, weights) if loss == "named" else mo.Margin(X, y, loss, "half-l2", weights=weights)
+    return mo.HingeSVM(X, y, weights) if loss == "named" else mo.Margin(X, y, loss, "half-l2", sample_weight=weights)
 
 
 @pytest.mark.parametrize("loss", ["named", "hinge", "squared-hinge"])
@@ -156,7 +156,7 @@ data = mo.instances.open_rows(sys.argv[1])
 y = np.resize([1.0, -1.0], 1984)
 mo.solve(mo.Margin(sampled(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
 limit = float(most_held() + 24e6)
-result = mo.solve(mo.Margin(data.X, data.y, sys.argv[2], "half-l2", weights=2.0), tol=1e-3, memory_limit=limit)
+result = mo.solve(mo.Margin(data.X, data.y, sys.argv[2], "half-l2", sample_weight=2.0), tol=1e-3, memory_limit=limit)
 print(result.certificate.gap, limit, most_held())
 """
 
@@ -191,7 +191,7 @@ def test_a_sample_only_saves_passes(sparse: bool, alike: bool) -> None:
         for start, stop in MemoryRows(X).sample_pieces(n // 50):
             seen[start:stop] = True
         X[~seen, 1:] *= 30.0
-    model = mo.Margin(MemoryRows(sp.csr_array(X) if sparse else X), y, SquaredHinge(), "half-l2", weights=2.0)
+    model = mo.Margin(MemoryRows(sp.csr_array(X) if sparse else X), y, SquaredHinge(), "half-l2", sample_weight=2.0)
     runs = [mo.solve(model, "linear-newton", tol=1e-3, sample=sample) for sample in (True, False)]
     for found in runs:
         assert found.status is mo.Status.OPTIMAL and found.certificate.gap <= 1e-3

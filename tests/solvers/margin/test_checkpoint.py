@@ -26,7 +26,7 @@ def _restricted() -> mo.Model:
     rng = np.random.default_rng(3)
     X = np.c_[np.ones(30), rng.integers(-2, 3, size=(30, 2)).astype(float)]
     y = np.where(X[:, 1] + X[:, 2] + 1.5 * rng.normal(size=30) > 0.0, 1.0, -1.0)
-    return mo.Margin(X, y, "ramp", "l1", weights=0.5, domain="integers", subject_to=[margin.error_budget(1, 0.4)])
+    return mo.Margin(X, y, "ramp", "l1", sample_weight=0.5, domain="integers", subject_to=[margin.error_budget(1, 0.4)])
 
 
 def _in_pieces(model: mo.Model, path: Path, nodes: int, **options: Any) -> Any:

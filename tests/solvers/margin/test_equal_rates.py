@@ -59,7 +59,7 @@ def test_scip_has_the_same_optimum_and_the_log_is_checked(
 ) -> None:
     X, y, member = drawn(seed, 12, groups)
     rules = [mo.parity(member, epsilon, by="counts"), *([mo.error_budget(-1, 0.5)] if seed % 2 else [])]
-    model = mo.Margin(X, y, loss, "half-l2", weights=2.0, subject_to=rules)
+    model = mo.Margin(X, y, loss, "half-l2", sample_weight=2.0, subject_to=rules)
     log = tmp_path / "log.jsonl"
     ours = mo.solve(model, ("margin-bb", {"proof": str(log)}))
     theirs = mo.solve(model, "scip", time_limit=60)

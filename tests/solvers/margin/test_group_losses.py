@@ -107,7 +107,7 @@ def enumerated(model: mo.Margin, mu: float) -> float:
     """
     n, p = model.X.shape
     unlabelled = np.flatnonzero(model.y == 0.0)
-    costs = np.broadcast_to(model.weights, n)
+    costs = np.broadcast_to(model.sample_weight, n)
     P = np.diag(np.concatenate([[1e-9], np.full(p - 1, 2.0 * mu), np.full(n, 1e-9)]))
     found = []
     for labels in itertools.product((-1.0, 1.0), repeat=unlabelled.size):
@@ -131,7 +131,7 @@ def test_semi_supervised_svms_have_the_optimum_of_enumeration(seed: int, tmp_pat
     regulariser = ("l2", "half-l2")[seed % 2]
     X, y, labelled = drawn(rng, int(rng.integers(6, 12)))
     weights = {"labelled": float(rng.choice([0.5, 1.0, 4.0])), "unlabelled": float(rng.choice([0.1, 0.5, 1.0]))}
-    model = stated(X, y, labelled, weights=weights, regulariser=regulariser)
+    model = stated(X, y, labelled, sample_weight=weights, regulariser=regulariser)
     best = enumerated(model, PENALISED[regulariser])
     slack = 1e-12 * (1.0 + best)
     log = str(tmp_path / "log")
@@ -146,7 +146,7 @@ def test_an_l1_program_agrees_with_highs_and_with_scip() -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
         X, y, labelled = drawn(rng, 14)
-        model = stated(X, y, labelled, regulariser=mo.margin.L1(0.7), weights=np.where(labelled, 2.0, 0.5))
+        model = stated(X, y, labelled, regulariser=mo.margin.L1(0.7), sample_weight=np.where(labelled, 2.0, 0.5))
         exact = mo.solve(model, "margin-bb")
         for name in ("highs", "scip"):
             if name == "scip":
@@ -164,7 +164,7 @@ def test_a_balance_row_and_points_of_one_class() -> None:
     assert exact.objective == pytest.approx(other.objective, rel=1e-4)
     one = mo.Margin(
         X, np.where(y > 0, 1.0, 0.0), {"known": "hinge", "others": "hat"}, groups=np.where(y > 0, "known", "others"),
-        weights={"known": 1.0, "others": 0.5}, subject_to=LinearRows(X.mean(axis=0)[None], -0.2, 0.2),
+        sample_weight={"known": 1.0, "others": 0.5}, subject_to=LinearRows(X.mean(axis=0)[None], -0.2, 0.2),
     )  # fmt: skip
     assert (one.y >= 0.0).all()
     solved = mo.solve(one, "margin-bb", tol=1e-6)
@@ -176,9 +176,9 @@ def test_groups_of_one_loss_are_the_problem_without_groups() -> None:
     X, y, _ = drawn(rng, 30)
     groups = rng.choice(["a", "b"], 30)
     for loss, solver in (("hinge", "clarabel"), ("ramp", "margin-bb"), ("zero-one", "margin-bb"), ("logistic", "clarabel")):
-        parts: dict[str, Any] = {"weights": np.where(groups == "a", 0.7, 0.3)}
+        parts: dict[str, Any] = {"sample_weight": np.where(groups == "a", 0.7, 0.3)}
         plain = mo.Margin(X, y, loss, **parts)
-        grouped = mo.Margin(X, y, {"a": loss, "b": loss}, groups=groups, weights={"a": 0.7, "b": 0.3})
+        grouped = mo.Margin(X, y, {"a": loss, "b": loss}, groups=groups, sample_weight={"a": 0.7, "b": 0.3})
         first, second = mo.solve(plain, solver), mo.solve(grouped, solver)
         assert second.objective == pytest.approx(first.objective, rel=1e-5)
         for w in rng.normal(size=(5, 3)):
@@ -194,7 +194,7 @@ def test_two_losses_with_budgets_agree_with_scip() -> None:
     X, y, _ = drawn(rng, 24)
     groups = np.where(np.arange(24) % 3 == 0, "old", "new")
     model = mo.Margin(
-        X, y, {"old": Ramp(1.0, 1.0), "new": "zero-one"}, groups=groups, weights=0.2, regulariser=mo.margin.L1(0.1),
+        X, y, {"old": Ramp(1.0, 1.0), "new": "zero-one"}, groups=groups, sample_weight=0.2, regulariser=mo.margin.L1(0.1),
         subject_to=mo.error_budget(1.0, 0.3),
     )  # fmt: skip
     exact, other = mo.solve(model, "margin-bb", tol=1e-6), mo.solve(model, "scip", tol=1e-6)
@@ -234,8 +234,8 @@ def test_the_hat_is_even_and_its_blocks_cost_what_it_does() -> None:
         ({"loss": {"labelled": PairwiseHinge(), "unlabelled": Hat()}}, "PairwiseHinge"),
         ({"loss": {"labelled": Hinge(), "unlabelled": Hinge()}}, "0"),
         ({"loss": {"labelled": 3, "unlabelled": Hat()}}, "3"),
-        ({"weights": {"labelled": 1.0}}, "weights"),
-        ({"weights": {"labelled": -1.0, "unlabelled": 1.0}}, "weights"),
+        ({"sample_weight": {"labelled": 1.0}}, "sample_weight"),
+        ({"sample_weight": {"labelled": -1.0, "unlabelled": 1.0}}, "sample_weight"),
         ({"subject_to": mo.keep([0])}, "Keep"),
     ],
 )

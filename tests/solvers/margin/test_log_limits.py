@@ -52,7 +52,7 @@ def test_large_terms_that_cancel_keep_no_point() -> None:
 
 def test_nodes_are_counted_and_not_read(tmp_path: Path) -> None:
     X, y = _problem()
-    model = mo.Margin(X, y, "zero-one", "half-l2", weights=0.7)
+    model = mo.Margin(X, y, "zero-one", "half-l2", sample_weight=0.7)
     path = tmp_path / "log"
     result = mo.solve(model, "margin-bb", proof=str(path))
     before = check_proof(path, model)

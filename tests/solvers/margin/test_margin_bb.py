@@ -103,7 +103,7 @@ ATOMS = np.array([[1.0, 0.5], [-0.2, 1.0], [0.7, -0.6], [0.1, 0.1]])
 def test_compositions_are_read(loss: margin.Ramp, regulariser: str, intercept: str) -> None:
     X, y = points(3, 10, 3)
     X = X if intercept == "free" else X[:, 1:]
-    model = mo.Margin(X, y, loss, regulariser, weights=np.linspace(0.3, 1.0, 10), intercept=intercept)
+    model = mo.Margin(X, y, loss, regulariser, sample_weight=np.linspace(0.3, 1.0, 10), intercept=intercept)
     ours = mo.solve(model, "margin-bb")
     assert ours.status is Status.OPTIMAL
     assert ours.objective == pytest.approx(model.objective(ours.values["w"]), rel=1e-9)
@@ -112,7 +112,7 @@ def test_compositions_are_read(loss: margin.Ramp, regulariser: str, intercept: s
 
 def test_a_kernel_is_read() -> None:
     X, y = points(5, 10, 2)
-    model = mo.Margin(X[:, 1:], y, "ramp", weights=0.8, kernel=mo.RBF(0.05))
+    model = mo.Margin(X[:, 1:], y, "ramp", sample_weight=0.8, kernel=mo.RBF(0.05))
     assert model.view(MarginProblem) is not None
 
 

@@ -52,7 +52,7 @@ def model(seed: int) -> mo.Margin:
     weights = rng.choice([0.0, 0.5, 2.0, 7.0], n) * 10.0 ** rng.integers(-1, 2)
     regulariser = REGULARISERS[seed % 4]
     intercept = "free" if isinstance(regulariser, margin.KernelWeightsL1) or seed % 2 else "penalised"
-    return mo.Margin(X, y, LOSSES[seed % 5], regulariser, weights=weights, intercept=intercept, **restricted(seed, y))
+    return mo.Margin(X, y, LOSSES[seed % 5], regulariser, sample_weight=weights, intercept=intercept, **restricted(seed, y))
 
 
 def records_of(path: Path) -> list[Record]:

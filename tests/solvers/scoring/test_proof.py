@@ -28,7 +28,7 @@ def model(seed: int) -> mo.ScoringSystem:
     y[:2] = 1.0, -1.0
     weights = 1.0 if seed % 4 else rng.integers(1, 5, 30) / 2
     most = int(rng.integers(1, d + 1))
-    return mo.ScoringSystem(np.column_stack([np.ones(30), X]), y, (-3, 3), max_features=most, C0=0.015, weights=weights)
+    return mo.ScoringSystem(np.column_stack([np.ones(30), X]), y, (-3, 3), max_features=most, C0=0.015, sample_weight=weights)
 
 
 def proved(seed: int, path: Path, **options: Any) -> tuple[mo.ScoringSystem, mo.Result]:

@@ -94,7 +94,7 @@ def test_optimum_is_that_of_the_best_support(name, block):
     for seed in range(10 * block, 10 * block + 10):
         X, y, C, k, rng = _data(seed)
         costs = C * rng.uniform(0.2, 2.0, y.size) if seed % 2 else np.full(y.size, C)
-        model = mo.Margin(X, y, loss=name, regulariser="half-l2", weights=costs, subject_to=[mo.at_most(k).nonzero])
+        model = mo.Margin(X, y, loss=name, regulariser="half-l2", sample_weight=costs, subject_to=[mo.at_most(k).nonzero])
         view = model.view(SparseProblem)
         if k == X.shape[1]:
             assert view is None
@@ -131,7 +131,7 @@ def test_free_intercept(name, seed):
     """Each support by Clarabel."""
     X, y, C, _, _ = _data(2000 + seed, 5)
     X, k = np.column_stack([np.ones(y.size), X + 3.0]), 1
-    parts = {"loss": name, "regulariser": "half-l2", "weights": C, "intercept": "free"}
+    parts = {"loss": name, "regulariser": "half-l2", "sample_weight": C, "intercept": "free"}
     best = min(mo.solve(mo.Margin(X[:, [0, j]], y, **parts), "clarabel", tol=1e-8).objective for j in range(1, X.shape[1]))
     model = mo.Margin(X, y, subject_to=[mo.at_most(k).nonzero], **parts)
     if X.shape[1] == 2:
@@ -147,7 +147,7 @@ def test_free_intercept(name, seed):
 def test_prices_in_a_box(name, seed):
     """`regulariser="l0"` within a box, against HiGHS or Clarabel's enumeration."""
     X, y, C, _, _ = _data(3000 + seed, 5)
-    parts = {"loss": name, "weights": C}
+    parts = {"loss": name, "sample_weight": C}
     model = mo.Margin(X, y, regulariser="l0", domain="box", **parts)
     result = mo.solve(model, "sparse-bb")
     values = [float(model.objective(np.zeros(X.shape[1])))]
@@ -184,10 +184,10 @@ def test_points_of_cost_zero_and_no_coefficient():
     weights = np.append(np.full(y.size, C), [0.0, 0.0])
     more = np.vstack([X, 50.0 * np.ones((2, X.shape[1]))])
     parts = {"loss": "hinge", "regulariser": "half-l2", "subject_to": [mo.at_most(1).nonzero]}
-    with_points = mo.solve(mo.Margin(more, np.append(y, [1.0, -1.0]), weights=weights, **parts), "sparse-bb")
-    without = mo.solve(mo.Margin(X, y, weights=C, **parts), "sparse-bb")
+    with_points = mo.solve(mo.Margin(more, np.append(y, [1.0, -1.0]), sample_weight=weights, **parts), "sparse-bb")
+    without = mo.solve(mo.Margin(X, y, sample_weight=C, **parts), "sparse-bb")
     assert with_points.objective == pytest.approx(without.objective, rel=1e-6)
-    none = mo.Margin(X, y, loss="hinge", regulariser="half-l2", weights=C, subject_to=[mo.at_most(0).nonzero])
+    none = mo.Margin(X, y, loss="hinge", regulariser="half-l2", sample_weight=C, subject_to=[mo.at_most(0).nonzero])
     assert mo.solve(none, "sparse-bb").objective == pytest.approx(C * y.size, rel=1e-6)
 
 
@@ -217,13 +217,13 @@ def test_other_models_are_not_read():
 def test_a_path_over_the_number_of_coefficients(tmp_path):
     """`mo.path(model, "k", ...)`: each value is that of its own model, and none rises with k."""
     X, y, _, _, _ = _data(4, 7)
-    model = mo.Margin(X, y, "hinge", "half-l2", weights=0.5, subject_to=[mo.at_most(1).nonzero])
+    model = mo.Margin(X, y, "hinge", "half-l2", sample_weight=0.5, subject_to=[mo.at_most(1).nonzero])
     sizes = list(range(1, X.shape[1]))
     curve = mo.path(model, "k", sizes, solver="sparse-bb")
     objectives = [result.objective for result in curve]
     assert all(later <= earlier * (1 + 2e-6) for earlier, later in itertools.pairwise(objectives))
     for k, value in zip(sizes, objectives, strict=True):
-        alone = mo.solve(mo.Margin(X, y, "hinge", "half-l2", weights=0.5, subject_to=[mo.at_most(k).nonzero]), "sparse-bb")
+        alone = mo.solve(mo.Margin(X, y, "hinge", "half-l2", sample_weight=0.5, subject_to=[mo.at_most(k).nonzero]), "sparse-bb")
         assert value == pytest.approx(alone.objective, rel=3e-6)
     with pytest.raises(mo.errors.InputError):
         mo.path(mo.Margin(X, y), "k", [1])

@@ -40,7 +40,7 @@ def model(seed: int) -> mo.Margin:
     k, C = int(rng.integers(1, 4)), 10.0 ** rng.uniform(-1.0, 1.0)
     intercept: Any = "free" if free else "penalised"
     return mo.Margin(
-        X, y, LOSSES[seed % 5 % 3], "half-l2", intercept=intercept, weights=C, subject_to=[mo.at_most(k).nonzero]
+        X, y, LOSSES[seed % 5 % 3], "half-l2", intercept=intercept, sample_weight=C, subject_to=[mo.at_most(k).nonzero]
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> N
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 25))
     y = np.where(X[:, :4].sum(axis=1) + rng.standard_normal(60) > 0.0, 1.0, -1.0)
-    stated = mo.Margin(X, y, "hinge", "half-l2", weights=1.0, subject_to=[mo.at_most(4).nonzero])
+    stated = mo.Margin(X, y, "hinge", "half-l2", sample_weight=1.0, subject_to=[mo.at_most(4).nonzero])
     for limit in (1, 5, 12):
         result = mo.solve(stated, "sparse-bb", proof=str(tmp_path / "a.log"), node_limit=limit)
         report = check_proof(tmp_path / "a.log", stated)

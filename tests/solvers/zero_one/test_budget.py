@@ -157,7 +157,7 @@ def test_what_the_kappa_form_cannot_do_is_said():
     model = mo.ZeroOneSVM(X, y, kappa=0.3)
     assert isinstance(model.written, Indicators)  # no feasible point is known, and so no M
     with pytest.raises(UnsupportedModelError, match="no λ"):
-        _ = model.weights
+        _ = model.sample_weight
     assert mo.ZeroOneSVM(X, y).lam == 1.0
 
 

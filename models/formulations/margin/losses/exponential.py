@@ -57,7 +57,7 @@ class ExponentialLoss(Loss):
         tau = builder.variables("tau", n, 0.0)
         one = Affine({}, np.ones(n))
         builder.require("power", Affine.interleaved(-context.argument, one, tau), Exponential(3, max(n, 1)))
-        builder.cost(context.weights, tau)
+        builder.cost(context.sample_weight, tau)
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

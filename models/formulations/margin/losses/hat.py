@@ -37,7 +37,7 @@ class Hat(Loss):
         d, xi = builder.binaries("d", n), builder.variables("xi", n, 0.0, 1.0)
         builder.switch("positive", Affine({}, np.ones(n)) - d, context.argument + xi - 1.0, M)
         builder.switch("negative", d, -context.argument + xi - 1.0, M)
-        builder.cost(context.weights, xi)
+        builder.cost(context.sample_weight, xi)
         return None
 
     def cost_line(self) -> Line:
@@ -57,7 +57,7 @@ class Hat(Loss):
         return Branch(((0.0, 0.0), (-1.0, 1.0))), Branch(((0.0, 0.0), (1.0, 1.0)))
 
     def corners(self) -> Corners:
-        """Itself, as a loss of |m|."""
+        """Return the loss as a function of |m|."""
         return Corners.hat()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

@@ -83,8 +83,8 @@ class Huber(Loss):
         rest = context.argument - s
         builder.require_nonnegative("below", xi - rest)
         builder.require_nonnegative("above", xi + rest)
-        builder.cost_of_squares(0.5 * context.weights, s)
-        builder.cost(self.delta * context.weights, xi)
+        builder.cost_of_squares(0.5 * context.sample_weight, s)
+        builder.cost(self.delta * context.sample_weight, xi)
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

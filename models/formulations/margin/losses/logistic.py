@@ -71,7 +71,7 @@ class Logistic(Loss):
         builder.require("log right", Affine.interleaved(-xi, one, right), Exponential(3, max(n, 1)))
         builder.require("log wrong", Affine.interleaved(-t - xi, one, wrong), Exponential(3, max(n, 1)))
         builder.require_nonnegative("probability", -right - wrong + 1.0)
-        builder.cost(context.weights, xi)
+        builder.cost(context.sample_weight, xi)
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:

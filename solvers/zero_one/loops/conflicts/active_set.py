@@ -1,11 +1,8 @@
 """Goldfarb and Idnani's dual active-set method, with certified norms.
 
-Updates of the factorisation g = (V'R)' of an S-pair's constraints, with orthonormal rows of V.
-
-Pricing: the choice of the constraint that enters the dual method, in single precision if its error permits.
-
-The method is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of
-nodes of a search. It takes most of the method's time.
+*Pricing: the choice of the constraint that enters the dual method, in single precision if its error permits.* The method is
+correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of nodes of a
+search. It takes most of the method's time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Depth-first search on norm-conflicts.
-
-The stack of a depth-first search on norm-conflicts, and the conflict lists that its levels inherit.
-
-Expansion of one node of the conflict search: conflicts are packed until the node is pruned, branches or yields a candidate.
-"""
+"""Depth-first search on norm-conflicts."""
 
 from __future__ import annotations
 
@@ -204,7 +199,7 @@ def expand(
     """
     n = weights.size
     now, state = stack.now, stack.state
-    active, kept, pairs, ok, priority, residual, mark, points = (
+    active, is_kept, pairs, ok, priority, residual, mark, points = (
         workspace.active, workspace.kept, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
         workspace.mark, workspace.points,
     )  # fmt: skip
@@ -212,13 +207,13 @@ def expand(
     violated_priority = -KEEN_AWAY if rows.strict else 0.0
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
-        kept.w[j] = stack.w[level, j]
-    kept.count[0], kept.ready[0] = stack.count[level], 0
-    for k in range(kept.count[0]):
-        kept.u[k] = stack.u[level, k]
-        kept.pair[k, 0], kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
+        is_kept.w[j] = stack.w[level, j]
+    is_kept.count[0], is_kept.ready[0] = stack.count[level], 0
+    for k in range(is_kept.count[0]):
+        is_kept.u[k] = stack.u[level, k]
+        is_kept.pair[k, 0], is_kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
         for j in range(active.w.size):
-            kept.g[k, j] = stack.g[level, k, j]
+            is_kept.g[k, j] = stack.g[level, k, j]
     first = stack.end[level]
     last = inherit(stack, level)
     while True:
@@ -232,10 +227,10 @@ def expand(
         if budget - extra <= 0.0:
             return 0
         now.solves += 1
-        status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
+        status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
         if status == CONFLICT:
             return 0
-        norm = certified(kept, kept.count[0], rows.reach)
+        norm = certified(is_kept, is_kept.count[0], rows.reach)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
         for packing in range(PACKINGS):
@@ -257,7 +252,7 @@ def expand(
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
-                copy_active(kept, active)
+                copy_active(is_kept, active)
                 now.solves += 1
                 status, N = active_set(rows, ok, priority, T, active, scratch)
                 single_points = True
@@ -313,10 +308,10 @@ def expand(
                 for i in range(n):
                     ok[i] = state[i] != FREE
                 now.solves += 1
-                status, _ = active_set(rows, ok, priority, budget - extra, kept, scratch)
+                status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
                 if status == CONFLICT:
                     return 0
-                norm = certified(kept, kept.count[0], rows.reach)
+                norm = certified(is_kept, is_kept.count[0], rows.reach)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
             if not improved:
                 break
@@ -329,13 +324,13 @@ def expand(
         stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
     stack.end[level + 1] = last
     for j in range(active.w.size):
-        stack.w[level, j] = kept.w[j]
-    stack.count[level] = kept.count[0]
-    for k in range(kept.count[0]):
-        stack.u[level, k] = kept.u[k]
-        stack.pair[level, k, 0], stack.pair[level, k, 1] = kept.pair[k, 0], kept.pair[k, 1]
+        stack.w[level, j] = is_kept.w[j]
+    stack.count[level] = is_kept.count[0]
+    for k in range(is_kept.count[0]):
+        stack.u[level, k] = is_kept.u[k]
+        stack.pair[level, k, 0], stack.pair[level, k, 1] = is_kept.pair[k, 0], is_kept.pair[k, 1]
         for j in range(active.w.size):
-            stack.g[level, k, j] = kept.g[k, j]
+            stack.g[level, k, j] = is_kept.g[k, j]
     return 1
 
 

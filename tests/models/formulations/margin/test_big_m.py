@@ -29,7 +29,7 @@ def _kinds(model: Model) -> set[type]:
 def test_given_constants_stand_in_the_rows_of_both(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     for M in (3.0, np.linspace(1.0, 9.0, y.size)):
-        plain, composed = ZeroOneSVM(X, y, 0.8, big_m=M), Margin(X, y, "zero-one", weights=0.8, big_m=M)
+        plain, composed = ZeroOneSVM(X, y, 0.8, big_m=M), Margin(X, y, "zero-one", sample_weight=0.8, big_m=M)
         rows = [form.constraints[0].F.toarray() for form in (plain.form, composed.form)]
         np.testing.assert_array_equal(*rows)
         assert plain.stated_constants and composed.stated_constants
@@ -38,17 +38,17 @@ def test_given_constants_stand_in_the_rows_of_both(data: tuple[np.ndarray, np.nd
 def test_indicators_have_no_rows_with_constants(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     for loss in ("zero-one", "ramp"):
-        plain = Margin(X, y, loss, weights=0.8, encoding="indicator", big_m=2.0)
+        plain = Margin(X, y, loss, sample_weight=0.8, encoding="indicator", big_m=2.0)
         assert Indicator in _kinds(plain) and not plain.stated_constants
-        assert Indicator not in _kinds(Margin(X, y, loss, weights=0.8))
-        truth = mo.solve(Margin(X, y, loss, weights=0.8), "scip", tol=1e-7, time_limit=30).objective
+        assert Indicator not in _kinds(Margin(X, y, loss, sample_weight=0.8))
+        truth = mo.solve(Margin(X, y, loss, sample_weight=0.8), "scip", tol=1e-7, time_limit=30).objective
         assert mo.solve(plain, "scip", time_limit=30).objective == pytest.approx(truth, rel=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["zero-one", "ramp"])
 def test_an_optimum_under_given_constants_is_the_problems_or_inaccurate(loss: str, data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
-    plain = Margin(X, y, loss, weights=0.8)
+    plain = Margin(X, y, loss, sample_weight=0.8)
     truth = mo.solve(plain, "scip", tol=1e-7, time_limit=30).objective
     statuses = set()
     for M in (0.0, 1.0, 2.5, 50.0):
@@ -65,7 +65,7 @@ def test_the_level_of_given_constants_is_the_value_that_they_follow_from(data: t
     X, y = data
     boxed = {"domain": mo.margin.Box(-2.0, 2.0)}
     for more in ({}, {"regulariser": "l1"}, {"intercept": "free"}, boxed):
-        valid = Margin(X, y, "zero-one", weights=0.8, upper_bound=3.0, **more)
+        valid = Margin(X, y, "zero-one", sample_weight=0.8, upper_bound=3.0, **more)
         given = replace(valid, upper_bound=None, big_m=1.0 + valid.reach[1])
         assert given.cutoff >= 3.0 * (1.0 - 1e-9)
         if not more or "domain" not in more:
@@ -78,7 +78,7 @@ def test_the_level_of_given_constants_is_the_value_that_they_follow_from(data: t
 
 def test_relaxations_bound_the_problem_and_not_what_given_constants_leave_of_it(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
-    plain = Margin(X, y, "zero-one", weights=0.8)
+    plain = Margin(X, y, "zero-one", sample_weight=0.8)
     loose = [mo.relax(model, "hulls").bound for model in (plain, replace(plain, big_m=0.5))]
     assert loose[0] == pytest.approx(loose[1], rel=1e-6)
 

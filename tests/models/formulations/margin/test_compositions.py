@@ -73,7 +73,7 @@ def compositions(draw: st.DrawFn, losses: list[Any], domains: list[Any]) -> mo.M
         targets,
         loss,
         draw(st.sampled_from(REGULARISERS)),
-        weights=weights,
+        sample_weight=weights,
         domain=draw(st.sampled_from(domains)),
         subject_to=restrictions,
     )
@@ -206,7 +206,7 @@ def test_the_latex_of_drawn_compositions_compiles(models: list[mo.Margin]) -> No
 def test_losses_of_weighted_points(loss: Any, regulariser: Any, domain: Any) -> None:
     rng = np.random.default_rng(5)
     X, y = clouds(rng, N, P - 1, 0.4, order="halves", first=-1.0)
-    model = mo.Margin(X, y, loss, regulariser, weights=rng.uniform(0.3, 1.0, N), domain=domain)
+    model = mo.Margin(X, y, loss, regulariser, sample_weight=rng.uniform(0.3, 1.0, N), domain=domain)
     result = mo.solve(model, "clarabel", tol=1e-8)
     checked(model, result)
     assert result.bound <= result.objective + 1e-6 * (1 + abs(result.objective))

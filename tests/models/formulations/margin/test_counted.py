@@ -67,7 +67,7 @@ def test_what_bounds_or_rows_forbid_is_not_moved_onto() -> None:
 def test_a_threshold_that_no_double_meets_is_no_optimum(solver: str) -> None:
     """w_1 is at most fl(1/3), where the margin 3w_1 is 1 - 5e-17: the point is given up, whatever a tolerance says of it."""
     X, y = np.array([[1.0, 3.0], [1.0, -2.0]]), np.array([1.0, -1.0])
-    model = mo.Margin(X, y, "zero-one", "l2", domain=M.Box((0.0, -1.0), (0.0, 1.0 / 3.0)), weights=4.0)
+    model = mo.Margin(X, y, "zero-one", "l2", domain=M.Box((0.0, -1.0), (0.0, 1.0 / 3.0)), sample_weight=4.0)
     result = mo.solve(model, solver)
     assert result.status is Status.INACCURATE
     assert "margins miss their thresholds by up to" in result.evidence or not result.values["w"].any()

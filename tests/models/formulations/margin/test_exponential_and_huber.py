@@ -21,7 +21,7 @@ C = np.linspace(0.2, 2.0, 70)
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
 @pytest.mark.parametrize(("loss", "y"), [("exponential", SIGNS), ("huber", TARGETS), (Huber(0.1), TARGETS)])
 def test_the_optimum(loss: object, y: np.ndarray, intercept: str) -> None:
-    model = mo.Margin(X, y, loss, "half-l2", intercept=intercept, weights=C)
+    model = mo.Margin(X, y, loss, "half-l2", intercept=intercept, sample_weight=C)
     result = mo.solve(model, tol=1e-6)
     assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-6
     found = minimize(model.objective, result.values["w"], method="BFGS", options={"gtol": 1e-8})
@@ -32,7 +32,7 @@ def test_the_optimum(loss: object, y: np.ndarray, intercept: str) -> None:
 @pytest.mark.parametrize(("loss", "y"), [("exponential", SIGNS), ("huber", TARGETS)])
 @pytest.mark.parametrize("regulariser", ["l1", "elastic-net"])
 def test_other_regularisers(loss: str, y: np.ndarray, regulariser: str) -> None:
-    model = mo.Margin(X, y, loss, regulariser, intercept="free", weights=0.5)
+    model = mo.Margin(X, y, loss, regulariser, intercept="free", sample_weight=0.5)
     result = mo.solve(model, tol=1e-6)
     assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-6
     assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-6)
@@ -40,7 +40,7 @@ def test_other_regularisers(loss: str, y: np.ndarray, regulariser: str) -> None:
 
 @pytest.mark.parametrize(("loss", "y"), [("exponential", SIGNS), (Huber(0.7), TARGETS)])
 def test_the_form_is_the_loss(loss: object, y: np.ndarray) -> None:
-    model = mo.Margin(X, y, loss, weights=C)
+    model = mo.Margin(X, y, loss, sample_weight=C)
     for _ in range(5):
         w = RNG.normal(size=4)
         x = model.form.join(model.complete({"w": w}))

@@ -71,7 +71,7 @@ def points(draw: st.DrawFn) -> tuple[mo.Margin, np.ndarray]:
     intercept = draw(st.sampled_from(["free", "penalised"]))
     if draw(st.booleans()):
         w[0] = 0.0
-    parts: dict[str, Any] = {"weights": rng.uniform(0.3, 1.0, N), "domain": domain, "intercept": intercept}
+    parts: dict[str, Any] = {"sample_weight": rng.uniform(0.3, 1.0, N), "domain": domain, "intercept": intercept}
     bound = mo.Margin(X, y, loss, regulariser, **parts).objective(w)
     rules = allowed(w, X, y, rng, loss)
     return mo.Margin(X, y, loss, regulariser, subject_to=rules, upper_bound=1.01 * bound + 10.0, **parts), w

@@ -30,7 +30,7 @@ def test_it_is_the_svm_of_a_high_cost_and_the_conic_svm_without_violations(seed:
     penalised = mo.solve(mo.HardMarginSVM(X, y, intercept="penalised"))
     assert penalised.objective == pytest.approx(0.5 * mo.solve(mo.ConicSVM(X, y, kappa=0.0)).objective, rel=1e-6)
     assert free.objective <= penalised.objective + 1e-9
-    hinge = mo.Margin(X, y, "hinge", "half-l2", intercept="free", weights=1e6)
+    hinge = mo.Margin(X, y, "hinge", "half-l2", intercept="free", sample_weight=1e6)
     assert free.objective == pytest.approx(mo.solve(hinge).objective, rel=1e-5)
 
 

@@ -50,7 +50,7 @@ def test_elastic_net_squared_hinge(data: Any) -> None:
     X, y, _ = data
     w = cp.Variable(4)
     cost = 0.3 * cp.norm1(w) + 0.2 * cp.sum_squares(w) + 2 * cp.sum_squares(cp.pos(1 - cp.multiply(y, X @ w)))
-    model = mo.Margin(X, y, "squared-hinge", margin.ElasticNet(0.3, 0.2), weights=2.0)
+    model = mo.Margin(X, y, "squared-hinge", margin.ElasticNet(0.3, 0.2), sample_weight=2.0)
     assert convex(model).objective == pytest.approx(cvxpy_value(cost, []), rel=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_monotone_svm(data: Any) -> None:
 
 def test_nu_svm_is_scikit_learns(data: Any) -> None:
     X, y, _ = data
-    model = mo.Margin(X, y, margin.NuHinge(0.6), "half-l2", intercept="free", weights=1 / 28)
+    model = mo.Margin(X, y, margin.NuHinge(0.6), "half-l2", intercept="free", sample_weight=1 / 28)
     values = convex(model).values
     theirs = NuSVC(nu=0.6, kernel="linear", tol=1e-8).fit(X[:, 1:], y)
     rho = float(values["rho"][0])  # LIBSVM divides by the margin ρ
@@ -76,7 +76,7 @@ def test_nu_svm_is_scikit_learns(data: Any) -> None:
 
 def test_one_class_svm_is_scikit_learns(data: Any) -> None:
     X = data[0][:, 1:] + 2.0
-    model = mo.Margin(X, np.zeros(28), margin.OneClass(0.4), "half-l2", weights=1 / 28)
+    model = mo.Margin(X, np.zeros(28), margin.OneClass(0.4), "half-l2", sample_weight=1 / 28)
     values = convex(model).values
     theirs = OneClassSVM(nu=0.4, kernel="linear", tol=1e-9).fit(X)
     # ours is theirs with w and rho times nu n * (1/n): LIBSVM scales the sum of alphas to nu n
@@ -91,7 +91,7 @@ def test_epsilon_svr(data: Any, squared: bool) -> None:
     X = data[0]
     target = X @ [0.5, 1.0, -2.0, 0.3] + np.random.default_rng(1).normal(size=28)
     loss = margin.EpsilonInsensitive(0.3, squared)
-    model = mo.Margin(X, target, loss, "half-l2", intercept="free", weights=2.0)
+    model = mo.Margin(X, target, loss, "half-l2", intercept="free", sample_weight=2.0)
     result = convex(model)
     w = cp.Variable(4)
     excess = cp.pos(cp.abs(target - X @ w) - 0.3)
@@ -107,7 +107,7 @@ def test_ranking(data: Any) -> None:
     w = cp.Variable(3)
     pairs = [(i, j) for i, j in product(range(7), repeat=2) if grades[i] > grades[j]]
     cost = cp.sum_squares(w) + 0.1 * sum(cp.pos(1 - (X[i] - X[j]) @ w) for i, j in pairs)
-    model = mo.Margin(X, grades, "pairwise", weights=np.sqrt(0.1))
+    model = mo.Margin(X, grades, "pairwise", sample_weight=np.sqrt(0.1))
     assert convex(model).objective == pytest.approx(cvxpy_value(cost, []), rel=1e-6)
 
 
@@ -212,7 +212,7 @@ def test_scoring_system_equals_enumeration() -> None:
     X = np.column_stack([np.ones(20), rng.integers(0, 2, size=(20, 3))])
     y = np.where(X[:, 1] + X[:, 2] - X[:, 3] + rng.normal(scale=0.8, size=20) > 0.7, 1.0, -1.0)
     model = mo.Margin(
-        X, y, "zero-one", margin.L0(0.01), intercept="free", domain=margin.Integers(-3, 3), weights=1 / 20,
+        X, y, "zero-one", margin.L0(0.01), intercept="free", domain=margin.Integers(-3, 3), sample_weight=1 / 20,
         subject_to=mo.at_most(2).nonzero,
     )  # fmt: skip
     best = np.inf

@@ -43,7 +43,7 @@ def test_the_optimum_is_scikit_learns_and_proved(free: bool, C: float, kind: str
     weights = np.linspace(0.1, 3.0, y.size) if kind == "weighted" else None
     data = sp.csr_array(X * (np.abs(X) > 0.6)) if kind == "sparse" else X
     cost = C if weights is None else C * weights
-    model = mo.Margin(data, y, "logistic", "half-l2", intercept="free" if free else "penalised", weights=cost)
+    model = mo.Margin(data, y, "logistic", "half-l2", intercept="free" if free else "penalised", sample_weight=cost)
     result = mo.solve(model, tol=1e-8)
     w = theirs(data, y, C, free, weights)
     assert result.solver == "linear-newton" and result.status is mo.Status.OPTIMAL
@@ -61,10 +61,10 @@ def test_rows_in_blocks_and_many_columns(free: bool) -> None:
     X = sp.csr_array(sp.hstack([np.ones((n, 1)), sp.random_array((n, p - 1), density=0.01, rng=rng)], format="csr"))
     y = np.where(np.asarray(X[:, 1:40].sum(axis=1)) + 0.3 * rng.normal(size=n) > 0.2, 1.0, -1.0)
     intercept = "free" if free else "penalised"
-    model = mo.Margin(MemoryRows(X), y, "logistic", "half-l2", intercept=intercept, weights=2.0)
+    model = mo.Margin(MemoryRows(X), y, "logistic", "half-l2", intercept=intercept, sample_weight=2.0)
     result = mo.solve(model, tol=1e-8)
     assert result.gap <= 1e-8
-    stated = mo.Margin(X, y, "logistic", "half-l2", intercept=intercept, weights=2.0)
+    stated = mo.Margin(X, y, "logistic", "half-l2", intercept=intercept, sample_weight=2.0)
     assert stated.objective(theirs(X, y, 2.0, free)) == pytest.approx(result.objective, rel=1e-8)
     with pytest.raises(InputError):
         mo.Margin(MemoryRows(X[:, ::-1]), y, "logistic", "half-l2", intercept="free")
@@ -106,7 +106,7 @@ def test_the_appraisal_encloses_the_exact_values(seed: int, free: bool) -> None:
 @pytest.mark.parametrize("free", [False, True])
 def test_no_multipliers_give_a_bound_above_the_optimum(free: bool) -> None:
     X, y = points(60)
-    model = mo.Margin(X, y, "logistic", intercept="free" if free else "penalised", weights=2.0)
+    model = mo.Margin(X, y, "logistic", intercept="free" if free else "penalised", sample_weight=2.0)
     best = mo.solve(model, tol=1e-10)
     rng = np.random.default_rng(1)
     x = model.form.join(model.complete({"w": best.values["w"]}))
@@ -120,7 +120,7 @@ def test_no_multipliers_give_a_bound_above_the_optimum(free: bool) -> None:
 
 def test_the_form_is_the_loss() -> None:
     X, y = points(40)
-    model = mo.Margin(X, y, "logistic", "l2", weights=3.0)
+    model = mo.Margin(X, y, "logistic", "l2", sample_weight=3.0)
     w = np.random.default_rng(0).normal(size=X.shape[1])
     blocks = model.complete({"w": w})
     x = model.form.join(blocks)
@@ -139,7 +139,9 @@ def test_the_form_is_the_loss() -> None:
 def test_regularisers(name: str, intercept: str) -> None:
     X, y = points(50)
     groups = (0, 0, 1, 1) if intercept == "free" else (0, 0, 1, 1, 1)
-    model = mo.Margin(X, y, "logistic", mo.margin.GroupL1(groups) if name == "groups" else name, intercept=intercept, weights=0.5)
+    model = mo.Margin(
+        X, y, "logistic", mo.margin.GroupL1(groups) if name == "groups" else name, intercept=intercept, sample_weight=0.5
+    )
     result = mo.solve(model, "clarabel", tol=1e-6)
     assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-6 and np.isfinite(result.bound)
     assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-7)
@@ -152,7 +154,7 @@ def test_regularisers(name: str, intercept: str) -> None:
 def test_l1_is_cvxpys() -> None:
     cp = pytest.importorskip("cvxpy")
     X, y = points(50)
-    result = mo.solve(mo.Margin(X, y, "logistic", "l1", weights=0.5), "clarabel", tol=1e-6)
+    result = mo.solve(mo.Margin(X, y, "logistic", "l1", sample_weight=0.5), "clarabel", tol=1e-6)
     w = cp.Variable(5)
     problem = cp.Problem(cp.Minimize(cp.norm1(w) + 0.5 * cp.sum(cp.logistic(-cp.multiply(y, X @ w)))))
     problem.solve(solver=cp.CLARABEL)
@@ -172,16 +174,16 @@ def test_l1_is_cvxpys() -> None:
 )
 def test_domains_restrictions_and_kernels(more: dict[str, object]) -> None:
     X, y = points(50)
-    model = mo.Margin(X, y, "logistic", "half-l2", weights=0.5, **more)
+    model = mo.Margin(X, y, "logistic", "half-l2", sample_weight=0.5, **more)
     result = mo.solve(model, tol=1e-6)
     assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-6
     if "kernel" not in more:
-        assert result.objective >= mo.solve(mo.Margin(X, y, "logistic", "half-l2", weights=0.5)).objective * (1 - 1e-6)
+        assert result.objective >= mo.solve(mo.Margin(X, y, "logistic", "half-l2", sample_weight=0.5)).objective * (1 - 1e-6)
         return
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) + 1.0  # a penalised intercept is k + 1
     values, vectors = np.linalg.eigh(K)
     images = vectors * np.sqrt(np.maximum(values, 0.0))
-    same = mo.solve(mo.Margin(images, y, "logistic", "half-l2", weights=0.5), tol=1e-8)
+    same = mo.solve(mo.Margin(images, y, "logistic", "half-l2", sample_weight=0.5), tol=1e-8)
     assert result.objective == pytest.approx(same.objective, rel=1e-5)
 
 
@@ -196,7 +198,7 @@ def test_separable_data(C: float) -> None:
     X, y = points(60)
     X = np.column_stack([X, 3.0 * y])
     for intercept in ("penalised", "free"):
-        model = mo.Margin(X, y, "logistic", "half-l2", intercept=intercept, weights=C)
+        model = mo.Margin(X, y, "logistic", "half-l2", intercept=intercept, sample_weight=C)
         result = mo.solve(model, tol=1e-7)
         assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-7
 
@@ -215,4 +217,4 @@ def test_bad_input() -> None:
     with pytest.raises(InputError):
         mo.Margin(MemoryRows(X), y, "logistic", "l1")
     with pytest.raises(InputError):
-        mo.Margin(X, y, "logistic", weights=-1.0)
+        mo.Margin(X, y, "logistic", sample_weight=-1.0)

@@ -42,7 +42,7 @@ def test_an_optimum_costs_what_is_stated_and_no_sampled_point_costs_less(
 ) -> None:
     X, y = small(seed)
     restrictions = [mo.parity(X[:, 1] > X[:, 1].mean(), 0.3)] if restricted else []
-    model = mo.Margin(X, y, loss, regulariser, weights=0.7, domain=domain, subject_to=restrictions)
+    model = mo.Margin(X, y, loss, regulariser, sample_weight=0.7, domain=domain, subject_to=restrictions)
     result = mo.solve(model, "clarabel" if model.convex else "scip", tol=1e-7, time_limit=60)
     w = result.values["w"]
     tolerance = 1e-5 * (1.0 + abs(result.objective))
@@ -62,9 +62,9 @@ def test_an_optimum_costs_what_is_stated_and_no_sampled_point_costs_less(
 def test_named_formulations_are_instances(seed: int) -> None:
     X, y = small(seed)
     pairs: list[tuple[mo.Model, mo.Model, str]] = [
-        (mo.HingeSVM(X, y, 2.0), mo.Margin(X, y, weights=2.0), "clarabel"),
-        (mo.ZeroOneSVM(X, y, 0.5), mo.Margin(X, y, "zero-one", weights=0.5), "scip"),
-        (mo.RampSVM(X, y, 0.5), mo.Margin(X, y, "ramp", intercept="free", weights=0.5), "scip"),
+        (mo.HingeSVM(X, y, 2.0), mo.Margin(X, y, sample_weight=2.0), "clarabel"),
+        (mo.ZeroOneSVM(X, y, 0.5), mo.Margin(X, y, "zero-one", sample_weight=0.5), "scip"),
+        (mo.RampSVM(X, y, 0.5), mo.Margin(X, y, "ramp", intercept="free", sample_weight=0.5), "scip"),
     ]
     for named, composed, solver in pairs:
         first, second = (mo.solve(model, solver, tol=1e-8) for model in (named, composed))
@@ -78,8 +78,8 @@ def test_big_m_constants_cut_no_optimum_off(loss: str, regulariser: str, interce
     """The same problem with indicators, which need no constant: a restriction that never binds removes the bound."""
     X, y = small(11)
     slack = mo.margin.LinearRows(np.ones((1, 3)), -1e6, 1e6)
-    tight = mo.Margin(X, y, loss, regulariser, intercept=intercept, weights=0.8)
-    loose = mo.Margin(X, y, loss, regulariser, intercept=intercept, weights=0.8, subject_to=slack)
+    tight = mo.Margin(X, y, loss, regulariser, intercept=intercept, sample_weight=0.8)
+    loose = mo.Margin(X, y, loss, regulariser, intercept=intercept, sample_weight=0.8, subject_to=slack)
     assert {c.label for c in tight.form.constraints} <= {c.label for c in loose.form.constraints}
     first, second = (mo.solve(model, "scip", time_limit=60) for model in (tight, loose))
     assert first.objective == pytest.approx(second.objective, rel=1e-4)
@@ -117,7 +117,7 @@ def test_a_constant_column_has_no_covariance_and_rounding_makes_no_optimum_of_ze
     """Seed 40: a coefficient of 3e-17 in the parity rows had made the origin pass for an optimum of -1.449."""
     X, y = small(40)
     model = mo.Margin(
-        X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), weights=0.7, subject_to=mo.parity(X[:, 1] > X[:, 1].mean(), 0.3)
+        X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), sample_weight=0.7, subject_to=mo.parity(X[:, 1] > X[:, 1].mean(), 0.3)
     )
     assert not model.form.constraint("parity above").F.toarray()[:, 0].any()
     result = mo.solve(model, "clarabel", tol=1e-8)
@@ -125,7 +125,7 @@ def test_a_constant_column_has_no_covariance_and_rounding_makes_no_optimum_of_ze
     # and with the coefficient put back, by hand
     rows = margin.LinearRows(np.array([[3e-17, 0.4, 0.1]]), -0.3, 0.3)
     other = mo.solve(
-        mo.Margin(X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), weights=0.7, subject_to=rows), "clarabel", tol=1e-8
+        mo.Margin(X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), sample_weight=0.7, subject_to=rows), "clarabel", tol=1e-8
     )
     assert other.objective < -0.5
 
@@ -135,7 +135,7 @@ def test_weights_of_zero_take_a_point_out() -> None:
     weights = np.ones(10)
     weights[3] = 0.0
     kept = np.arange(10) != 3
-    full, part = mo.Margin(X, y, weights=weights), mo.Margin(X[kept], y[kept])
+    full, part = mo.Margin(X, y, sample_weight=weights), mo.Margin(X[kept], y[kept])
     assert mo.solve(full, "clarabel").objective == pytest.approx(mo.solve(part, "clarabel").objective, rel=1e-6)
 
 
@@ -157,7 +157,7 @@ def test_inputs_are_not_changed() -> None:
         ({"loss": margin.Hinge}, r"that is the class, a part is Hinge\(\.\.\.\)"),
         ({"subject_to": mo.at_most(2)}, r"at most 2 of what\? at_most\(2\)\.nonzero"),
         ({"subject_to": [lambda v: v.w[0] >= 0]}, r"added by model\.with_constraint"),
-        ({"weights": -1.0}, "weights"),
+        ({"sample_weight": -1.0}, "sample_weight"),
         ({"intercept": "none"}, "intercept"),
         ({"domain": margin.Box((0.0, 0.0), 1.0)}, "one for each of the 3 coefficients"),
         ({"domain": margin.Signs((1, 1))}, "one sign for each of the 3 coefficients"),
@@ -180,7 +180,7 @@ def test_restrictions_of_margins_need_a_loss_of_margins(loss: str, restriction: 
 def test_an_error_of_a_budget_is_a_margin_below_one_whatever_the_threshold() -> None:
     X, y = small(6)
     for threshold in (0.5, 1.0):
-        model = mo.Margin(X, y, margin.ZeroOne(threshold), subject_to=mo.error_budget(-1, 0.2), weights=0.1)
+        model = mo.Margin(X, y, margin.ZeroOne(threshold), subject_to=mo.error_budget(-1, 0.2), sample_weight=0.1)
         w = mo.solve(model, "scip", time_limit=60).values["w"]
         assert ((y * (X @ w))[y < 0] < 1.0 - 1e-6).sum() <= 1
 

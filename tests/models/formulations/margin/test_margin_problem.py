@@ -193,7 +193,7 @@ def test_parity_is_rows() -> None:
 
 def test_points_and_costs_are_those_of_the_composition() -> None:
     weights = np.linspace(0.0, 1.0, 6)
-    model = composed("ramp", weights=weights)
+    model = composed("ramp", sample_weight=weights)
     view = read(model)
     assert np.array_equal(view.A, model.y[:, None] * model.X) and (view.costs == weights).all()
     assert view.free and isinstance(view.loss, Corners)

@@ -24,7 +24,7 @@ X, Y = clouds(RNG, 16, order="halves", first=-1.0)
 
 @pytest.mark.parametrize("mu", [1.0, 0.4])
 def test_the_conic_loss_is_proposition_1_and_bounds_the_zero_one_loss(mu: float) -> None:
-    model = mo.Margin(X, Y, "conic", margin.SquaredNorm(mu), weights=0.5)
+    model = mo.Margin(X, Y, "conic", margin.SquaredNorm(mu), sample_weight=0.5)
     assert model.form.convexity.known
     result = mo.solve(model, "clarabel", tol=1e-9)
     w = result.values["w"]
@@ -33,7 +33,7 @@ def test_the_conic_loss_is_proposition_1_and_bounds_the_zero_one_loss(mu: float)
     assert result.objective == pytest.approx(direct, rel=1e-6)
     assert model.objective(w) == pytest.approx(direct, rel=1e-12)
     assert result.certificate.bound == pytest.approx(result.objective, rel=1e-6)
-    exact = mo.solve(mo.Margin(X, Y, "zero-one", margin.SquaredNorm(mu), weights=0.5), "scip")
+    exact = mo.solve(mo.Margin(X, Y, "zero-one", margin.SquaredNorm(mu), sample_weight=0.5), "scip")
     assert result.objective <= exact.objective + 1e-6
     rng = np.random.default_rng(0)
     for scale in (0.01, 0.1, 1.0):
@@ -43,7 +43,7 @@ def test_the_conic_loss_is_proposition_1_and_bounds_the_zero_one_loss(mu: float)
 def test_gammas_of_the_points_and_the_elastic_net() -> None:
     gamma = tuple(np.where(np.arange(16) % 3 == 0, 0.0, 0.005))
     weights = RNG.uniform(0.2, 1.0, 16)
-    model = mo.Margin(X, Y, margin.Conic(gamma), margin.ElasticNet(0.1, 0.7), weights=weights)
+    model = mo.Margin(X, Y, margin.Conic(gamma), margin.ElasticNet(0.1, 0.7), sample_weight=weights)
     result = mo.solve(model, "clarabel", tol=1e-9)
     assert result.objective == pytest.approx(model.objective(result.values["w"]), rel=1e-6)
     single = sum(float(conic_loss(m, g, c)) for m, g, c in zip(Y * (X @ result.values["w"]), gamma, weights, strict=True))
@@ -78,15 +78,15 @@ def test_breakpoints_that_are_not_convex_state_ramp_and_zero_one(regulariser: st
     np.testing.assert_allclose(step.values(margins), margin.ZeroOne().values(margins))
     for own, named in ((ramp, "ramp"), (step, "zero-one")):
         first = mo.solve(
-            mo.Margin(X, Y, own, regulariser, intercept=intercept, weights=0.4), "highs" if regulariser == "l1" else "scip"
+            mo.Margin(X, Y, own, regulariser, intercept=intercept, sample_weight=0.4), "highs" if regulariser == "l1" else "scip"
         )
-        second = mo.solve(mo.Margin(X, Y, named, regulariser, intercept=intercept, weights=0.4), "scip")
+        second = mo.solve(mo.Margin(X, Y, named, regulariser, intercept=intercept, sample_weight=0.4), "scip")
         assert first.objective == pytest.approx(second.objective, rel=1e-4, abs=1e-5)
 
 
 def test_a_loss_with_several_valleys_is_evaluated_as_stated() -> None:
     wavy = margin.PiecewiseLinear(((-1.0, 1.0), (0.0, 0.2), (0.5, 0.9), (1.0, 0.0), (3.0, 0.5)))
-    model = mo.Margin(X, Y, wavy, weights=0.5, domain=margin.Box(-2, 2))
+    model = mo.Margin(X, Y, wavy, sample_weight=0.5, domain=margin.Box(-2, 2))
     result = mo.solve(model, "scip")
     assert result.objective == pytest.approx(model.objective(result.values["w"]), rel=1e-5)
     rng = np.random.default_rng(1)
@@ -97,12 +97,14 @@ def test_a_loss_with_several_valleys_is_evaluated_as_stated() -> None:
 
 def test_a_piecewise_quadratic_states_the_squared_hinge_and_the_huberised_one() -> None:
     squared = margin.PiecewiseQuadratic((1.0,), ((1.0, -2.0, 1.0), (0.0, 0.0, 0.0)))
-    first, second = (mo.solve(mo.Margin(X, Y, loss, weights=0.4), "clarabel", tol=1e-9) for loss in (squared, "squared-hinge"))
+    first, second = (
+        mo.solve(mo.Margin(X, Y, loss, sample_weight=0.4), "clarabel", tol=1e-9) for loss in (squared, "squared-hinge")
+    )
     assert first.objective == pytest.approx(second.objective, rel=1e-7)
     d = 0.5  # Rosset and Zhu: (1 - m)²/2d above 1 - d, linear below
     huber = margin.PiecewiseQuadratic((1 - d, 1.0), ((0, -1, 1 - d / 2), (1 / (2 * d), -1 / d, 1 / (2 * d)), (0, 0, 0)))
     assert huber.nonnegative()
-    model = mo.Margin(X, Y, huber, "l1", weights=0.4)
+    model = mo.Margin(X, Y, huber, "l1", sample_weight=0.4)
     w = cp.Variable(3)
     r = 1 - cp.multiply(Y, X @ w)
     # the huberised hinge is the infimal convolution of s²/2d and (r - s)_+
@@ -154,7 +156,7 @@ def test_errors_by_sign_count_misclassified_points() -> None:
 @pytest.mark.parametrize("nu", [0.2, 0.6])
 def test_svdd_is_the_ball_with_slack(nu: float) -> None:
     points = X[:, 1:]
-    model = mo.Margin(points, Y, "svdd", weights=1 / (nu * 16))
+    model = mo.Margin(points, Y, "svdd", sample_weight=1 / (nu * 16))
     found = mo.solve(model, "clarabel", tol=1e-9)
     c, R2, xi = cp.Variable(2), cp.Variable(nonneg=True), cp.Variable(16, nonneg=True)
     rows = [cp.sum_squares(points[i] - c) <= R2 + xi[i] for i in range(16)]
@@ -166,7 +168,7 @@ def test_svdd_is_the_ball_with_slack(nu: float) -> None:
         model.decision_function(found.values, points), R2.value - ((points - c.value) ** 2).sum(axis=1), atol=1e-3
     )
     with pytest.raises(InputError, match="must sum to at least 1"):
-        mo.Margin(points, Y, "svdd", weights=0.01)
+        mo.Margin(points, Y, "svdd", sample_weight=0.01)
 
 
 # -- parity by counts -----------------------------------------------------------------------------------------------------
@@ -176,7 +178,7 @@ def test_svdd_is_the_ball_with_slack(nu: float) -> None:
 def test_parity_by_counts_against_enumeration(loss: str) -> None:
     Xs, ys = X[4:11], Y[4:11]
     group = np.array([0, 1, 0, 1, 1, 0, 1])
-    model = mo.Margin(Xs, ys, loss, weights=1.0, subject_to=mo.parity(group, 0.1, by="counts"))
+    model = mo.Margin(Xs, ys, loss, sample_weight=1.0, subject_to=mo.parity(group, 0.1, by="counts"))
     found = mo.solve(model, "scip")
     assert model.subject_to[0].violation(Xs, ys, found.values["w"]) <= 1e-9
     best = np.inf
@@ -185,7 +187,7 @@ def test_parity_by_counts_against_enumeration(loss: str) -> None:
         if abs((s[group == 0] > 0).mean() - (s[group == 1] > 0).mean()) > 0.1:
             continue
         rows = mo.margin.LinearRows(s[:, None] * Xs, lower=0.0)
-        one = mo.solve(mo.Margin(Xs, ys, loss, weights=1.0, subject_to=rows), "clarabel" if loss == "hinge" else "scip")
+        one = mo.solve(mo.Margin(Xs, ys, loss, sample_weight=1.0, subject_to=rows), "clarabel" if loss == "hinge" else "scip")
         best = min(best, one.objective)
     assert found.objective == pytest.approx(best, rel=1e-4)
 
@@ -195,7 +197,7 @@ def test_parity_by_counts_against_enumeration(loss: str) -> None:
 
 def test_the_kernel_hinge_is_scikit_learns() -> None:
     points = X[:, 1:]
-    model = mo.Margin(points, Y, regulariser="half-l2", intercept="free", weights=2.0, kernel=mo.RBF(0.7))
+    model = mo.Margin(points, Y, regulariser="half-l2", intercept="free", sample_weight=2.0, kernel=mo.RBF(0.7))
     found = mo.solve(model, "clarabel", tol=1e-9)
     theirs = SVC(C=2.0, gamma=0.7, tol=1e-8).fit(points, Y)
     new = RNG.normal(size=(9, 2))
@@ -212,7 +214,7 @@ def test_a_kernel_that_is_zero_on_all_points_leaves_no_coefficients() -> None:
 
 def test_a_penalised_intercept_is_k_plus_1_and_low_rank_kernels_are_exact() -> None:
     points, kernel = X[:, 1:], mo.Polynomial(2, 1.0, 0.0)  # rank 3
-    model = mo.Margin(points, Y, weights=0.5, kernel=kernel)
+    model = mo.Margin(points, Y, sample_weight=0.5, kernel=kernel)
     assert model.points.shape == (16, 4)
     K = np.outer(Y, Y) * (kernel.matrix(points, points) + 1.0)
     values, vectors = np.linalg.eigh(K)
@@ -227,7 +229,7 @@ def test_the_kernel_zero_one_problem_against_enumeration() -> None:
     """Conic (23)-(24): min α'Kα + λΣz, z_i = 0 requires (Kα)_i ≥ 1, over all kept sets."""
     rng = np.random.default_rng(2)
     points, y = rng.normal(size=(7, 2)), np.array([-1.0, 1, -1, 1, 1, -1, 1])
-    model = mo.Margin(points, y, "zero-one", weights=0.6, kernel=mo.RBF(0.4))
+    model = mo.Margin(points, y, "zero-one", sample_weight=0.6, kernel=mo.RBF(0.4))
     found = mo.solve(model, "scip")
     K = np.outer(y, y) * (mo.RBF(0.4).matrix(points, points) + 1.0)
     best = np.inf
@@ -245,13 +247,13 @@ def test_the_kernel_zero_one_problem_against_enumeration() -> None:
 def test_the_kernel_one_class_problem_is_scikit_learns() -> None:
     points = X[:, 1:]
     nu = 0.4
-    model = mo.Margin(points, Y, margin.OneClass(nu), "half-l2", weights=1 / 16, kernel=mo.RBF(0.5))
+    model = mo.Margin(points, Y, margin.OneClass(nu), "half-l2", sample_weight=1 / 16, kernel=mo.RBF(0.5))
     found = mo.solve(model, "clarabel", tol=1e-9)
     theirs = OneClassSVM(nu=nu, gamma=0.5, tol=1e-8).fit(points)
     scores = model.decision_function(found.values, points)
     scale = theirs.decision_function(points)
     np.testing.assert_allclose(scores * 16, scale, atol=1e-3)
-    ball = mo.Margin(points, Y, "svdd", weights=1 / (nu * 16), kernel=mo.RBF(0.5))
+    ball = mo.Margin(points, Y, "svdd", sample_weight=1 / (nu * 16), kernel=mo.RBF(0.5))
     inside = ball.decision_function(mo.solve(ball, "clarabel", tol=1e-9).values, points)
     np.testing.assert_array_equal(np.sign(np.round(inside, 5)), np.sign(np.round(scores, 5)))
 
@@ -268,9 +270,9 @@ def test_no_mercer_kernel_no_norm() -> None:
 def test_parity_by_counts_without_a_bound_of_the_scores() -> None:
     """Its switches are indicators then, each of a variable: SCIP reads them, and the optimum is that within a wide box."""
     group = (X[:, 1] > 0).astype(int)
-    model = mo.Margin(X, Y, "nu", "half-l2", weights=0.1, subject_to=mo.parity(group, 0.3, by="counts"))
+    model = mo.Margin(X, Y, "nu", "half-l2", sample_weight=0.1, subject_to=mo.parity(group, 0.3, by="counts"))
     boxed = mo.Margin(
-        X, Y, "nu", "half-l2", weights=0.1, domain=margin.Box(-50.0, 50.0), subject_to=mo.parity(group, 0.3, by="counts")
+        X, Y, "nu", "half-l2", sample_weight=0.1, domain=margin.Box(-50.0, 50.0), subject_to=mo.parity(group, 0.3, by="counts")
     )
     found, expected = (mo.solve(each, "scip", time_limit=60) for each in (model, boxed))
     assert found.objective == pytest.approx(expected.objective, rel=1e-4, abs=1e-6)
@@ -306,7 +308,7 @@ def test_kernel_weights_of_another_width_are_refused_in_our_words() -> None:
     ],
 )
 def test_a_mixed_integer_optimum_of_zero_is_zero(loss: object, regulariser: object, rules: tuple[object, ...]) -> None:
-    model = mo.Margin(X, Y, loss, regulariser, weights=0.1, domain=margin.Box(-10.0, 10.0), subject_to=rules)
+    model = mo.Margin(X, Y, loss, regulariser, sample_weight=0.1, domain=margin.Box(-10.0, 10.0), subject_to=rules)
     result = mo.solve(model, "scip", time_limit=60)
     assert result.solved, str(result)
     assert result.objective == 0.0

@@ -85,7 +85,7 @@ def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: i
     rng = np.random.default_rng(seed)
     Z, y = clouds(rng, 10, 2, 0.5, order="halves", first=-1.0)
     weights = rng.uniform(0.2, 1.0, 10)
-    model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), weights=weights)
+    model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), sample_weight=weights)
     found = mo.solve(model, "clarabel", tol=1e-9)
     assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5, abs=1e-6)
     noise = {c.label: wild * rng.normal(size=c.rows) for c in model.form.constraints}

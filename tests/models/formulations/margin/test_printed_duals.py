@@ -121,7 +121,7 @@ ENDLESS = ("one-class", "ball")
 )
 def test_a_printed_dual_has_the_optimum_of_the_problem(name: str, mu: float, intercept: Any) -> None:
     loss, y, part, total, conditions, restated = CASES[name]
-    model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(mu), intercept=intercept, weights=C)
+    model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(mu), intercept=intercept, sample_weight=C)
     dual = model.statement.dual
     assert dual is not None
     factor = ({0.25: "4 ", 0.5: "2 ", 1.0: ""} if name == "ball" else {0.25: "", 0.5: "1/2 ", 1.0: "1/4 "})[mu]

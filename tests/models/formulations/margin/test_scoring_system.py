@@ -60,7 +60,7 @@ def test_a_score_of_zero_is_an_error_of_either_class() -> None:
 
 @pytest.mark.parametrize("weights", [1.0, 0.25 + np.arange(24) / 8])
 def test_the_form_counts_what_the_fractions_do(weights: float | np.ndarray) -> None:
-    model = mo.ScoringSystem(X, Y, (-3, 3), weights=weights, max_features=2)
+    model = mo.ScoringSystem(X, Y, (-3, 3), sample_weight=weights, max_features=2)
     for w in RNG.integers(-3, 4, (20, 4)):
         w[1 + RNG.integers(3)] = 0
         point = model.point(w)
@@ -82,7 +82,7 @@ def test_scores_of_other_numbers_are_compared_exactly() -> None:
 
 
 def test_a_composition_is_a_scoring_system() -> None:
-    parts = {"intercept": "free", "domain": margin.Integers(-5, 5), "weights": 0.5}
+    parts = {"intercept": "free", "domain": margin.Integers(-5, 5), "sample_weight": 0.5}
     view = mo.Margin(X, Y, "zero-one", margin.L0(0.01), subject_to=mo.at_most(2).nonzero, **parts).view(ScoringProblem)
     assert view is not None
     assert (view.price, view.size_price, view.most, view.intercept) == (Fraction(0.01), 0, 2, (-5, 5))
@@ -118,7 +118,7 @@ def test_a_composition_is_a_scoring_system() -> None:
         ({"C0": None}, r"\bC0\b"),
         ({"C1": "much"}, r"\bC1\b"),
         ({"epsilon": 2.0}, "epsilon"),
-        ({"weights": -1.0}, "weights"),
+        ({"sample_weight": -1.0}, "sample_weight"),
     ],
 )
 def test_what_it_refuses(wrong: dict[str, object], said: str) -> None:

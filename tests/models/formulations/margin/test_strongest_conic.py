@@ -86,7 +86,7 @@ def test_the_hard_margin_is_no_composition() -> None:
 @pytest.mark.parametrize("regulariser", ["half-l2", margin.SquaredNorm(3.0)])
 def test_any_multiple_of_the_squared_norm_has_the_view(regulariser: str | margin.SquaredNorm) -> None:
     """With half the squared norm only Clarabel read it, and 5 of 40 small problems had no proved optimum."""
-    model = mo.Margin(X, Y, "strongest-conic", regulariser, weights=0.7)
+    model = mo.Margin(X, Y, "strongest-conic", regulariser, sample_weight=0.7)
     ours, other = mo.solve(model, "conic-ipm"), mo.solve(model, "clarabel", tol=1e-8)
     assert ours.status is mo.Status.OPTIMAL and ours.bound_kind == "proved"
     assert ours.objective == pytest.approx(other.objective, rel=1e-6)
@@ -94,7 +94,7 @@ def test_any_multiple_of_the_squared_norm_has_the_view(regulariser: str | margin
 
 def test_the_composition_is_solved_by_the_conic_method_and_by_the_form() -> None:
     conic = mo.ConicSVM(X, Y, lam=0.7)
-    parts = mo.Margin(X, Y, "strongest-conic", weights=0.7)
+    parts = mo.Margin(X, Y, "strongest-conic", sample_weight=0.7)
     wanted = mo.solve(conic, tol=1e-8).objective
     for solver in ("conic-ipm", "clarabel"):
         found = mo.solve(parts, solver, tol=1e-8)
@@ -107,17 +107,19 @@ def test_the_composition_is_solved_by_the_conic_method_and_by_the_form() -> None
 def test_it_is_the_largest_of_the_conic_losses(regulariser: margin.Regulariser, mu: float) -> None:
     """At γ* the conic loss has the same optimum, at any other γ in Γ no larger one, and the 0-1 loss no smaller one."""
     costs = RNG.uniform(0.3, 1.2, N)
-    strongest = mo.solve(mo.Margin(X, Y, "strongest-conic", regulariser, weights=costs), "clarabel", tol=1e-8)
+    strongest = mo.solve(mo.Margin(X, Y, "strongest-conic", regulariser, sample_weight=costs), "clarabel", tol=1e-8)
     A = Y[:, None] * X
 
     def at(gamma: np.ndarray) -> float:
         inside = gamma * min(0.999999 * mu / np.linalg.eigvalsh((A * gamma[:, None]).T @ A)[-1], 1.0)
-        return mo.solve(mo.Margin(X, Y, margin.Conic(tuple(inside)), regulariser, weights=costs), "clarabel", tol=1e-8).objective
+        return mo.solve(
+            mo.Margin(X, Y, margin.Conic(tuple(inside)), regulariser, sample_weight=costs), "clarabel", tol=1e-8
+        ).objective
 
     assert at(np.maximum(strongest.multipliers["hull"], 0.0)) == pytest.approx(strongest.objective, rel=1e-4)
     for _ in range(5):
         assert at(RNG.exponential(size=N)) <= strongest.objective * (1 + 1e-6)
-    exact = mo.solve(mo.Margin(X, Y, "zero-one", regulariser, weights=costs), "scip")
+    exact = mo.solve(mo.Margin(X, Y, "zero-one", regulariser, sample_weight=costs), "scip")
     assert strongest.objective <= exact.objective * (1 + 1e-6)
 
 
@@ -129,7 +131,7 @@ def test_a_budget_of_violations_is_that_of_the_count() -> None:
         found = mo.solve(mo.ConicSVM(X[list(kept)], Y[list(kept)], kappa=0.0), "clarabel")
         hard.append(found.objective if found.status is mo.Status.OPTIMAL else np.inf)
     parts = mo.Margin(
-        X[few], Y[few], "zero-one", weights=0.0, subject_to=margin.ViolationBudget(0.4), domain=margin.Box(-3.0, 3.0)
+        X[few], Y[few], "zero-one", sample_weight=0.0, subject_to=margin.ViolationBudget(0.4), domain=margin.Box(-3.0, 3.0)
     )
     assert mo.solve(parts, "scip").objective == pytest.approx(min(hard), rel=1e-5)
     assert margin.ViolationBudget(0.3).violation(X, Y, np.zeros(3)) == pytest.approx(0.7 * N)
@@ -156,8 +158,8 @@ def test_the_kernel_norm_is_that_of_the_images() -> None:
     """The hinge over K's rows with w'Kw is the hinge over the images."""
     K = mo.RBF(0.5).matrix(X, X) + 1.0
     with pytest.warns(MarginoptWarning, match="no constant column"):  # the kernel has it
-        rows = mo.Margin(K, Y, regulariser=margin.KernelNorm(0.5 * (K + K.T)), weights=0.8)
-    images = mo.Margin(X, Y, weights=0.8, kernel=mo.RBF(0.5))
+        rows = mo.Margin(K, Y, regulariser=margin.KernelNorm(0.5 * (K + K.T)), sample_weight=0.8)
+    images = mo.Margin(X, Y, sample_weight=0.8, kernel=mo.RBF(0.5))
     found, wanted = (mo.solve(model, "clarabel", tol=1e-8) for model in (rows, images))
     assert found.objective == pytest.approx(wanted.objective, rel=1e-6)
     values = found.values

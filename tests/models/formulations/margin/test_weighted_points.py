@@ -22,7 +22,7 @@ S = RNG.uniform(0.3, 3.0, N)
 
 @pytest.mark.parametrize("weights", [S, np.where(np.arange(N) < 3, 0.0, S)])
 def test_the_weighted_ball_is_cvxpys(weights: np.ndarray) -> None:
-    model = mo.Margin(X, Y, "ball", "none", weights=weights)
+    model = mo.Margin(X, Y, "ball", "none", sample_weight=weights)
     found = mo.solve(model, "clarabel", tol=1e-9)
     c = cp.Variable(2)
     stated = cp.Problem(cp.Minimize(cp.max(cp.hstack([s * cp.sum_squares(x - c) for s, x in zip(weights, X, strict=True)]))))
@@ -39,7 +39,7 @@ def test_the_weighted_ball_is_cvxpys(weights: np.ndarray) -> None:
 
 def test_equal_weights_give_the_ball_of_the_points_and_its_kernel() -> None:
     for kernel in (mo.Linear(), mo.RBF(0.7)):
-        ball = mo.solve(mo.Margin(X, Y, "ball", "none", weights=2.0, kernel=kernel), "clarabel", tol=1e-9)
+        ball = mo.solve(mo.Margin(X, Y, "ball", "none", sample_weight=2.0, kernel=kernel), "clarabel", tol=1e-9)
         assert ball.objective == pytest.approx(2.0 * mo.solve(mo.MEBDual(X, kernel), "clarabel", tol=1e-9).objective, rel=1e-5)
 
 
@@ -48,14 +48,14 @@ def test_equal_weights_give_the_ball_of_the_points_and_its_kernel() -> None:
 def test_duals_bound_every_point_from_any_multipliers(seed: int, wild: float, loss: str) -> None:
     """Weak duality, in the stated objective at any w."""
     rng = np.random.default_rng(seed)
-    model = mo.Margin(X, Y, loss, "none" if loss == "ball" else "half-l2", weights=S)
+    model = mo.Margin(X, Y, loss, "none" if loss == "ball" else "half-l2", sample_weight=S)
     noise = {c.label: wild * rng.normal(size=c.rows) for c in model.form.constraints}
     w = rng.normal(size=2) * rng.choice([0.1, 1.0, 5.0])
     assert model.dual_value(noise) <= model.objective(w) + 1e-9
 
 
 def test_nearest_hulls_is_cvxpys_and_the_primal_of_the_hulls_dual() -> None:
-    model = mo.Margin(X, Y, "nearest-hulls", "half-l2", weights=1.7 * S)
+    model = mo.Margin(X, Y, "nearest-hulls", "half-l2", sample_weight=1.7 * S)
     found = mo.solve(model, "clarabel", tol=1e-9)
     w, levels, xi = cp.Variable(2), cp.Variable(2), cp.Variable(N, nonneg=True)
     stated = cp.Problem(
@@ -75,7 +75,7 @@ def test_nearest_hulls_is_cvxpys_and_the_primal_of_the_hulls_dual() -> None:
 def test_a_weight_of_two_is_two_copies() -> None:
     copies = np.repeat(np.arange(N), np.where(np.arange(N) % 3, 1, 2))
     weights = np.where(np.arange(N) % 3, 1.0, 2.0)
-    once = mo.solve(mo.Margin(X, Y, "nearest-hulls", "half-l2", weights=weights), "clarabel", tol=1e-9)
+    once = mo.solve(mo.Margin(X, Y, "nearest-hulls", "half-l2", sample_weight=weights), "clarabel", tol=1e-9)
     twice = mo.solve(mo.Margin(X[copies], Y[copies], "nearest-hulls", "half-l2"), "clarabel", tol=1e-9)
     assert once.objective == pytest.approx(twice.objective, rel=1e-6)
 
@@ -113,8 +113,8 @@ def test_max_min_with_weights(settings_of: dict[str, Any]) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="positive weight in each class"):
-        mo.Margin(X, Y, "nearest-hulls", weights=(Y > 0).astype(float))
+        mo.Margin(X, Y, "nearest-hulls", sample_weight=(Y > 0).astype(float))
     with pytest.raises(InputError, match="weight above 0"):
-        mo.Margin(X, Y, "ball", "none", weights=0.0)
+        mo.Margin(X, Y, "ball", "none", sample_weight=0.0)
     with pytest.raises(InputError, match="sample_weight"):
         mo.MaxMinSVM(X, Y, sample_weight=-S)

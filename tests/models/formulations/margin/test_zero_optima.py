@@ -20,7 +20,7 @@ def test_a_level_that_cannot_rise_is_an_optimum_of_zero(loss: Any, seed: int) ->
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
     weights = rng.uniform(0.2, 2.0, 12) * (rng.random(12) > 0.3)
     rows = margin.LinearRows(np.vstack([np.eye(3)[0], rng.normal(size=3)]), np.array([0.0, -1.0]), np.array([0.0, 1.0]))
-    model = mo.Margin(X, y, loss, "l1" if seed % 2 else "half-l2", intercept="free", weights=0.1 * weights, subject_to=rows)
+    model = mo.Margin(X, y, loss, "l1" if seed % 2 else "half-l2", intercept="free", sample_weight=0.1 * weights, subject_to=rows)
     for solver in ("clarabel", "piqp"):
         result = mo.solve(model, solver)
         if abs(result.objective) > 1e-6:  # the level rises on these data

@@ -61,7 +61,7 @@ def test_two_classes_of_crammer_and_singer_are_the_hinge_svm() -> None:
     """w_1 = -w_0 = v: ||v||² + Σ c (1 - 2 y v'x)_+, so with u = 2v a quarter of the norm."""
     two = CODES < 2
     y = np.where(CODES[two] == 1, 1.0, -1.0)
-    model = mo.MulticlassSVM(X[two], LABELS[two], weights=0.7)
+    model = mo.MulticlassSVM(X[two], LABELS[two], sample_weight=0.7)
     hinge = mo.HingeSVM(X[two], y, 4 * 0.7)
     assert mo.solve(model, "clarabel").objective == pytest.approx(mo.solve(hinge, "clarabel").objective / 4, rel=1e-6)
 
@@ -86,7 +86,7 @@ def test_the_zero_one_problem_against_enumeration() -> None:
 
 
 def test_scores_points_kernel_and_statement() -> None:
-    model = mo.MulticlassSVM(X, LABELS, weights=2.0)
+    model = mo.MulticlassSVM(X, LABELS, sample_weight=2.0)
     found = mo.solve(model, "clarabel")
     scores = model.decision_function(found.values, X)
     np.testing.assert_allclose(scores, X @ found.values["W"].T)
@@ -95,7 +95,7 @@ def test_scores_points_kernel_and_statement() -> None:
     assert "dual:" in str(model)
     assert r"\mathbb{R}^{K\times p}" in model.latex()
     kernel = mo.Polynomial(1, 1.0, 0.0)
-    images = mo.MulticlassSVM(X[:, 1:], LABELS, weights=2.0, kernel=kernel)
+    images = mo.MulticlassSVM(X[:, 1:], LABELS, sample_weight=2.0, kernel=kernel)
     assert mo.solve(images, "clarabel").objective == pytest.approx(found.objective, rel=1e-6)
     changed = model.with_constraint(lambda v: cp.sum(v.W, axis=0)[1:] == 1)
     np.testing.assert_allclose(mo.solve(changed, "clarabel").values["W"].sum(axis=0)[1:], 1, atol=1e-6)
@@ -108,7 +108,7 @@ def test_scores_points_kernel_and_statement() -> None:
         ({"loss": 3}, "loss"),
         ({"y": np.zeros(28)}, "at least two classes"),
         ({"y": np.zeros(3)}, "one finite label for each of the 28 rows"),
-        ({"weights": 0.0}, "weights"),
+        ({"sample_weight": 0.0}, "sample_weight"),
     ],
 )
 def test_refusals(arguments: dict[str, Any], message: str) -> None:

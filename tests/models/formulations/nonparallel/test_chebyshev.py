@@ -68,7 +68,7 @@ def test_objectives_are_those_of_the_paper(orientation: str) -> None:
     U, V = rng.normal(size=(3, 36)), rng.normal(size=(3, 2))
     psi = model.features.rows
     for k, name in enumerate("abc"):
-        inside = model.labels == name
+        inside = model.y == name
         A, B = (psi[inside], psi[~inside]) if orientation == "one" else (psi[~inside], psi[inside])
         u, v = U[k], V[k]
         direct = 0.5 * np.sum((A @ u) ** 2) + 1.2 * np.maximum(1 - B @ u, 0).sum()
@@ -142,7 +142,7 @@ def test_algorithm_ends_pareto_stationary_with_every_class_optimal(orientation: 
     assert abs(result.certificate.gap) <= 1e-6
     assert result.objective == pytest.approx(solvers.solve(fixed, "clarabel").objective, rel=1e-6)
     assert result.details["dual_value"] <= result.objective * (1 + 1e-9)
-    assert (fixed.predict(result.values, model.X) == model.labels).mean() >= 0.6
+    assert (fixed.predict(result.values, model.X) == model.y).mean() >= 0.6
     assert fixed.transform(model.X).shape == (36, 2)
 
 

@@ -31,7 +31,7 @@ def _data(seed: int = 0, n: int = 45) -> tuple[np.ndarray, np.ndarray]:
 def _direct(model: NonparallelSVM, u: np.ndarray) -> float:
     """The objective from Table 1, written out."""
     f = model.features.rows @ u
-    a, b = f[model.labels == model.target], f[model.labels != model.target]
+    a, b = f[model.y == model.target], f[model.y != model.target]
     similarity = {
         "twsvm": a**2 / 2, "lstsvm": a**2 / 2, "pinball": a**2 / 2, "npsvm": np.maximum(np.abs(a) - model.epsilon, 0),
         "correntropy": 1 - np.exp(-model.gamma * np.abs(a)), "capped": np.minimum(np.abs(a), model.epsilon),
@@ -157,9 +157,9 @@ def test_prediction_is_the_nearest_hyperplane(loss: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": np.zeros(45)}, "two classes"),
-        ({"labels": np.r_[np.zeros(44), 1]}, "two points"),
-        ({"labels": np.zeros(3)}, "shape"),
+        ({"y": np.zeros(45)}, "two classes"),
+        ({"y": np.r_[np.zeros(44), 1]}, "two points"),
+        ({"y": np.zeros(3)}, "shape"),
         ({"target": 7}, "target"),
         ({"loss": "hinge"}, "loss"),
         ({"r": 0.0}, r"\br\b"),
@@ -173,7 +173,7 @@ def test_prediction_is_the_nearest_hyperplane(loss: Any) -> None:
 def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     X, y = _data()
     with pytest.raises(InputError, match=message):
-        NonparallelSVM(**{"X": X, "labels": y, "target": 0, **change})
+        NonparallelSVM(**{"X": X, "y": y, "target": 0, **change})
 
 
 def test_singular_kernel_asks_for_a_ridge() -> None:

@@ -72,11 +72,11 @@ def test_the_nearest_hyperplane_is_the_class_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"target": 4}, {"c": 0.0}, {"r": -1.0}, {"margin": 0.0}, {"c": float("nan")}, {"labels": [1] * 36}, {"X": [[1.0]]}]
+    "wrong", [{"target": 4}, {"c": 0.0}, {"r": -1.0}, {"margin": 0.0}, {"c": float("nan")}, {"y": [1] * 36}, {"X": [[1.0]]}]
 )
 def test_what_is_refused(wrong: dict[str, object]) -> None:
     X, y = _clouds()
-    parameters = {"X": X, "labels": y, "target": 3, **wrong}
+    parameters = {"X": X, "y": y, "target": 3, **wrong}
     with pytest.raises(InputError):
         JointHyperplanesSVM(**parameters)  # type: ignore[arg-type]
 

@@ -87,7 +87,7 @@ def test_a_solver_that_reads_the_data_does_not_read_the_constants() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_an_upper_bound_that_no_point_has_is_told(seed: int) -> None:
     X, y = clouds(seed, 9, 2, 0.7, order="halves")
-    for plain in (ZeroOneSVM(X, y, lam=0.8), RampSVM(X, y, lam=0.8), Margin(X, y, "zero-one", weights=0.8)):
+    for plain in (ZeroOneSVM(X, y, lam=0.8), RampSVM(X, y, lam=0.8), Margin(X, y, "zero-one", sample_weight=0.8)):
         truth = mo.solve(plain, tol=1e-9).objective
         result, said = _solved(replace(plain, upper_bound=0.3 * truth), "scip")
         assert result.status is Status.INACCURATE and len(said) == 1 and "give upper_bound=" in said[0]
