@@ -158,7 +158,8 @@ class _Reader:
         return [(i - 1, j - 1, v) for (i, j), v in triples.items()]
 
     def _full(self, size: int) -> FloatArray:
-        values, stated = np.full(size, float(next(self.lines)[0])), set()
+        values = np.full(size, float(next(self.lines)[0]))
+        stated: set[int] = set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
             if _index(j, size) in stated:

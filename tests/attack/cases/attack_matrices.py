@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models.arrays import BoolArray, FloatArray
+from marginopt.models.arrays import FloatArray
 from marginopt.solvers import Status
 
 #: A program's name, its optimum there, the import, and the fault of the way back.
@@ -73,7 +73,7 @@ class Matrices:
         return float(0.5 * self.sign * (x @ self.P @ x) + self.c @ x + self.r)
 
     @property
-    def kinds(self) -> BoolArray:
+    def kinds(self) -> np.ndarray:
         """Integrality as numbers."""
         return self.integer.astype(np.int32)
 
