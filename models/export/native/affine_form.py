@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,15 +14,29 @@ from ...arrays import FloatArray
 from ...program.bridges import RotatedBridge
 from ...program.form import Constraint, StandardForm
 
-if TYPE_CHECKING:
-    from ...model import Model
-
-__all__ = ["Slope", "slopes"]
+__all__ = ["Parametrised", "Slope", "slopes"]
 
 #: Factor of a parameter's value at which the form is stated again for its slope, and those at which it is compared with that.
 _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)
 #: Relative difference between the form and the affine one up to which the difference is rounding.
 _ROUNDED = 1e-10
+
+
+class Parametrised(Protocol):
+    """A model that can be stated at other values of its parameters (`models.model.Model`)."""
+
+    name: str
+
+    @property
+    def form(self) -> StandardForm:
+        """The standard form."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+
+    def replace(self, parameter: str, value: Any) -> Self:
+        """The same model with one parameter changed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +78,7 @@ class Slope:
     rows: dict[str, Constraint]
 
 
-def slopes(model: Model, names: Sequence[str]) -> tuple[Slope, ...]:
+def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
     """Return the slope of the model's form in each of these parameters.
 
     Raises
@@ -92,14 +106,14 @@ def slopes(model: Model, names: Sequence[str]) -> tuple[Slope, ...]:
 class _Line:
     """The forms of a model as one parameter moves: base + move(value)·slope."""
 
-    model: Model
+    model: Parametrised
     name: str
     start: float
     base: _Pieces
     slope: _Pieces
 
     @classmethod
-    def of(cls, model: Model, name: str) -> _Line:
+    def of(cls, model: Parametrised, name: str) -> _Line:
         """Two statements make a line."""
         if name not in model.parameters:
             raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}")
@@ -163,7 +177,7 @@ def _least(P: sp.csr_array, D: sp.csr_array) -> float:
     return 1.0 / largest * (1.0 - 1e-9) if largest > 0.0 else 0.0
 
 
-def _stated(model: Model, base: _Pieces, name: str) -> _Pieces:
+def _stated(model: Parametrised, base: _Pieces, name: str) -> _Pieces:
     """The numbers of another form with the structure of the first."""
     pieces = _Pieces.of(model.form)
     if pieces.structure != base.structure:
