@@ -262,7 +262,7 @@ class ExactTask(Task[InstanceAt]):
         return f"{self.subject.where}: {self.label}: {outcome(record['cell'])}"
 
 
-def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, str]]:
+def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, Any]]:
     """Solve, and return the fields ``log`` and ``log_digest`` where a log is wanted that the page's checker reads."""
     # exempt (formulation): the checker of the page reads logs of this formulation
     readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"
