@@ -81,7 +81,7 @@ class RiskSearch:
         """Merge equal rows and bound the root."""
         signed = np.column_stack([problem.y, problem.y[:, None] * problem.X])
         rows, place = np.unique(signed, axis=0, return_inverse=True)
-        costs = np.bincount(np.ravel(place), problem.weights, rows.shape[0])
+        costs = np.bincount(np.ravel(place), problem.weights, rows.shape[0]).astype(np.float64)
         error = gamma(problem.y.size) * float(costs.sum())
         search = cls(rows, costs, error, problem.price, problem.size_price, problem.most, tol)
         lower, upper = (
