@@ -92,7 +92,7 @@ def test_a_search_stops_and_continues_with_its_log(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 25))
     y = np.where(X[:, :4].sum(axis=1) + rng.standard_normal(60) > 0.0, 1.0, -1.0)
-    stated = mo.Margin(X, y, "hinge", "half-l2", weights=1.0, subject_to=[mo.at_most(4).nonzero])
+    stated = mo.Margin(X, y, "hinge", "half-l2", sample_weight=1.0, subject_to=[mo.at_most(4).nonzero])
     whole = mo.solve(stated, "sparse-bb", tol=1e-3)
     options: dict[str, Any] = {"tol": 1e-3, "checkpoint": str(tmp_path / "s.npz"), "proof": str(tmp_path / "a.log")}
     pieces = [mo.solve(stated, "sparse-bb", node_limit=limit, **options) for limit in (3, whole.nodes // 2)]
