@@ -232,9 +232,9 @@ def _row_spread(c: Constraint) -> float:
     return float(norms.max() / norms.min()) if norms.size else 1.0
 
 
-#: One for each kind of row.
+#: The kinds of rows, each with a colour of its own.
 _KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power", "Bilinear")
-_COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
+_COLOURS = dict(zip(_KINDS, (*COLOURS, "#882255", "#999933"), strict=True))
 
 
 def spy(form: StandardForm) -> Picture:

@@ -10,7 +10,21 @@ import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
+from marginopt.models import (
+    PSD,
+    Bilinear,
+    Block,
+    Constraint,
+    Exponential,
+    Indicator,
+    Nonnegative,
+    Power,
+    Quadratic,
+    RotatedSecondOrder,
+    SecondOrder,
+    StandardForm,
+    Zero,
+)
 from marginopt.models.inspection.inspection import Range
 
 _RNG = np.random.default_rng(5)
@@ -24,6 +38,19 @@ def _form(F: np.ndarray, **changes: object) -> StandardForm:
     free = np.full(n, np.inf)
     form = StandardForm("small", (Block("x", (n,)),), np.ones(n), (rows,), -free, free, np.zeros(n, dtype=bool))
     return form.replace(**changes)
+
+
+def test_every_kind_of_row_has_a_colour_of_its_own() -> None:
+    cones = (
+        *(kind(3) for kind in (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Bilinear)),
+        Indicator(),
+        Power(alpha=0.5),
+    )
+    rows = tuple(Constraint(c.symbol, sp.csr_array(np.ones((c.dim, 1))), np.zeros(c.dim), c) for c in cones)
+    form = StandardForm("kinds", (Block("x", (1,)),), np.ones(1), rows, np.zeros(1), np.ones(1), np.ones(1, dtype=bool))
+    svg = "{http://www.w3.org/2000/svg}"
+    colours = {mark.get("style") for mark in ET.fromstring(form.spy().svg).findall(f".//{svg}defs/{svg}path")}
+    assert len(colours) == len(cones)
 
 
 def test_ranges_are_those_of_the_data() -> None:
