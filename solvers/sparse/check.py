@@ -10,6 +10,16 @@ each coefficient. A record holds the α of one node. It may decide features: j i
 costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O",
 stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
 
+A record may also bound the largest coefficient: ``largest`` holds triples of a code, 2 j for "w_j is the largest coefficient in
+size and positive" and 2 j + 1 for negative, and two numbers between which its size t must lie. All others lie in [-t, t], so that
+such a point costs at least
+
+    φ(t) = -Σ c_i ℓ*(-α_i/c_i) - g_0 + q t²/2 ∓ v_j t - Σ_{i in T} max {|v_i| w - q w²/2 : 0 ≤ w ≤ t},
+
+with q the least q_i of the counted features and T the other members of I and the largest |v_i| outside O, k - 1 in all. φ is
+convex, so that its value and its slope at the two numbers show that it reaches the claim outside. Equal numbers exclude each t:
+φ is q-strongly convex, and min φ ≥ φ(t) - φ'(t)²/(2q). A node is closed where no t is left for any feature and sign.
+
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
 γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
 """
@@ -152,6 +162,9 @@ class NodeBounds:
     gains: FloatArray
     counted: BoolArray
     most: int
+    low: FloatArray
+    high: FloatArray
+    curvature: float  #: the least one of the counted features
 
     def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
         held = self.gains[(state == _IN) & self.counted]
@@ -185,11 +198,55 @@ class NodeBounds:
         outside[top] = round_down(node + round_down(positive[top] - following))
         return inside, outside
 
+    def largest(self, state: Any, code: int) -> LargestBound:
+        """Return φ of feature code // 2, positive if the code is even."""
+        j = code // 2
+        sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
+        held = sizes[(state == _IN) & self.counted & (places != j)]
+        free = np.sort(sizes[(state == _FREE) & self.counted & (places != j)])[::-1]
+        count = max(self.most - 1 - held.size, 0)
+        v = float(-self.low[j] if code % 2 else self.high[j])
+        return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([held, free[:count]]).tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class LargestBound:
+    """φ: a bound of the points whose largest coefficient is a certain one, by its size t."""
+
+    base: float
+    q: float
+    v: float
+    others: tuple[float, ...]
+
+    def value(self, t: float) -> float:
+        """Return φ(t), rounded down."""
+        q = self.q
+        terms = [0.5 * q * t * t, -self.v * t]
+        for x in self.others:
+            w = min(t, x / q)  # rounding x/q changes the maximum by less than the error below
+            terms += [-x * w, 0.5 * q * w * w]
+        return sum_down(np.array([self.base, *terms, -16.0 * _UNIT * math.fsum(map(abs, terms))]))
+
+    def slope(self, t: float) -> tuple[float, float]:
+        """Return bounds of φ'(t)."""
+        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.others]
+        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.others))
+        return math.fsum(terms) - error, math.fsum(terms) + error
+
+    def excludes(self, low: float, high: float, bound: float) -> bool:
+        """Return True if φ reaches the bound for every t ≥ 0 outside the open interval from ``low`` to ``high``."""
+        if low == high:  # for every t, since φ is q-strongly convex
+            steepest = max(map(abs, self.slope(low)))
+            if sum_down(np.array([self.value(low), -steepest * steepest / self.q])) >= bound:
+                return True
+        below = low == 0.0 or (self.value(low) >= bound and self.slope(low)[1] <= 0.0)
+        return below and (high == math.inf or (self.value(high) >= bound and self.slope(high)[0] >= 0.0))
+
 
 class SparseChecker(ProofChecker[LoggedSparseProblem]):
     """Checker of the logs of ``sparse-bb``."""
 
-    format, versions = FORMAT, (1,)
+    format, versions = FORMAT, (2,)
     streams = True
 
     def of_model(self, model: Model) -> LoggedSparseProblem:
@@ -207,16 +264,21 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
     def prove(self, problem: LoggedSparseProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
         """Verify every record, and then every node that is not split."""
         bound, p = float(claim.bound), problem.problem
-        nodes = {0: (np.zeros(p.price.size, dtype=np.int8), 0.0)}  # no term of the objective is negative
+        # sizes that the largest coefficient may have, for features of either sign
+        sides = np.tile([0.0, math.inf], (2 * p.price.size, 1))
+        possible = np.column_stack([p.counted & (p.upper > 0.0), p.counted & (p.lower < 0.0)]).ravel()
+        nodes = {0: (np.zeros(p.price.size, dtype=np.int8), 0.0, sides)}  # no term of the objective is negative
         count, following = 0, 1
         for record, bounds in _bounded(p, log.records()):
-            count += 1
+            count += not record["largest"]
             number, split = int(record["node"]), int(record["split"])
             if number not in nodes:
                 raise InvalidProofError(f"node {number} is not open")
-            state, floor = nodes.pop(number)
+            state, floor, sides = nodes.pop(number)
             floor = max(floor, bounds.node(state))
+            sides = _largest(bounds, state, sides, record, bound)
             state = _decided(bounds, state, record, bound, p.counted)
+            floor = bound if _exhausted(sides, state, possible) else floor
             if split == _CLOSED:
                 if floor < bound:
                     raise InvalidProofError(
@@ -224,19 +286,48 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
                     )
                 continue
             if split == _AGAIN:
-                nodes[number] = state, max(floor, bounds.node(state))
+                nodes[number] = state, max(floor, bounds.node(state)), sides
                 continue
             if not 0 <= split < state.size or state[split] != _FREE or not p.counted[split]:
                 raise InvalidProofError(f"node {number} is split by feature {split}, which is not free there")
             for side in (_IN, _OUT):
                 child = state.copy()
                 child[split] = side
-                nodes[following] = child, max(floor, bounds.node(child))
+                empty = _exhausted(sides, child, possible)
+                nodes[following] = child, bound if empty else max(floor, bounds.node(child)), sides
                 following += 1
-        for number, (_, floor) in nodes.items():
+        for number, (_, floor, _) in nodes.items():
             if floor < bound:
                 raise InvalidProofError(f"node {number} is proved to cost {floor:.12g} and no more; the claim is {bound:.12g}")
         return bound, count
+
+
+def _largest(bounds: NodeBounds, state: Any, sides: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
+    """Return the intervals in which the largest coefficient may lie.
+
+    Raises
+    ------
+    InvalidProofError
+        The record excludes sizes that are possible below the claim.
+    """
+    if not record["largest"]:
+        return sides
+    sides = sides.copy()
+    for number, start, end in record["largest"]:
+        code, low, high = int(number), float(start), float(end)
+        j = code // 2
+        if not 0 <= code < len(sides) or state[j] == _OUT or not bounds.counted[j] or not bounds.curvature > 0.0:
+            raise InvalidProofError("the largest coefficient is bounded of a feature that is none")
+        if not (0.0 <= low <= high and low < math.inf and bounds.largest(state, code).excludes(low, high, bound)):
+            raise InvalidProofError(f"feature {j} may have the largest coefficient below the claim, outside of {low} to {high}")
+        sides[code] = max(sides[code, 0], low), min(sides[code, 1], high)
+    return sides
+
+
+def _exhausted(sides: FloatArray, state: Any, possible: BoolArray) -> bool:
+    """Return True where no feature may be the largest one; the point without features is excluded with the first of them."""
+    empty = sides[:, 0] >= sides[:, 1]
+    return bool(empty.any() and empty[possible & np.repeat(state != _OUT, 2)].all())
 
 
 def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
@@ -301,7 +392,8 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
     gains = round_up(gains - p.price)
     always = round_up(math.fsum(gains[~p.counted].tolist()))  # of either sign where bounds exclude 0
     base = round_down(round_down(terms.value - terms.error) - always)
-    return NodeBounds(float(base), gains, p.counted, p.most)
+    least = float(p.curvature[p.counted].min(initial=math.inf))
+    return NodeBounds(float(base), gains, p.counted, p.most, low, high, least)
 
 
 def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

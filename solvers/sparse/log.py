@@ -27,7 +27,7 @@ class ProofLog(LogWriter):
     def __init__(self, path: str, problem: SparseProblem) -> None:
         p = problem
         super().__init__(LogFile(path), {
-            "format": FORMAT, "version": 1, "A": p.A.tolist(), "costs": p.costs.tolist(), "loss": p.loss.name,
+            "format": FORMAT, "version": 2, "A": p.A.tolist(), "costs": p.costs.tolist(), "loss": p.loss.name,
             "curvature": p.curvature.tolist(), "price": p.price.tolist(), "lower": p.lower.tolist(), "upper": p.upper.tolist(),
             "counted": p.counted.tolist(), "most": p.most,
         })  # fmt: skip
@@ -36,7 +36,8 @@ class ProofLog(LogWriter):
         """Append a node."""
         self._file.write([{
             "node": record.number, "exponent": record.point.exponent, "alpha": record.point.text,
-            "inside": record.inside.tolist(), "outside": record.outside.tolist(), "split": record.split,
+            "inside": record.inside.tolist(), "outside": record.outside.tolist(), "largest": record.largest,
+            "split": record.split,
         }])  # fmt: skip
 
     def finish(self, bound: float, w: FloatArray) -> None:

@@ -161,10 +161,8 @@ def _begin(A: Any, cost: Any, kind: Any, low: Any, high: Any, fixed: Any, count:
     level = min(0.9 * count / max(free, 1), 0.9)
     for j in range(d):
         r.z[j] = 1.0 if fixed[j] else level
-        if low[j] < 0.0 < high[j]:
-            r.w[j] = 0.0
-        else:
-            r.w[j] = 0.5 * r.z[j] * (max(low[j], -1.0) + min(high[j], 1.0))
+        reach = min(0.5 * (high[j] - low[j]), 1.0)
+        r.w[j] = r.z[j] * min(max(0.0, low[j] + reach), high[j] - reach)
     _products(A, d, r.w, r.margin)
     for i in range(n):
         if kind == _LOGISTIC:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .dual import (
     dual_point,
     features_of,
     gains_of,
+    largest_interval,
 )
 from .relaxation import Workspace, relax, workspace_for
 
@@ -35,10 +36,16 @@ _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
 _NEAR = 0.1
+#: Number of features up to which a relaxation takes all of them at once.
+_WHOLE = 256
 #: Relative distance of bounds from the incumbent's value, which is rounded.
 _ROUNDING = 1e-12
 #: Features that a swap tries to bring in for each that it takes out.
 _CANDIDATES = 8
+#: Sides that a step tries to exclude; those after which a node is split instead if few succeed; sizes t that are tried for one.
+_SIDES, _SAMPLE, _SIZES = 8, 8, 8
+#: Share of the incumbent's value that a relaxation must fall short of before sides are tried; accuracy of their relaxations.
+_WEAK, _BEYOND = 0.5, 0.02
 
 
 #: A node that is not split: closed, or open with more features decided.
@@ -57,6 +64,8 @@ class NodeRecord:
     inside: IntArray
     outside: IntArray
     split: int
+    #: Sides with the interval of t in which they may be the largest coefficient.
+    largest: tuple[tuple[int, float, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +74,11 @@ class _Node:
     state: State
     bound: float
     order: IntArray  #: features by their gains at the parent's dual point, the largest first
+    sides: BoolArray  #: (2 p,) w_j > 0 and w_j < 0 for each feature j: that it may be the largest coefficient
+    relaxed: _Relaxed | None = None  #: where sides are being excluded
+    pairs: tuple[int, ...] = ()  #: sides that are left to try
+    kept: tuple[int, ...] = ()  #: sides that were not excluded
+    tried: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +91,11 @@ class _Relaxed:
     active: IntArray
     w: FloatArray
     z: FloatArray
+
+    @property
+    def order(self) -> IntArray:
+        """Features by their gains, the largest first."""
+        return np.argsort(-self.gains.values, kind="stable")
 
 
 @dataclass(eq=False)
@@ -102,6 +121,7 @@ class Search:
     closed: float = math.inf  #: least bound of what is closed
     _heap: list[tuple[float, int, _Node]] = field(default_factory=list)
     _numbers: int = 1
+    _typical: float = 0.0  #: size of a largest coefficient that is tried first
     _known: dict[bytes, float] = field(default_factory=dict)
     _workspaces: dict[int, Workspace] = field(default_factory=dict)
 
@@ -117,7 +137,10 @@ class Search:
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._never = never
         self._refit(np.zeros(p, dtype=np.bool_))
-        self._push(_Node(0, state, 0.0, np.argsort(-gains.values, kind="stable")))
+        counted = problem.counted
+        self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
+        self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
+        self._push(_Node(0, state, 0.0, np.argsort(-gains.values, kind="stable"), self._sides))
 
     @property
     def bound(self) -> float:
@@ -145,10 +168,16 @@ class Search:
         if node.bound >= self.cut:
             self.closed = min(self.closed, node.bound)
             return
-        self.nodes += 1
-        relaxed = self._relax(node)
-        self._round(node.state, relaxed)
-        self._branch(node, relaxed)
+        relaxed = node.relaxed
+        if relaxed is None:
+            self.nodes += 1
+            relaxed = self._relax(node)
+            self._round(node.state, relaxed)
+            node = replace(node, relaxed=relaxed, pairs=self._pairs(node, relaxed))
+        if node.pairs and relaxed.bounds.node < self.cut:
+            self._push(self._exclude(node, relaxed))
+        else:
+            self._branch(node, relaxed)
 
     def offer(self, w: FloatArray) -> None:
         """Take the support of a point, with the best coefficients on it."""
@@ -165,11 +194,15 @@ class Search:
             self._workspaces[size] = workspace_for(self.problem.costs.size, size)
         return self._workspaces[size]
 
-    def _solve(self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float) -> Workspace:
-        """Solve the relaxation on the active features."""
+    def _solve(
+        self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float,
+        box: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Workspace:  # fmt: skip
+        """Solve the relaxation on the active features, in another box where one is given."""
         p, workspace, rows = self.problem, self._workspace(active.size), self._rows[active]
+        lower, upper = box or (p.lower, p.upper)
         relax(
-            rows, p.costs, self._kind, p.curvature[active], p.price[active], p.lower[active], p.upper[active], fixed,
+            rows, p.costs, self._kind, p.curvature[active], p.price[active], lower[active], upper[active], fixed,
             count, cut, tol, share, _STEPS, workspace,
         )  # fmt: skip
         return workspace
@@ -183,7 +216,7 @@ class Search:
         free &= problem.counted & ~self._never
         own = np.concatenate([np.flatnonzero(~problem.counted), held])
         ordered = node.order[free[node.order]] if count else node.order[:0]
-        chosen = ordered[: 2 * count + _BESIDE]
+        chosen = ordered[: 2 * count + _BESIDE]  # later rounds add more
         best: _Relaxed | None = None
         tol, cut = _SHARE * self.tol, self.cut + _SHARE * self.tol * abs(self.cut)
         for _ in range(_ROUNDS):
@@ -206,9 +239,83 @@ class Search:
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
-            chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][:_ADDED]])
+            chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][: max(_ADDED, chosen.size)]])
         assert best is not None
         return best
+
+    def _pairs(self, node: _Node, relaxed: _Relaxed) -> tuple[int, ...]:
+        """Return the sides that may be the largest coefficient, a sample first: 2 j for w_j > 0, 2 j + 1 for w_j < 0."""
+        if self._q <= 0.0 or relaxed.bounds.node >= (_WEAK * self.cut if not self._typical else self.cut):
+            return ()
+        self._typical = self._typical or 1.5 * float(np.abs(self.w[self.problem.counted]).max()) or 1.0
+        pairs = np.flatnonzero(node.sides & np.repeat(node.state != OUT, 2))
+        sample = pairs[np.linspace(0, pairs.size - 1, min(_SAMPLE, pairs.size)).astype(np.int64)]
+        return (*sample.tolist(), *np.setdiff1d(pairs, sample).tolist())
+
+    def _exclude(self, node: _Node, relaxed: _Relaxed) -> _Node:
+        """Try to prove of some sides that they are not the largest coefficient of a better point."""
+        sides, kept, pairs = node.sides.copy(), list(node.kept), list(node.pairs)
+        tried = node.tried
+        for _ in range(min(_SIDES, len(pairs))):
+            code = pairs.pop(0)
+            tried += 1
+            sides[code] = not self._exclude_side(node, code, relaxed)
+            if sides[code]:
+                kept.append(code)
+        if tried <= 2 * _SAMPLE and 2 * len(kept) > tried and len(pairs) > 2 * self.problem.most:
+            pairs = []
+        return replace(node, sides=sides, kept=tuple(kept), pairs=tuple(pairs), tried=tried)
+
+    def _exclude_side(self, node: _Node, code: int, relaxed: _Relaxed) -> bool:
+        """Search for dual points that leave no size of a side as the largest coefficient; True if they are found."""
+        low, high, t = 0.0, math.inf, self._typical
+        for _ in range(_SIZES):
+            point, gains, feasible = self._relax_side(node, code, t, relaxed)
+            cut = self.cut
+            start, end = largest_interval(self.problem, gains, node.state, code, cut)
+            if start == end or start > low or end < high:
+                self.closed = min(self.closed, cut)
+                if self.listener is not None:
+                    none = np.zeros(0, dtype=np.int64)
+                    self.listener(NodeRecord(node.number, point, none, none, AGAIN, ((code, start, end),)))
+            before = high - low
+            low, high = max(low, start), min(high, end)
+            if start == end or low >= high:
+                return True
+            if feasible or high - low > 0.9 * before or high == math.inf:
+                return False
+            nearest = low or high / 3.0
+            t = math.sqrt(nearest * min(high, 6.0 * nearest))
+        return False
+
+    def _relax_side(self, node: _Node, code: int, t: float, relaxed: _Relaxed) -> tuple[DualPoint, Gains, bool]:
+        """Solve the relaxation where a side's coefficient is at least t, all others at most; True if that stays below the cutoff."""
+        problem, state, j = self.problem, node.state, code // 2
+        low = np.where(problem.counted, -t, problem.lower)
+        high = np.where(problem.counted, t, problem.upper)
+        low[j], high[j] = (-math.inf, -t) if code % 2 else (t, math.inf)
+        held = features_of(state, problem.counted, IN)
+        own = np.concatenate([np.flatnonzero(~problem.counted), held[held != j], [j]])
+        free = (state == FREE) & problem.counted & ~self._never
+        free[j] = False
+        count = problem.most - held.size - (state[j] != IN)
+        ordered = relaxed.order[free[relaxed.order]] if count > 0 else relaxed.order[:0]
+        chosen = ordered if ordered.size <= _WHOLE else ordered[: 4 * count + _WHOLE // 4]
+        cut = self.cut + _BEYOND * abs(self.cut)
+        while True:
+            active = np.concatenate([own, chosen])
+            fixed = np.arange(active.size) < own.size
+            workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), cut, _SHARE * self.tol, math.inf, (low, high))
+            point = dual_point(problem, workspace.best)
+            gains = gains_of(problem, self._columns, point)
+            feasible = bool(workspace.value[0] < self.cut)
+            size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
+            last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf
+            size[chosen] = -math.inf
+            larger = np.flatnonzero(size > last)
+            if not larger.size:
+                return point, gains, feasible
+            chosen = np.concatenate([chosen, larger[np.argsort(-size[larger], kind="stable")][: max(_ADDED, chosen.size // 2)]])
 
     def _round(self, state: State, relaxed: _Relaxed) -> None:
         """Try the support of the largest z, and swaps from it where it is the best one so far."""
@@ -287,29 +394,44 @@ class Search:
             for fixed, values in ((outside, bounds.inside), (inside, bounds.outside)):
                 self.closed = min(self.closed, float(values[fixed].min(initial=math.inf)))
             state[outside], state[inside] = OUT, IN
-            split = self._split(state, relaxed)
-            if split == CLOSED and (inside.size or outside.size):
+            empty = self._exhausted(node.sides, state)
+            bound = math.inf if empty else bound  # each side has its own bound
+            split = CLOSED if empty else self._split(state, relaxed, node.sides)
+            if split == CLOSED and not empty and (inside.size or outside.size):
                 split = AGAIN
         if self.listener is not None:
             self.listener(NodeRecord(node.number, relaxed.point, inside, outside, split))
         if split == CLOSED:
             self.closed = min(self.closed, bound)
             return
-        order = np.argsort(-relaxed.gains.values, kind="stable")
         for choice in (FREE,) if split == AGAIN else (IN, OUT):
             child, number = state.copy(), node.number
             if split != AGAIN:
                 child[split], number = choice, self._numbers
                 self._numbers += 1
-            self._push(_Node(number, child, max(bound, child_bounds(problem, relaxed.gains, child).node), order))
+            if self._exhausted(node.sides, child):
+                continue
+            floor = max(bound, child_bounds(problem, relaxed.gains, child).node)
+            self._push(_Node(number, child, floor, relaxed.order, node.sides))
 
-    def _split(self, state: State, relaxed: _Relaxed) -> int:
-        """Return the free feature with the most fractional z; `CLOSED` where no choice is left."""
+    def _exhausted(self, sides: BoolArray, state: State) -> bool:
+        """Return True where no feature may be the largest one; the point without features is excluded with the first side."""
+        used = np.repeat((state != OUT) & self.problem.counted, 2)
+        return sides.sum() < self._sides.sum() and not sides[used].any()
+
+    def _split(self, state: State, relaxed: _Relaxed, sides: BoolArray) -> int:
+        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the most fractional z.
+
+        `CLOSED` where no choice is left.
+        """
         problem = self.problem
         free = (state == FREE) & problem.counted & ~self._never
         count = problem.most - int(((state == IN) & problem.counted).sum())
         if not free.any() or (count <= 0):
             return CLOSED
+        largest = free & sides.reshape(-1, 2).any(axis=1)
+        if largest.any() and int(largest.sum()) <= 2 * problem.most:
+            return int(np.argmax(np.where(largest, relaxed.gains.values, -math.inf)))
         z = np.zeros(state.size)
         z[relaxed.active] = relaxed.z
         score = np.where(free, np.minimum(z, 1.0 - z) + 1e-9 * relaxed.gains.values / (1.0 + np.abs(relaxed.gains.values)), -1.0)
