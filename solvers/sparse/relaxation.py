@@ -240,11 +240,22 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) 
     for j in range(d):
         for i in range(n):
             r.turn[i] = A[j, i] * r.D[i]
-        for k in range(j + 1):
+        k = 0
+        while k + 4 <= d and k <= j:  # four entries at a time share the loads of a row
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for i in range(n):
+                x = r.turn[i]
+                t0 += A[k, i] * x
+                t1 += A[k + 1, i] * x
+                t2 += A[k + 2, i] * x
+                t3 += A[k + 3, i] * x
+            r.H[j, k], r.H[j, k + 1], r.H[j, k + 2], r.H[j, k + 3] = t0, t1, t2, t3
+            k += 4
+        for last in range(k, j + 1):
             t = 0.0
             for i in range(n):
-                t += A[k, i] * r.turn[i]
-            r.H[j, k] = t
+                t += A[last, i] * r.turn[i]
+            r.H[j, last] = t
     kappa = rest / r.theta[0]
     for j in range(d):
         k2 = r.lam[2, j] / r.sigma[2, j] if r.sigma[2, j] >= 0.0 else 0.0
