@@ -276,7 +276,7 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
                 raise InvalidProofError(f"node {number} is not open")
             state, floor, sides = nodes.pop(number)
             floor = max(floor, bounds.node(state))
-            sides = _largest(bounds, state, sides, record, bound)
+            sides = _narrowed(bounds, state, sides, record, bound)
             state = _decided(bounds, state, record, bound, p.counted)
             floor = bound if _exhausted(sides, state, possible) else floor
             if split == _CLOSED:
@@ -302,7 +302,7 @@ class SparseChecker(ProofChecker[LoggedSparseProblem]):
         return bound, count
 
 
-def _largest(bounds: NodeBounds, state: Any, sides: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
+def _narrowed(bounds: NodeBounds, state: Any, sides: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
     """Return the intervals in which the largest coefficient may lie.
 
     Raises

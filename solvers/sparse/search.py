@@ -48,6 +48,8 @@ _SIDES, _SAMPLE, _SIZES = 8, 8, 8
 _WEAK, _BEYOND = 0.5, 0.02
 
 
+_NONE: IntArray = np.zeros(0, dtype=np.int64)
+
 #: A node that is not split: closed, or open with more features decided.
 CLOSED, AGAIN = -1, -2
 
@@ -137,6 +139,7 @@ class Search:
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._never = never
         self._refit(np.zeros(p, dtype=np.bool_))
+        self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
         counted = problem.counted
         self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
         self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
@@ -168,22 +171,30 @@ class Search:
         if node.bound >= self.cut:
             self.closed = min(self.closed, node.bound)
             return
+        if node.relaxed is not None and node.pairs:
+            self._push(self._exclude(node, node.relaxed))
+            return
+        self.nodes += 1
         relaxed = node.relaxed
         if relaxed is None:
-            self.nodes += 1
             relaxed = self._relax(node)
             self._round(node.state, relaxed)
-            node = replace(node, relaxed=relaxed, pairs=self._pairs(node, relaxed))
-        if node.pairs and relaxed.bounds.node < self.cut:
-            self._push(self._exclude(node, relaxed))
-        else:
-            self._branch(node, relaxed)
+            pairs = self._pairs(node, relaxed)
+            if pairs:
+                self._tell(NodeRecord(node.number, relaxed.point, _NONE, _NONE, AGAIN))
+                self._push(replace(node, relaxed=relaxed, pairs=pairs, bound=max(node.bound, relaxed.bounds.node)))
+                return
+        self._branch(node, relaxed)
 
     def offer(self, w: FloatArray) -> None:
         """Take the support of a point, with the best coefficients on it."""
         support = (w != 0.0) & self.problem.counted
         if int(support.sum()) <= self.problem.most and not (support & self._never).any():
             self._refit(support)
+
+    def _tell(self, record: NodeRecord) -> None:
+        if self.listener is not None:
+            self.listener(record)
 
     def _push(self, node: _Node) -> None:
         heapq.heappush(self._heap, (node.bound, node.number, node))
@@ -275,9 +286,7 @@ class Search:
             start, end = largest_interval(self.problem, gains, node.state, code, cut)
             if start == end or start > low or end < high:
                 self.closed = min(self.closed, cut)
-                if self.listener is not None:
-                    none = np.zeros(0, dtype=np.int64)
-                    self.listener(NodeRecord(node.number, point, none, none, AGAIN, ((code, start, end),)))
+                self._tell(NodeRecord(node.number, point, _NONE, _NONE, AGAIN, ((code, start, end),)))
             before = high - low
             low, high = max(low, start), min(high, end)
             if start == end or low >= high:
@@ -289,7 +298,10 @@ class Search:
         return False
 
     def _relax_side(self, node: _Node, code: int, t: float, relaxed: _Relaxed) -> tuple[DualPoint, Gains, bool]:
-        """Solve the relaxation where a side's coefficient is at least t, all others at most; True if that stays below the cutoff."""
+        """Solve the relaxation where a side's coefficient is at least t, all others at most.
+
+        The last value is True where the relaxation stays below the cutoff.
+        """
         problem, state, j = self.problem, node.state, code // 2
         low = np.where(problem.counted, -t, problem.lower)
         high = np.where(problem.counted, t, problem.upper)
@@ -300,20 +312,27 @@ class Search:
         free[j] = False
         count = problem.most - held.size - (state[j] != IN)
         ordered = relaxed.order[free[relaxed.order]] if count > 0 else relaxed.order[:0]
-        chosen = ordered if ordered.size <= _WHOLE else ordered[: 4 * count + _WHOLE // 4]
+        chosen = ordered
+        if ordered.size > _WHOLE:
+            likely = self._likely[free[self._likely]]
+            chosen = likely if likely.size > count else ordered[: 4 * count + _WHOLE // 4]
         cut = self.cut + _BEYOND * abs(self.cut)
         while True:
             active = np.concatenate([own, chosen])
             fixed = np.arange(active.size) < own.size
-            workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), cut, _SHARE * self.tol, math.inf, (low, high))
+            workspace = self._solve(
+                active, fixed, max(min(count, chosen.size + 1), 1), cut, _SHARE * self.tol, math.inf, (low, high)
+            )
             point = dual_point(problem, workspace.best)
             gains = gains_of(problem, self._columns, point)
             feasible = bool(workspace.value[0] < self.cut)
             size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
             last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf
+            likely = chosen[size[chosen] > 0.8 * last]
             size[chosen] = -math.inf
             larger = np.flatnonzero(size > last)
-            if not larger.size:
+            if feasible or not larger.size:
+                self._likely = likely
                 return point, gains, feasible
             chosen = np.concatenate([chosen, larger[np.argsort(-size[larger], kind="stable")][: max(_ADDED, chosen.size // 2)]])
 
@@ -385,7 +404,7 @@ class Search:
         bounds = relaxed.bounds
         bound = max(node.bound, bounds.node)
         free = (node.state == FREE) & problem.counted
-        inside = outside = np.zeros(0, dtype=np.int64)
+        inside = outside = _NONE
         split = CLOSED
         state = node.state.copy()
         if bound < cut:
@@ -399,8 +418,7 @@ class Search:
             split = CLOSED if empty else self._split(state, relaxed, node.sides)
             if split == CLOSED and not empty and (inside.size or outside.size):
                 split = AGAIN
-        if self.listener is not None:
-            self.listener(NodeRecord(node.number, relaxed.point, inside, outside, split))
+        self._tell(NodeRecord(node.number, relaxed.point, inside, outside, split))
         if split == CLOSED:
             self.closed = min(self.closed, bound)
             return

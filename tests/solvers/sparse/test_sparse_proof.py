@@ -15,6 +15,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.sparse import search as sparse_search
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -57,9 +58,11 @@ def records_of(path: Path) -> list[Record]:
     return [json.loads(line) for line in path.read_text().splitlines()][:-1]
 
 
+@pytest.mark.parametrize("weak", [sparse_search._WEAK, 2.0])
 @pytest.mark.parametrize("seed", range(15))
-def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
-    """Packed or plain, with the model and without; another model's log is refused."""
+def test_what_is_written_is_verified(seed: int, weak: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed or plain, with the model and without; another model's log is refused; few or many bounds of largest coefficients."""
+    monkeypatch.setattr(sparse_search, "_WEAK", weak)
     path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
     stated = model(seed)
     result = mo.solve(stated, "sparse-bb", proof=str(path), tol=1e-5)
@@ -89,7 +92,7 @@ def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> N
 
 def _forge(rng: np.random.Generator, records: list[Record]) -> None:
     """Change one thing: a bound, a point, a record, a number of α, a decided feature, a split, a number of the problem."""
-    nodes, kind = records[1:-1], int(rng.integers(8))
+    nodes, kind = records[1:-1], int(rng.integers(10))
     record = nodes[int(rng.integers(len(nodes)))] if nodes else records[-1]
     if kind == 0 or "alpha" not in record:
         records[-1]["bound"] *= 1.0 + 10.0 ** rng.uniform(-3, 0)
@@ -107,13 +110,20 @@ def _forge(rng: np.random.Generator, records: list[Record]) -> None:
         record["split"] = int(rng.integers(-3, 9))
     elif kind == 6:
         record["node"] = int(rng.integers(0, 12))
+    elif kind == 7 and record["largest"]:
+        record["largest"][0][int(rng.integers(3))] = float(rng.choice([0.0, 1.0, 3.0, -1.0, 0.3, math.inf]))
+    elif kind == 8:
+        t = float(rng.uniform(0.0, 3.0))
+        record["largest"] += [[int(code), t, t] for code in range(int(rng.integers(1, 20)))]
     else:
         name = str(rng.choice(["costs", "price", "curvature", "lower"]))
         records[0][name][-1] = float(rng.uniform(0.0, 2.0))
 
 
-def test_forged_logs_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("weak", [sparse_search._WEAK, 2.0])
+def test_forged_logs_are_refused(weak: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim above the optimum is refused whatever is changed; one below it may hold, and no report is above the optimum."""
+    monkeypatch.setattr(sparse_search, "_WEAK", weak)
     rng = np.random.default_rng(7)
     stated = [model(seed) for seed in range(12)]
     logs = []
@@ -177,3 +187,57 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
             w[support] = rng.standard_normal(support.size)
             w[~p.counted] = rng.standard_normal()
             assert bounds.node(state) <= float(stated.value(w.tolist()))
+
+
+def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
+    """φ of a random dual point is below the value of every point of the node, at the size of its largest coefficient."""
+    from marginopt.solvers.sparse.check import LoggedSparseProblem, _bounds
+    from marginopt.solvers.sparse.dual import dual_point, gains_of, largest_interval
+
+    rng = np.random.default_rng(5)
+    compared = 0
+    for seed in range(120):
+        stated = LoggedSparseProblem.of_model(model(seed))
+        p = stated.problem
+        point = dual_point(p, rng.uniform(0.0, 1.0, p.costs.size) ** 2 * p.costs * float(rng.choice([0.1, 1.0])))
+        bounds = _bounds(p, np.abs(p.A).max(axis=0), point.alpha, point.alpha @ p.A)
+        gains = gains_of(p, np.abs(p.A).max(axis=0), point)
+        state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
+        held = np.flatnonzero((state == 1) & p.counted)
+        if held.size > p.most:
+            continue
+        for _ in range(5):
+            free = rng.permutation(np.flatnonzero((state == 0) & p.counted))[: p.most - held.size]
+            support = np.concatenate([held, free])
+            if not support.size:
+                continue
+            w = np.zeros(p.price.size)
+            w[support] = rng.standard_normal(support.size) * 10.0 ** rng.uniform(-2.0, 1.0)
+            w[~p.counted] = rng.standard_normal()
+            j = int(support[np.argmax(np.abs(w[support]))])
+            t, code, value = float(abs(w[j])), 2 * j + int(w[j] < 0.0), float(stated.value(w.tolist()))
+            phi = bounds.largest(state, code)
+            assert phi.value(t) <= value
+            low, high = largest_interval(p, gains, state, code, phi.value(t) + 1e-9 * (1.0 + abs(phi.value(t))))
+            assert low <= t * (1.0 + 1e-6)
+            assert t <= high * (1.0 + 1e-6)
+            assert phi.excludes(low, high, phi.value(t))
+            compared += 1
+    assert compared > 200
+
+
+def test_a_node_closed_by_its_largest_coefficients_needs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log without these records is refused."""
+    monkeypatch.setattr(sparse_search, "_WEAK", 2.0)
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 40))
+    y = np.where(X[:, :3].sum(axis=1) > 0.0, 1.0, -1.0)
+    y[:5] *= -1.0
+    stated = mo.Margin(X, y, "squared-hinge", "half-l2", weights=10.0, subject_to=[mo.at_most(3).nonzero])
+    mo.solve(stated, "sparse-bb", proof=str(tmp_path / "a.log"), tol=1e-4)
+    records = records_of(tmp_path / "a.log")
+    report = check_proof(tmp_path / "a.log", stated)
+    assert report.valid, report
+    without = [record for record in records if not record.get("largest")]
+    assert len(without) < len(records)
+    assert not check_proof(sealed(tmp_path / "b.log", without), stated).valid
