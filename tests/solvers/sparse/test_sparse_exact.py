@@ -15,7 +15,7 @@ from marginopt.solvers.sparse.search import Search
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
-#: Blocks of ten instances, and one more than the most features: MARGINOPT_SPARSE_BLOCKS=100 MARGINOPT_SPARSE_LARGEST=13 tries more.
+#: Blocks of ten instances; one more than the most features. MARGINOPT_SPARSE_BLOCKS=100 MARGINOPT_SPARSE_LARGEST=13 tries more.
 BLOCKS, LARGEST = int(os.environ.get("MARGINOPT_SPARSE_BLOCKS", "10")), int(os.environ.get("MARGINOPT_SPARSE_LARGEST", "7"))
 LOSSES = {"hinge": LinearLoss.HINGE, "squared-hinge": LinearLoss.SQUARED_HINGE, "logistic": LinearLoss.LOGISTIC}
 
