@@ -222,7 +222,7 @@ repeat until the heap is empty, or its least bound >= UB - tol UB
         bound <- dual terms - gains in use - largest others up to k
         until bound >= cutoff, or no feature outside gains more than one inside; else add those
     the support of largest z, refitted, may lower UB; then swaps of its features
-    if the root's bound is below half the cutoff: for each feature that is not 0, and each sign
+    if the root's bound is far below the cutoff: for each feature that is not 0, and each sign
         relaxation where its coefficient is the largest one, t at least: its α bounds such points by a convex φ(t)
         other t until those with φ(t) < cutoff have no common one; the feature is nowhere the largest
         where no feature is left: close the node

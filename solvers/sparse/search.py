@@ -45,7 +45,7 @@ _CANDIDATES = 8
 #: Sides that a step tries to exclude; those after which a node is split instead if few succeed; sizes t that are tried for one.
 _SIDES, _SAMPLE, _SIZES = 8, 8, 8
 #: Share of the incumbent's value that a relaxation must fall short of before sides are tried; accuracy of their relaxations.
-_WEAK, _BEYOND = 0.5, 0.02
+_WEAK, _BEYOND = 0.4, 0.02
 
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
