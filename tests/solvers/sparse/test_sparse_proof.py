@@ -226,7 +226,6 @@ def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
     assert compared > 200
 
 
-@pytest.mark.slow
 def test_a_node_closed_by_its_largest_coefficients_needs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log without these records is refused."""
     monkeypatch.setattr(sparse_search, "_WEAK", 2.0)
