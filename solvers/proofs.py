@@ -25,7 +25,8 @@ def checker_of(path: Path) -> ProofChecker[Any] | None:
 
     stated = _format(path)
     solvers = itertools.chain(all_solvers(discover=False).values(), EXTENSIONS.usable().values())
-    return next((s.checker for s in solvers if s.checker is not None and s.checker.format == stated), None)
+    checkers = (solver.checker for solver in solvers)
+    return next((checker for checker in checkers if isinstance(checker, ProofChecker) and checker.format == stated), None)
 
 
 class Question(ABC):

@@ -220,8 +220,6 @@ class Answer:
         P x + q = Σ F_k'z_k + ζ.
     reduced : ndarray (n,), optional
         ζ, the bounds' multipliers; None counts as zeros where multipliers are given (a solver whose bounds were rows).
-    pool : sequence of mapping of label to array
-        Further points by block, best first, where the solver was asked for several.
     objective, bound : float, optional
         As claimed by the solver.
     proved : bool
@@ -264,12 +262,13 @@ class Answer:
         On whose word the bound rests beside this process's, in words for the evidence; empty where on nobody's.
     details : mapping
         Anything else worth showing. For people: no code reads it.
+    pool : sequence of mapping of label to array
+        Further points by block, best first, where the solver was asked for several.
     """
 
     status: Status = Status.FAILED
     native_status: str = ""
     values: Mapping[str, FloatArray] | None = None
-    pool: Sequence[Mapping[str, FloatArray]] = ()
     multipliers: Mapping[str, FloatArray] | None = None
     reduced: FloatArray | None = None
     objective: float | None = None
@@ -296,6 +295,7 @@ class Answer:
     write_error: WriteError | None = None
     bound_caveat: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    pool: Sequence[Mapping[str, FloatArray]] = ()
 
     @property
     def times(self) -> str:

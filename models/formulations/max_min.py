@@ -26,7 +26,7 @@ from ..arrays import (
     to_dense,
 )
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
-from ..model import Bound, Model
+from ..model import Bound, Model, earlier_identity
 from ..program.bridges import factor_of
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.entries import Entries
@@ -310,7 +310,7 @@ class MaxMinSVM(Model):
     parameter: str = "gamma"
     kernel: Kernel | None = None
     sample_weight: FloatArray | None = None
-    grid: FloatArray | None = None
+    grid: FloatArray | None = field(default=None, metadata={"identity": earlier_identity("grid", None, {})})
 
     name = "MaxMinSVM"
     meanings: ClassVar[Mapping[str, str]] = {

@@ -266,7 +266,7 @@ def _kind(row: ReportRow) -> str:
     cell = row.relaxation
     if cell.reason or cell.bound is not None:
         return cell.reason or cell.kind
-    return f"{cell.target_kind}: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
+    return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
 EXACT_COLUMNS = columns_of(

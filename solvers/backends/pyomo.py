@@ -155,7 +155,7 @@ class PyomoSolver(Backend):
         if not form.integer.any():
             for suffix in self.executable.suffixes:
                 model.add_component(suffix, pyo.Suffix(direction=pyo.Suffix.IMPORT))
-        solver = pyo.SolverFactory(self.executable.name)
+        solver = pyo.SolverFactory(self.executable.name, executable=shutil.which(self.executable.command))
         covered = self._set(solver, form, options)
         loaded = time.perf_counter()
         with self._refusals(options):

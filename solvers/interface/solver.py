@@ -24,7 +24,6 @@ from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
-from ..exact.check.checker import ProofChecker
 from ..records import COMMON, Answer, Options, Update, UpdateKind
 
 __all__ = [
@@ -381,8 +380,8 @@ class Solver(ABC):
     info: ClassVar[SolverInfo]
     #: Whether it reads the standard form; others read a structural view of the model.
     reads_form: ClassVar[bool] = False
-    #: The checker of the proof logs that it writes.
-    checker: ClassVar[ProofChecker[Any] | None] = None
+    #: The checker of the proof logs that it writes (`solvers.exact.check.checker.ProofChecker`).
+    checker: ClassVar[object | None] = None
 
     def licence(self) -> Licence:
         """State of the licence, probed without a model; open solvers need none."""

@@ -283,7 +283,7 @@ class RiskBB(Algorithm[RiskProblem, RiskState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="risk-bb",
-        rank={Purpose.STRUCTURE: 2},
+        rank={Purpose.STRUCTURE: 15},
         summary="exact branch and bound for risk scores: whole coefficients under the logistic loss",
         views=(RiskProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

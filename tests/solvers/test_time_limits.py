@@ -70,6 +70,12 @@ def _scores(n: int) -> mo.Model:
     return mo.ScoringSystem(np.column_stack([np.ones(n), X]), y, C0=0.001)
 
 
+def _risks(n: int) -> mo.Model:
+    scores = _scores(n)
+    assert isinstance(scores, mo.ScoringSystem)
+    return mo.ScoringSystem(scores.X, scores.y, C0=0.001, loss="logistic")
+
+
 def _few(n: int) -> mo.Model:
     return mo.Margin(*_points(n, 60), "squared-hinge", subject_to=[mo.at_most(8).nonzero])
 
@@ -88,6 +94,7 @@ NATIVE: dict[str, tuple[State, int]] = {
     "npsvc-mm": (lambda n: NonparallelSVM(*_classes(n), 1, loss="capped", epsilon=0.3), 1500),
     "margin-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
     "supports-bb": (_scores, 200),
+    "risk-bb": (_risks, 200),
     "sparse-bb": (_few, 600),
     "stiefel-bb": (_stiefel, 500),
     "gpi": (_stiefel, 500),

@@ -274,7 +274,9 @@ def mixed(game: mo.questions.FairnessGame, X: np.ndarray, rounds: int) -> Fairne
     question = game.answer.question
     assert isinstance(question, FairnessQuestion)
     p = game.predict_proba(X, rounds)
-    return FairnessQuestion(p, question.y, question.protected, question.names, question.metric, question.weights, question.margin)
+    return FairnessQuestion(
+        p, question.y, question.protected, question.names, question.metric, question.sample_weight, question.margin
+    )
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -313,7 +315,7 @@ def test_a_learner_of_every_labelling_answers_best(metric: FairnessMetric) -> No
 
             def signed(p: np.ndarray, question: FairnessQuestion = question, state: mo.questions.GameRound = state) -> float:
                 changed = FairnessQuestion(
-                    p, question.y, question.protected, question.names, question.metric, question.weights, question.margin
+                    p, question.y, question.protected, question.names, question.metric, question.sample_weight, question.margin
                 )
                 return float(changed.sides[state.group.side].value(state.group.half_space) / changed.weight)
 

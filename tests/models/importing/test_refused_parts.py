@@ -111,12 +111,16 @@ def test_gurobi_scenarios_are_refused() -> None:
         mo.from_gurobi(m)
 
 
-def test_a_bound_claimed_of_a_saddle_counts_for_nothing() -> None:
+def test_a_saddle_is_for_solvers_that_search() -> None:
     """HiGHS ends at (0, 0) of xy - x on [0, 5]² and claims the bound 0; the least value is -5."""
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1], bounds=(0, 5))
     m.goal = pyo.Objective(expr=m.x[0] * m.x[1] - m.x[0])
-    result = mo.solve(mo.from_pyomo(m), "highs")
-    assert result.status in (mo.Status.STATIONARY, mo.Status.INACCURATE)
-    assert result.bound == -np.inf
-    assert result.bound_kind == "none"
+    form = mo.from_pyomo(m)
+    with pytest.raises(UnsupportedModelError):
+        mo.solve(form, "highs")
+    pytest.importorskip("pyscipopt", reason="SCIP is not installed: pip install pyscipopt")
+    result = mo.solve(form, "scip")
+    assert result.status is mo.Status.OPTIMAL
+    assert result.objective == pytest.approx(-5.0, abs=1e-6)
+    assert result.bound_kind == "claimed by solver"

@@ -102,7 +102,7 @@ def test_held_out_points_are_disjoint_seeded_and_fit_nothing() -> None:
 def test_models_have_points_held_out_by_name_and_replicates_have_means() -> None:
     draws = [clouds(k, 16) for k in range(3)]
     X, y = clouds(9, 40)
-    models = [mo.Margin(X, y, "ramp", weights=0.7) for X, y in draws]
+    models = [mo.Margin(X, y, "ramp", sample_weight=0.7) for X, y in draws]
     found = report({"ramp": models}, relaxations=["continuous"], exact="auto")
     assert [c.instance for c in found.instances] == ["ramp[1]", "ramp[2]", "ramp[3]"]
     assert {c.family for c in found.instances} == {"ramp"}
@@ -118,7 +118,7 @@ def test_models_have_points_held_out_by_name_and_replicates_have_means() -> None
 
 def test_a_model_whose_best_point_has_no_feature_is_trivial() -> None:
     X, y = clouds(0, 12)
-    models = {name: mo.Margin(X, y, "zero-one", weights=cost) for name, cost in (("weak", 1e-3), ("strong", 10.0))}
+    models = {name: mo.Margin(X, y, "zero-one", sample_weight=cost) for name, cost in (("weak", 1e-3), ("strong", 10.0))}
     assert {name for name, _ in report(models, relaxations=["continuous"], exact="auto").trivial} == {"weak"}
 
 

@@ -52,7 +52,7 @@ def svm_value(model: mo.Margin, y: np.ndarray, w: np.ndarray, mu: float) -> Frac
     They are that point with few decimals, and solutions of the optimality conditions with margins near 1 active.
     """
     X = [[Fraction(v) for v in row] for row in np.asarray(model.X).tolist()]
-    c = [Fraction(v) for v in np.broadcast_to(model.weights, y.size).tolist()]
+    c = [Fraction(v) for v in np.broadcast_to(model.sample_weight, y.size).tolist()]
     signs, m, p, mu_ = [int(v) for v in y], y * (np.asarray(model.X) @ w), w.size, Fraction(mu)
 
     def value(point: list[Fraction]) -> Fraction:

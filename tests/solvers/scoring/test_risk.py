@@ -31,7 +31,7 @@ def drawn(seed: int) -> mo.ScoringSystem:
     return mo.ScoringSystem(
         X, y, (LOWER, UPPER), intercept_range=OFFSETS, max_features=None if seed % 2 else int(rng.integers(0, d + 1)),
         C0=float(rng.choice([0.0, 0.001, 0.02, 0.1])), C1=float(rng.choice([0.0, 0.003])),
-        weights=rng.choice([0.0, 0.5, 3.0], n) if seed % 4 == 0 else 1.0, loss="logistic",
+        sample_weight=rng.choice([0.0, 0.5, 3.0], n) if seed % 4 == 0 else 1.0, loss="logistic",
     )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def enumerated(model: mo.ScoringSystem) -> float:
     grid = itertools.product(range(OFFSETS[0], OFFSETS[1] + 1), *[range(LOWER, UPPER + 1)] * (p - 1))
     rho = np.array(list(grid), dtype=np.float64)
     used = np.count_nonzero(rho[:, 1:], axis=1)
-    losses = np.logaddexp(0.0, -(rho @ (model.X * model.y[:, None]).T)) @ np.broadcast_to(model.weights, n)
+    losses = np.logaddexp(0.0, -(rho @ (model.X * model.y[:, None]).T)) @ np.broadcast_to(model.sample_weight, n)
     values = losses + n * float(model.C0) * used + n * float(model.C1 or 0.0) * np.abs(rho[:, 1:]).sum(axis=1)
     return float(values[used <= (p if model.max_features is None else model.max_features)].min())
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import marginopt as mo
-from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.errors import InputError
 from marginopt.models.views import LinearLoss, LinearProblem
 from marginopt.rows import MemoryRows
 
@@ -187,10 +189,13 @@ def test_domains_restrictions_and_kernels(more: dict[str, object]) -> None:
     assert result.objective == pytest.approx(same.objective, rel=1e-5)
 
 
-def test_integers_beside_it_are_refused_by_name() -> None:
+def test_integers_beside_it_are_searched() -> None:
+    pytest.importorskip("pyscipopt", reason="SCIP is not installed: pip install pyscipopt")
     X, y = points(20)
-    with pytest.raises(UnsupportedModelError):
-        mo.solve(mo.Margin(X, y, "logistic", domain=mo.margin.Integers(-1, 1)))
+    model = mo.Margin(X, y, "logistic", domain=mo.margin.Integers(-1, 1))
+    grid = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=X.shape[1])))
+    least = min(model.objective(w) for w in grid)
+    assert mo.solve(model).objective == pytest.approx(least, rel=1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-2, 1e4])
