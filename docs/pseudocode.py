@@ -214,7 +214,11 @@ repeat until the heap is empty, or its least bound >= UB - tol UB
         until bound >= cutoff, or no feature outside gains more than one inside; else add those
     the support of largest z, refitted, may lower UB; then swaps of its features
     features whose other choice the same α prices at the cutoff or above are decided
-    split by the feature of the most fractional z
+    if the root's bound is far below the cutoff: for each feature that is not 0, and each sign
+        relaxation where its coefficient is the largest one, t at least: its α bounds such points by a convex φ(t)
+        other t until those with φ(t) < cutoff have no common one; the feature is nowhere the largest
+        where no feature is left: close the node
+    split by a feature that may be the largest, if these are few, else by that of the most fractional z
 every α goes to the proof log where one is asked for""",
     "risk-bb": """
 merge equal rows; a node is a box of whole coefficients; UB <- a descent by single coefficients

@@ -22,7 +22,8 @@ class SparseBB(ExactSearch[SparseProblem]):
 
     A node decides for some features that they are in use or 0. It is bounded by one dual point of its perspective relaxation,
     which an interior point method solves on the features that matter. The same point decides features whose other choice costs
-    more than the incumbent. Incumbents come from rounding, exact refits and swaps.
+    more than the incumbent. Where its bound is far below, other dual points exclude features from having the largest coefficient,
+    and a node without such a feature is closed. Incumbents come from rounding, exact refits and swaps.
 
     Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
     """

@@ -6,9 +6,20 @@ conjugates and v = Σ α_i a_i, each point of the node costs at least
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
 g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and
-each coefficient. A record holds the α of one node. It may decide features: j in ``outside`` requires that the node with j in I
-costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I" and "j in O",
-stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must reach the claim.
+each coefficient. A record holds several α of one node. The first may decide features: j in ``outside`` requires that the node
+with j in I costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I"
+and "j in O", stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must
+reach the claim.
+
+Each α of a record may also bound the largest coefficient of the node with the decided features. ``largest`` holds the place of an
+α among the record's, a code, 2 j for "w_j is the largest coefficient in size and positive" and 2 j + 1 for negative, and two
+numbers between which its size t must lie. All others lie in [-t, t], so that such a point costs at least
+
+    φ(t) = -Σ c_i ℓ*(-α_i/c_i) - g_0 + q t²/2 ∓ v_j t - Σ_{i in T} max {|v_i| w - q w²/2 : 0 ≤ w ≤ t},
+
+with q the least q_i of the counted features and T the other members of I and the largest |v_i| outside O, k - 1 in all. φ is
+convex, so that its value and its slope at the two numbers show that it reaches the claim outside. Equal numbers exclude each t:
+φ is q-strongly convex, and min φ ≥ φ(t) - φ'(t)²/(2q). A node is closed where no t is left for any feature and sign.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
 γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
@@ -39,11 +50,11 @@ from ..exact.check.trees import NodeRules
 
 __all__ = ["FORMAT", "VERSION", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
 
-FORMAT, VERSION = "marginopt-sparse-proof", 2
+FORMAT, VERSION = "marginopt-sparse-proof", 3
 #: States of a feature, and what a record does with its node besides a split.
 _FREE, _IN, _OUT = 0, 1, 2
 _CLOSED, _AGAIN = -1, -2
-#: Records whose products with the data are computed at once.
+#: Dual points whose products with the data are computed at once, about.
 _BATCH = 64
 #: Largest exponent of α in size, so that no product of it overflows or vanishes.
 _LARGEST_EXPONENT = 900
@@ -151,6 +162,9 @@ class NodeBounds:
     gains: FloatArray
     counted: BoolArray
     most: int
+    low: FloatArray
+    high: FloatArray
+    curvature: float  #: the least one of the counted features
 
     def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
         held = self.gains[(state == _IN) & self.counted]
@@ -184,37 +198,90 @@ class NodeBounds:
         outside[top] = round_down(node + round_down(positive[top] - following))
         return inside, outside
 
+    def largest(self, state: Any, code: int) -> LargestBound:
+        """Return φ of feature code // 2, positive if the code is even."""
+        j = code // 2
+        sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
+        held = sizes[(state == _IN) & self.counted & (places != j)]
+        free = np.sort(sizes[(state == _FREE) & self.counted & (places != j)])[::-1]
+        count = max(self.most - 1 - held.size, 0)
+        v = float(-self.low[j] if code % 2 else self.high[j])
+        return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([held, free[:count]]).tolist()))
 
-#: State of an open node: its features' states, and a proved bound.
-_OpenNode: TypeAlias = "tuple[Any, float] | None"
+
+@dataclass(frozen=True, eq=False)
+class LargestBound:
+    """φ: a bound of the points whose largest coefficient is a certain one, by its size t."""
+
+    base: float
+    q: float
+    v: float
+    others: tuple[float, ...]
+
+    def value(self, t: float) -> float:
+        """Return φ(t), rounded down."""
+        q = self.q
+        terms = [0.5 * q * t * t, -self.v * t]
+        for x in self.others:
+            w = min(t, x / q)  # rounding x/q changes the maximum by less than the error below
+            terms += [-x * w, 0.5 * q * w * w]
+        return sum_down(np.array([self.base, *terms, -16.0 * _UNIT * math.fsum(map(abs, terms))]))
+
+    def slope(self, t: float) -> tuple[float, float]:
+        """Return bounds of φ'(t)."""
+        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.others]
+        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.others))
+        return math.fsum(terms) - error, math.fsum(terms) + error
+
+    def excludes(self, low: float, high: float, bound: float) -> bool:
+        """Return True if φ reaches the bound for every t ≥ 0 outside the open interval from ``low`` to ``high``."""
+        if low == high:  # for every t, since φ is q-strongly convex
+            steepest = max(map(abs, self.slope(low)))
+            if sum_down(np.array([self.value(low), -steepest * steepest / self.q])) >= bound:
+                return True
+        below = low == 0.0 or (self.value(low) >= bound and self.slope(low)[1] <= 0.0)
+        return below and (high == math.inf or (self.value(high) >= bound and self.slope(high)[0] >= 0.0))
+
+
+#: State of an open node: its features' states, a proved bound, and the sizes (2p, 2) that each largest coefficient may have.
+_OpenNode: TypeAlias = "tuple[Any, float, FloatArray] | None"
 
 
 class SparseRules(NodeRules[_OpenNode]):
-    """The rules of nodes: a record's α bounds the node and its parts."""
+    """The rules of nodes: a record's α bound the node, its parts and its largest coefficients."""
 
     def __init__(self, problem: SparseProblem, bound: float) -> None:
         self._counted, self._bound = problem.counted, bound
+        self._possible = np.column_stack(
+            [problem.counted & (problem.upper > 0.0), problem.counted & (problem.lower < 0.0)]
+        ).ravel()
 
-    def _open(self, state: Any, floor: float) -> _OpenNode:
-        return (state, floor) if floor < self._bound else None
+    def _open(self, state: Any, floor: float, sizes: FloatArray) -> _OpenNode:
+        return (state, floor, sizes) if floor < self._bound and not self._exhausted(state, sizes) else None
+
+    def _exhausted(self, state: Any, sizes: FloatArray) -> bool:
+        """Return True where no feature may be the largest one; the point without features is excluded with the first of them."""
+        empty = sizes[:, 0] >= sizes[:, 1]
+        return bool(empty.any() and empty[self._possible & np.repeat(state != _OUT, 2)].all())
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the parts of a node, with the features that the record decides."""
+        """Return the parts of a node, with the features that the record decides and the sizes that it leaves."""
         assert state is not None
-        split, bounds, (features, floor) = int(record["split"]), record["bounds"], state
-        floor = max(floor, bounds.node(features))
+        split, bounds, (features, floor, sizes) = int(record["split"]), record["bounds"], state
+        floor = _floor(floor, bounds, features)
         features = _decided(bounds, features, record, self._bound, self._counted)
+        sizes = _narrowed(bounds, features, sizes, record, self._bound)
         if split == _CLOSED:
-            if floor < self._bound:
-                raise InvalidProofError(f"node {record['id']} {self.objection((features, floor))}")
+            if (rest := self._open(features, floor, sizes)) is not None:
+                raise InvalidProofError(f"node {record['id']} {self.objection(rest)}")
             return []
         if split == _AGAIN:
-            return [self._open(features, max(floor, bounds.node(features)))]
+            return [self._open(features, _floor(floor, bounds, features), sizes)]
         if not 0 <= split < features.size or features[split] != _FREE or not self._counted[split]:
             raise InvalidProofError(f"node {record['id']} is split by feature {split}, which is not free there")
         parts = [features.copy(), features.copy()]
         parts[0][split], parts[1][split] = _IN, _OUT
-        return [self._open(part, max(floor, bounds.node(part))) for part in parts]
+        return [self._open(part, _floor(floor, bounds, part), sizes) for part in parts]
 
     def objection(self, state: _OpenNode) -> str:
         """Return the bound of an open node."""
@@ -241,20 +308,62 @@ class SparseChecker(TreeChecker[LoggedSparseProblem]):
 
     def rules(self, problem: LoggedSparseProblem, bound: float) -> tuple[SparseRules, _OpenNode]:
         """Return the rules, and the root: no feature is decided, and no term of the objective is negative."""
-        root = np.zeros(problem.problem.price.size, dtype=np.int8)
-        return SparseRules(problem.problem, bound), (root, 0.0) if bound > 0.0 else None
+        p = problem.problem.price.size
+        root = np.zeros(p, dtype=np.int8), 0.0, np.tile([0.0, math.inf], (2 * p, 1))
+        return SparseRules(problem.problem, bound), root if bound > 0.0 else None
 
     def bounded(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yield each record with the bounds that its α gives."""
+        """Yield each record with the bounds that its α give."""
         p = problem.problem
         columns = np.abs(p.A).max(axis=0, initial=0.0)
-        while batch := list(islice(records, _BATCH)):
-            points = np.array([_alpha(p, record) for record in batch])
-            for record, alpha, v in zip(batch, points, points @ p.A, strict=True):
-                yield {**record, "bounds": _bounds(p, columns, alpha, v)}
+        for batch in _batches(records):
+            rows = [_alpha(p, *point) for record in batch for point in record["points"]]
+            points = np.array(rows, dtype=np.float64).reshape(len(rows), p.costs.size)
+            bounds = iter([_bounds(p, columns, alpha, v) for alpha, v in zip(points, points @ p.A, strict=True)])
+            for record in batch:
+                yield {**record, "bounds": list(islice(bounds, len(record["points"])))}
 
 
-def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
+def _batches(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    points = 0
+    for record in records:
+        batch.append(record)
+        points += max(len(record["points"]), 1)
+        if points >= _BATCH:
+            yield batch
+            batch, points = [], 0
+    yield batch
+
+
+def _floor(floor: float, bounds: list[NodeBounds], features: Any) -> float:
+    """Return the best bound of a node."""
+    return max(floor, *(b.node(features) for b in bounds)) if bounds else floor
+
+
+def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
+    """Return the intervals in which the largest coefficient may lie.
+
+    Raises
+    ------
+    InvalidProofError
+        The record excludes sizes that are possible below the claim.
+    """
+    if not record["largest"]:
+        return sizes
+    sizes = sizes.copy()
+    for place, number, start, end in record["largest"]:
+        b, code, low, high = bounds[int(place)], int(number), float(start), float(end)
+        j = code // 2
+        if not 0 <= code < len(sizes) or features[j] == _OUT or not b.counted[j] or not b.curvature > 0.0:
+            raise InvalidProofError("the largest coefficient is bounded of a feature that is none")
+        if not (0.0 <= low <= high and low < math.inf and b.largest(features, code).excludes(low, high, bound)):
+            raise InvalidProofError(f"feature {j} may have the largest coefficient below the claim, outside of {low} to {high}")
+        sizes[code] = max(sizes[code, 0], low), min(sizes[code, 1], high)
+    return sizes
+
+
+def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
     """Return the state with the features that the record decides.
 
     Raises
@@ -266,7 +375,7 @@ def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: floa
     state = state.copy()
     if not any(side.size for side in sides):
         return state
-    with_feature, without_feature = bounds.with_one_more(state)
+    with_feature, without_feature = bounds[0].with_one_more(state)
     for features, value, other in ((sides[0], _IN, without_feature), (sides[1], _OUT, with_feature)):
         if ((features < 0) | (features >= state.size)).any() or (state[features] != _FREE).any() or not counted[features].all():
             raise InvalidProofError("a feature is decided that is not free")
@@ -276,16 +385,16 @@ def _decided(bounds: NodeBounds, state: Any, record: dict[str, Any], bound: floa
     return state
 
 
-def _alpha(p: SparseProblem, record: dict[str, Any]) -> FloatArray:
-    """Return the record's α.
+def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
+    """Return an α of a record: multiples of 2^size, four bytes each in base 64.
 
     Raises
     ------
     InvalidProofError
         It has not one multiplier for each point, one is negative, or above c where the loss has slopes up to c.
     """
-    numbers = np.frombuffer(base64.b64decode(record["alpha"], validate=True), dtype="<i4")
-    exponent = int(record["exponent"])
+    numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i4")
+    exponent = int(size)
     if numbers.shape != p.costs.shape or abs(exponent) > _LARGEST_EXPONENT or (numbers < 0).any():
         raise InvalidProofError("a dual point is none")
     alpha = np.ldexp(numbers.astype(np.float64), exponent)
@@ -306,7 +415,8 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
     gains = round_up(gains - p.price)
     always = round_up(math.fsum(gains[~p.counted].tolist()))  # of either sign where bounds exclude 0
     base = round_down(round_down(terms.value - terms.error) - always)
-    return NodeBounds(float(base), gains, p.counted, p.most)
+    least = float(p.curvature[p.counted].min(initial=math.inf))
+    return NodeBounds(float(base), gains, p.counted, p.most, low, high, least)
 
 
 def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

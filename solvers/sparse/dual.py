@@ -7,12 +7,22 @@ avoid the set O and number at most k costs at least
 
 g_0 that of a free intercept: Fenchel's inequality for each loss, and for each coefficient; the best support takes the largest
 gains. It is the dual of the perspective relaxation, in closed form. One sort therefore bounds all children of a node.
+
+The same α bounds the points whose largest counted coefficient is s w_j = t, s = ±1: all others then lie in [-t, t]. With q the
+least q_j of the counted features and h_i(t) = max {|v_i| w - q w²/2 : 0 ≤ w ≤ t}, these cost at least
+
+    φ(t) = -Σ c_i ℓ*(-α_i/c_i) - g_0 + q t²/2 - s v_j t - Σ_{i in T} h_i(t),
+
+T the other features of I, and the largest |v_i| up to k - 1 features. φ is q-strongly convex, so that min φ ≥ φ(t) - φ'(t)²/(2q)
+at any t > 0, and φ reaches a cutoff outside of an interval. A node is closed once the intervals of different α have no common
+point, for each feature and sign.
 """
 
 from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +33,10 @@ from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
 
-__all__ = ["FREE", "IN", "OUT", "ChildBounds", "DualPoint", "Gains", "State", "child_bounds", "dual_point", "gains_of"]
+__all__ = [
+    "FREE", "IN", "OUT", "ChildBounds", "DualPoint", "Gains", "State", "child_bounds", "column_sizes", "dual_point",
+    "features_of", "gains_of", "largest_interval",
+]  # fmt: skip
 
 #: A feature's state in a node, and all of them.
 FREE, IN, OUT = 0, 1, 2
@@ -90,6 +103,8 @@ class Gains:
     base: float
     values: FloatArray
     size: float  #: sum of the absolute values of what is added
+    low: FloatArray  #: bounds of v
+    high: FloatArray
 
 
 def worth(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -118,7 +133,7 @@ def gains_of(problem: SparseProblem, columns: FloatArray, point: DualPoint) -> G
     gains += 64.0 * 2.0**-53 * (np.abs(gains) + problem.price)
     fixed = float(gains[free].sum())
     base = terms.value - 2.0 * terms.error - fixed
-    return Gains(base, gains, abs(terms.value) + abs(fixed))
+    return Gains(base, gains, abs(terms.value) + abs(fixed), v - error, v + error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +167,54 @@ def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBou
     if count == 0:
         inside[free] = math.inf
     return ChildBounds(node, inside, outside)
+
+
+def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: int, cut: float) -> tuple[float, float]:
+    """Return an interval outside of which no point of a node below ``cut`` has its largest coefficient; empty if its ends agree.
+
+    Parameters
+    ----------
+    code : int
+        2 j for a positive w_j, 2 j + 1 for a negative one; feature j is not out.
+    """
+    counted, j = problem.counted, code // 2
+    q = float(problem.curvature[counted].min())
+    v = float(-gains.low[j] if code % 2 else gains.high[j])
+    size = np.maximum(gains.high, -gains.low)
+    held = np.flatnonzero((state == IN) & counted)
+    free = np.flatnonzero((state == FREE) & counted)
+    held, free = held[held != j], free[free != j]
+    others = np.concatenate([size[held], np.sort(size[free])[::-1][: max(problem.most - 1 - held.size, 0)]])
+    reach = gains.size + abs(gains.base)
+
+    def slope(t: float) -> float:
+        return float(q * t - v - np.maximum(others - q * t, 0.0).sum())
+
+    def value(t: float) -> float:
+        w = np.minimum(t, others / q)
+        total = float((others * w - 0.5 * q * w * w).sum())
+        return gains.base + 0.5 * q * t * t - v * t - total - 1e-11 * (reach + 0.5 * q * t * t + abs(v) * t + total)
+
+    least = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(others.sum())) / q)
+    rest = 64.0 * 2.0**-53 * (q * least + abs(v) + 2.0 * float(others.sum()))
+    lowest = value(least)
+    if lowest - (abs(slope(least)) + rest) ** 2 / q >= cut:
+        return least, least
+    if value(0.0) >= cut and slope(0.0) > rest:
+        return 0.0, 0.0
+    highest = least + math.sqrt(2.0 * max(cut - lowest, 0.0) / q) * 1.01 + 1e-6
+    low = 0.0 if value(0.0) < cut else -_crossing(lambda t: value(-t) >= cut, -least, 0.0)
+    high = _crossing(lambda t: value(t) >= cut, least, highest)
+    # next to the minimiser the sign of the slope is not certain
+    return low if slope(low) < -rest else 0.0, high if slope(high) > rest and value(high) >= cut else math.inf
+
+
+def _crossing(condition: Callable[[float], bool], low: float, high: float) -> float:
+    """Return a number, about the least one, at which a condition holds that is monotone from ``low`` to ``high``."""
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    return high
 
 
 def column_sizes(problem: SparseProblem) -> FloatArray:

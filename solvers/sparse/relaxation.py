@@ -161,10 +161,8 @@ def _begin(A: Any, cost: Any, kind: Any, low: Any, high: Any, fixed: Any, count:
     level = min(0.9 * count / max(free, 1), 0.9)
     for j in range(d):
         r.z[j] = 1.0 if fixed[j] else level
-        if low[j] < 0.0 < high[j]:
-            r.w[j] = 0.0
-        else:
-            r.w[j] = 0.5 * r.z[j] * (max(low[j], -1.0) + min(high[j], 1.0))
+        reach = min(0.5 * (high[j] - low[j]), 1.0)
+        r.w[j] = r.z[j] * min(max(0.0, low[j] + reach), high[j] - reach)
     _products(A, d, r.w, r.margin)
     for i in range(n):
         if kind == _LOGISTIC:
@@ -242,11 +240,22 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) 
     for j in range(d):
         for i in range(n):
             r.turn[i] = A[j, i] * r.D[i]
-        for k in range(j + 1):
+        k = 0
+        while k + 4 <= d and k <= j:  # four entries at a time share the loads of a row
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for i in range(n):
+                x = r.turn[i]
+                t0 += A[k, i] * x
+                t1 += A[k + 1, i] * x
+                t2 += A[k + 2, i] * x
+                t3 += A[k + 3, i] * x
+            r.H[j, k], r.H[j, k + 1], r.H[j, k + 2], r.H[j, k + 3] = t0, t1, t2, t3
+            k += 4
+        for last in range(k, j + 1):
             t = 0.0
             for i in range(n):
-                t += A[k, i] * r.turn[i]
-            r.H[j, k] = t
+                t += A[last, i] * r.turn[i]
+            r.H[j, last] = t
     kappa = rest / r.theta[0]
     for j in range(d):
         k2 = r.lam[2, j] / r.sigma[2, j] if r.sigma[2, j] >= 0.0 else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from .dual import (
     dual_point,
     features_of,
     gains_of,
+    largest_interval,
 )
 from .relaxation import Workspace, relax, workspace_for
 
@@ -38,8 +39,14 @@ _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
 _NEAR = 0.1
+#: Number of features up to which a relaxation takes all of them at once.
+_WHOLE = 256
 #: Features that a swap tries to bring in for each that it takes out.
 _CANDIDATES = 8
+#: Sides that are tried at a time; steps after which a node is split instead if few succeed; sizes t that are tried for a side.
+_SIDES, _PATIENCE, _SIZES = 8, 2, 8
+#: Share of the cutoff that a relaxation must fall short of before sides are tried; accuracy of their relaxations.
+_WEAK, _BEYOND = 0.4, 0.02
 
 
 #: A node that is not split: closed, or open with more features decided.
@@ -57,12 +64,41 @@ class _Relaxed:
     w: FloatArray
     z: FloatArray
 
+    @property
+    def order(self) -> IntArray:
+        """Features by their gains, the largest first."""
+        return np.argsort(-self.gains.values, kind="stable")
+
+
+@dataclass(eq=False)
+class _Record:
+    """A node's dual points, the features that the first one decides, and the sides that others exclude.
+
+    ``largest`` has for a side the place of its point, its code, and the interval of t in which it may be the largest coefficient.
+    """
+
+    points: list[DualPoint]
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    largest: list[tuple[int, int, float, float]] = field(default_factory=list)
+    split: int = CLOSED
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The record as JSON values."""
+        return {
+            "points": [[point.exponent, point.text] for point in self.points], "inside": self.inside.tolist(),
+            "outside": self.outside.tolist(), "largest": self.largest, "split": self.split,
+        }  # fmt: skip
+
 
 class SparseRule(BoundingRule[SparseProblem]):
     """The bounding rule of supports.
 
     A node has the states of the features, and ``order``: the features by their gains at the parent's dual point, the largest
-    first.
+    first. A side is a feature with a sign: 2 j is w_j > 0, 2 j + 1 is w_j < 0. ``sides`` says which may be the largest
+    coefficient. Where the relaxation is weak, a node comes again until these are ``tried``, a few at a time; ``size`` is the
+    |w_j| that is tried first, 0 before.
 
     Parameters
     ----------
@@ -82,6 +118,10 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._known: dict[bytes, float] = {}
         self._workspaces: dict[int, Workspace] = {}
         self._slopes = np.zeros(problem.price.size)
+        self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
+        counted = problem.counted
+        self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
+        self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._order = np.argsort(-gains.values, kind="stable")
 
@@ -103,16 +143,20 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def root(self) -> NodeArrays:
         """Return the node without a decided feature."""
-        return {"state": np.zeros(self._order.size, dtype=np.int8), "order": self._order}
+        state, tried = np.zeros(self._order.size, dtype=np.int8), np.zeros(self._sides.size, dtype=np.bool_)
+        return {"state": state, "order": self._order, "sides": self._sides, "tried": tried, "size": np.array(0.0)}
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether the states are states, and the order is one."""
+        """Return whether the states are states, the order is one, the sides exist, and the size is a number."""
         ranks = np.arange(self._order.size)
-        return bool(np.isin(arrays["state"], (FREE, IN, OUT)).all() and np.array_equal(np.sort(arrays["order"]), ranks))
+        states = np.isin(arrays["state"], (FREE, IN, OUT)).all() and np.array_equal(np.sort(arrays["order"]), ranks)
+        return bool(states and not (arrays["sides"] & ~self._sides).any() and 0.0 <= arrays["size"] < math.inf)
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
-        """Bound a node by its relaxation, try the rounded support, and split the node."""
+        """Bound a node by its relaxation, try the rounded support, and split the node; or try more sides of it."""
         self._incumbent = incumbent
+        if node.arrays["tried"].any() and self._untried(node.arrays).size:
+            return self._exclude(node.arrays, node.bound, _Record([]), math.inf)
         relaxed = self._relax(node)
         self._round(node.arrays["state"], relaxed)
         return self._branch(node, relaxed)
@@ -130,11 +174,15 @@ class SparseRule(BoundingRule[SparseProblem]):
             self._workspaces[size] = workspace_for(self.problem.costs.size, size)
         return self._workspaces[size]
 
-    def _solve(self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float) -> Workspace:
-        """Solve the relaxation on the active features."""
+    def _solve(
+        self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float,
+        box: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Workspace:  # fmt: skip
+        """Solve the relaxation on the active features, in another box where one is given."""
         p, workspace, rows = self.problem, self._workspace(active.size), self._rows[active]
+        lower, upper = box or (p.lower, p.upper)
         relax(
-            rows, p.costs, self._kind, p.curvature[active], p.price[active], p.lower[active], p.upper[active], fixed,
+            rows, p.costs, self._kind, p.curvature[active], p.price[active], lower[active], upper[active], fixed,
             count, cut, tol, share, _STEPS, workspace,
         )  # fmt: skip
         return workspace
@@ -148,7 +196,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         free &= problem.counted & ~self._never
         own = np.concatenate([np.flatnonzero(~problem.counted), held])
         ordered = order[free[order]] if count else order[:0]
-        chosen = ordered[: 2 * count + _BESIDE]
+        chosen = ordered[: 2 * count + _BESIDE]  # later rounds add more
         best: _Relaxed | None = None
         target = self._incumbent.cut
         tol = _SHARE * self._incumbent.tol
@@ -173,7 +221,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
-            chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][:_ADDED]])
+            chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][: max(_ADDED, chosen.size)]])
         assert best is not None
         return best
 
@@ -240,46 +288,150 @@ class SparseRule(BoundingRule[SparseProblem]):
         return losses + float(0.5 * p.curvature @ (w * w) + p.price @ (w != 0.0))
 
     def _branch(self, node: Node, relaxed: _Relaxed) -> Branching:
-        """Close the node, or decide what its dual point decides and split it."""
+        """Close the node, or decide what its dual point decides, and try sides or split it."""
         problem, cut, closed = self.problem, self._incumbent.cut, math.inf
         bounds, state = relaxed.bounds, node.arrays["state"].copy()
         bound = max(node.bound, bounds.node)
+        record = _Record([relaxed.point])
+        if bound >= cut:
+            return Branching(bound, record=record.values)
         free = (state == FREE) & problem.counted
-        inside = outside = np.zeros(0, dtype=np.int64)
-        split = CLOSED
-        if bound < cut:
-            outside = np.flatnonzero(free & (bounds.inside >= cut))
-            inside = np.flatnonzero(free & (bounds.outside >= cut) & ~(bounds.inside >= cut))
-            for fixed, values in ((outside, bounds.inside), (inside, bounds.outside)):
-                closed = min(closed, float(values[fixed].min(initial=math.inf)))
-            state[outside], state[inside] = OUT, IN
-            split = self._split(state, relaxed)
-            if split == CLOSED and (inside.size or outside.size):
-                split = AGAIN
-        record = {
-            "exponent": relaxed.point.exponent, "alpha": relaxed.point.text, "inside": inside.tolist(),
-            "outside": outside.tolist(), "split": split,
-        }  # fmt: skip
+        record.outside = np.flatnonzero(free & (bounds.inside >= cut))
+        record.inside = np.flatnonzero(free & (bounds.outside >= cut) & ~(bounds.inside >= cut))
+        for fixed, values in ((record.outside, bounds.inside), (record.inside, bounds.outside)):
+            closed = min(closed, float(values[fixed].min(initial=math.inf)))
+        state[record.outside], state[record.inside] = OUT, IN
+        part = {**node.arrays, "state": state, "order": relaxed.order}
+        if self._exhausted(part):
+            return Branching(math.inf, record=record.values, closed=closed)
+        if self._weak(part, bounds.node):
+            size = float(part["size"]) or 1.5 * float(np.abs(self._incumbent.w[problem.counted]).max()) or 1.0
+            return self._exclude({**part, "size": np.array(size)}, bound, record, closed)
+        record.split = self._split(part, relaxed)
+        if record.split == CLOSED and (record.inside.size or record.outside.size):
+            record.split = AGAIN
+        part["tried"] = np.zeros_like(part["tried"])
         children: list[tuple[float, NodeArrays]] = []
-        order = np.argsort(-relaxed.gains.values, kind="stable")
-        for choice in () if split == CLOSED else (FREE,) if split == AGAIN else (IN, OUT):
+        for choice in () if record.split == CLOSED else (FREE,) if record.split == AGAIN else (IN, OUT):
             child = state.copy()
-            if split != AGAIN:
-                child[split] = choice
-            children.append((child_bounds(problem, relaxed.gains, child).node, {"state": child, "order": order}))
-        return Branching(bound, children, record, closed)
+            if record.split != AGAIN:
+                child[record.split] = choice
+            arrays = {**part, "state": child}
+            floor = math.inf if self._exhausted(arrays) else child_bounds(problem, relaxed.gains, child).node
+            children.append((floor, arrays))
+        return Branching(bound, children, record.values, closed)
 
-    def _split(self, state: State, relaxed: _Relaxed) -> int:
-        """Return the free feature with the most fractional z; `CLOSED` where no choice is left."""
-        problem = self.problem
+    def _split(self, part: NodeArrays, relaxed: _Relaxed) -> int:
+        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the most fractional z.
+
+        `CLOSED` where no choice is left.
+        """
+        problem, state = self.problem, part["state"]
         free = (state == FREE) & problem.counted & ~self._never
         count = problem.most - int(((state == IN) & problem.counted).sum())
         if not free.any() or (count <= 0):
             return CLOSED
+        largest = free & part["sides"].reshape(-1, 2).any(axis=1)
+        if part["size"] > 0.0 and 0 < int(largest.sum()) <= 2 * problem.most:
+            return int(np.argmax(np.where(largest, relaxed.gains.values, -math.inf)))
         z = np.zeros(state.size)
         z[relaxed.active] = relaxed.z
         score = np.where(free, np.minimum(z, 1.0 - z) + 1e-9 * relaxed.gains.values / (1.0 + np.abs(relaxed.gains.values)), -1.0)
         return int(np.argmax(score))
+
+    # -- sides that are not the largest coefficient ------------------------------------------------------------------
+
+    def _untried(self, part: NodeArrays) -> IntArray:
+        """Return the sides that may be the largest coefficient and were not tried in this node."""
+        return np.flatnonzero(part["sides"] & ~part["tried"] & np.repeat(part["state"] != OUT, 2))
+
+    def _exhausted(self, part: NodeArrays) -> bool:
+        """Return True where no feature may be the largest one; the point without features is excluded with the first side."""
+        used = np.repeat((part["state"] != OUT) & self.problem.counted, 2)
+        return bool(part["sides"].sum() < self._sides.sum() and not part["sides"][used].any())
+
+    def _weak(self, part: NodeArrays, bound: float) -> bool:
+        """Return True where sides should be tried: far below the cutoff, or below a node where they were."""
+        short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cut
+        return bool(self._q > 0.0 and short and not part["tried"].any() and self._untried(part).size)
+
+    def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
+        """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
+        sides, tried, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
+        first = not tried.any()
+        # a sample of all sides, then one after another
+        codes = (
+            untried[np.linspace(0, untried.size - 1, min(_SIDES, untried.size)).astype(np.int64)] if first else untried[:_SIDES]
+        )
+        for code in codes.tolist():
+            tried[code], sides[code] = True, not self._exclude_side(part, code, record)
+        if record.largest:
+            closed = min(closed, self._incumbent.cut)
+        part = {**part, "sides": sides, "tried": tried}
+        if self._exhausted(part):
+            return Branching(math.inf, record=record.values, closed=closed)
+        few = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.most
+        if few and int(tried.sum()) <= _PATIENCE * _SIDES:
+            part["tried"] = np.ones_like(tried)
+        record.split = AGAIN
+        return Branching(bound, [(bound, part)], record.values, closed)
+
+    def _exclude_side(self, part: NodeArrays, code: int, record: _Record) -> bool:
+        """Search for dual points that leave no size of a side as the largest coefficient; True if they are found."""
+        low, high, t = 0.0, math.inf, float(part["size"])
+        for _ in range(_SIZES):
+            point, gains, feasible = self._relax_side(part, code, t)
+            start, end = largest_interval(self.problem, gains, part["state"], code, self._incumbent.cut)
+            if start == end or start > low or end < high:
+                record.largest.append((len(record.points), code, start, end))
+                record.points.append(point)
+            before = high - low
+            low, high = max(low, start), min(high, end)
+            if start == end or low >= high:
+                return True
+            if feasible or high - low > 0.9 * before or high == math.inf:
+                return False
+            nearest = low or high / 3.0
+            t = math.sqrt(nearest * min(high, 6.0 * nearest))
+        return False
+
+    def _relax_side(self, part: NodeArrays, code: int, t: float) -> tuple[DualPoint, Gains, bool]:
+        """Solve the relaxation where a side's coefficient is at least t, all others at most.
+
+        The last value is True where the relaxation stays below the cutoff.
+        """
+        problem, state, order, j = self.problem, part["state"], part["order"], code // 2
+        low = np.where(problem.counted, -t, problem.lower)
+        high = np.where(problem.counted, t, problem.upper)
+        low[j], high[j] = (-math.inf, -t) if code % 2 else (t, math.inf)
+        held = features_of(state, problem.counted, IN)
+        own = np.concatenate([np.flatnonzero(~problem.counted), held[held != j], [j]])
+        free = (state == FREE) & problem.counted & ~self._never
+        free[j] = False
+        count = problem.most - held.size - (state[j] != IN)
+        ordered = order[free[order]] if count > 0 else order[:0]
+        chosen = ordered
+        if ordered.size > _WHOLE:
+            likely = self._likely[free[self._likely]]
+            chosen = likely if likely.size > count else ordered[: 4 * count + _WHOLE // 4]
+        target, tol = self._incumbent.cut, _SHARE * self._incumbent.tol
+        cut = target + _BEYOND * abs(target)
+        while True:
+            active = np.concatenate([own, chosen])
+            fixed = np.arange(active.size) < own.size
+            workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), cut, tol, math.inf, (low, high))
+            point = dual_point(problem, workspace.best)
+            gains = gains_of(problem, self._columns, point)
+            feasible = bool(workspace.value[0] < target)
+            size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
+            last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf
+            likely = chosen[size[chosen] > 0.8 * last]
+            size[chosen] = -math.inf
+            larger = np.flatnonzero(size > last)
+            if feasible or not larger.size:
+                self._likely = likely
+                return point, gains, feasible
+            chosen = np.concatenate([chosen, larger[np.argsort(-size[larger], kind="stable")][: max(_ADDED, chosen.size // 2)]])
 
 
 @functools.cache
