@@ -11,6 +11,7 @@ from chromium import PROGRAM, browser
 
 import marginopt as mo
 from marginopt import book
+from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest, stated_model
 from marginopt.book.entries import find_entry, load_entries, save_entries
 from marginopt.book.exact import exact_bound, exact_value, rounded_up
@@ -178,6 +179,19 @@ def test_entries_are_read_as_they_were_written(tmp_path):
     assert {e.name: e for e in load_entries(path)} == {e.name: e for e in SMALL}
     with pytest.raises(InputError):
         find_entry("zero-one/none", SMALL)
+
+
+def test_tables_are_read_from_the_data_directory(tmp_path, monkeypatch):
+    source = {"kind": "table", "path": "t.csv", "label": 0, "header": 1}
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    with pytest.raises(DataError):
+        book_data.build_data(source)
+    (tmp_path / "t.csv").write_text("y,a,b\n1,0.5,100\n-1,2,0\n")
+    X, y = book_data.build_data(source)
+    assert X.tolist() == [[1.0, 0.5, 100.0], [1.0, 2.0, 0.0]] and y.tolist() == [1.0, -1.0]
+    (tmp_path / "t.csv").write_text("y,a,b\n1,high,100\n")
+    with pytest.raises(DataError):
+        book_data.build_data(source)
 
 
 def test_the_page_is_that_of_the_entries():
