@@ -55,6 +55,7 @@ __all__ = [
 V = TypeVar("V")
 
 
+# exempt (formulation): the one table of what stored files call the parameters of formulations
 #: Earlier names of parameters, by class and name: digests of stored files hold them.
 EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
     "ChebyshevNPSVC": {"y": "labels"},

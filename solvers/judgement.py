@@ -365,7 +365,9 @@ def compare_imports(given: Judgement) -> Judgement:
     if given.form is None or not given.model.imports:
         return given
     x = None if given.values is None else given.form.join(given.values)
-    return replace(given, verdict=compare_with_sources(given.model, given.form, x, given.certificate, given.verdict))
+    return replace(
+        given, verdict=compare_with_sources(given.model, given.form, x, given.certificate, given.verdict, given.ray.proved)
+    )
 
 
 #: The stages of certification, in their order.

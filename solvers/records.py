@@ -264,6 +264,8 @@ class Answer:
         Anything else worth showing. For people: no code reads it.
     pool : sequence of mapping of label to array
         Further points by block, best first, where the solver was asked for several.
+    proof : str
+        The file of the proof log that the run wrote; empty where it wrote none.
     """
 
     status: Status = Status.FAILED
@@ -296,6 +298,7 @@ class Answer:
     bound_caveat: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     pool: Sequence[Mapping[str, FloatArray]] = ()
+    proof: str = ""
 
     @property
     def times(self) -> str:

@@ -128,6 +128,7 @@ def _arrays(result: Result) -> dict[str, Any]:
             "history": _plain(answer.history),
             "moved": _plain(answer.optimised_parameters),
             "details": _plain(answer.details),
+            "proof": answer.proof,
         },
         "steps": [row.step for row in answer.trace],
         "parts": list(stored_parts),
@@ -186,6 +187,7 @@ def _result(arrays: dict[str, Any]) -> Result:
     _check_kinds(meta, answer_fields)
     answer = Answer(
         **{**fields, "bridges": tuple(str(bridge) for bridge in answer_fields["bridges"])},
+        proof=str(answer_fields.get("proof", "")),
         status=Status[answer_fields["status"]],
         values=parts.get("values") or None,
         trace=_trace(arrays, meta["steps"]),

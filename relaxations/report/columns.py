@@ -110,6 +110,7 @@ def columns_of(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tup
     for line in _lines():
         if line["table"] == table:
             path, flags = line["value"], line["flags"].split()
+            # exempt (text): the table's own notation for a function
             value = functions[path[:-2]] if path.endswith("()") else partial(_follow, path.split("."))
             columns.append(
                 Column(line["key"], line["title"], line["explanation"], value, line["form"], **dict.fromkeys(flags, True))

@@ -98,13 +98,17 @@ _TEXT = {
 }
 
 
+#: Tables of means over instances, of no use for one instance.
+_MEANS = ("relaxation-means", "exact-means")
+
+
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     """The main figures in plain text: optima, means over families, relaxations, exact solves."""
     single = len({family(c) for c in report.instances}) == len(report.instances)
     parts = []
     for table in tables:
         columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
-        if columns and table.rows and not (single and table.name.endswith("-means")):
+        if columns and table.rows and not (single and table.name in _MEANS):
             cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
             parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
     return "\n\n".join(parts)

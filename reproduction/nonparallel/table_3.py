@@ -38,11 +38,6 @@ _CRITERIA: dict[str, dict[str, Any]] = {
 }
 _KERNEL = {"TWSVM on ResNet34 features": "TWSVM", "K-NPSVC++ on ResNet34 features": "K-NPSVC++"}
 _EPOCHS = (50, 10)
-#: §C.2.2: SGD with momentum 0.9, weight decay, cosine annealing, the encoder frozen after ten epochs, and β = 0.85 of (26).
-_PUBLISHED_TRAINING: dict[str, Any] = {
-    "optimizer": "sgd", "learning_rate": 1e-3, "final_learning_rate": 1e-5, "weight_decay": 1e-4, "batch_size": 64,
-    "encoder_epochs": 10, "momentum": 0.85,
-}  # fmt: skip
 #: The learning rate of §C.2.2 where it is another.
 _FASTER = {"flowers102": 1e-2}
 #: D-NPSVC++ trained by the protocol of §C.2.2; the other rows are trained by `DeepNPSVC`'s defaults.
@@ -101,8 +96,10 @@ def options_of(dataset: str, criterion: str) -> dict[str, Any]:
     """Return a criterion's parameters of `DeepNPSVC`."""
     if criterion != _BY_C22:
         return _CRITERIA[criterion]
+    from marginopt.deep import PUBLISHED_TRAINING
+
     faster = {"learning_rate": _FASTER[dataset]} if dataset in _FASTER else {}
-    return {**_CRITERIA["D-NPSVC++"], **_PUBLISHED_TRAINING, **faster}
+    return {**_CRITERIA["D-NPSVC++"], **PUBLISHED_TRAINING, **faster}
 
 
 def network(dataset: str, epochs: int, seed: int, **options: Any) -> Any:

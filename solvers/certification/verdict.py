@@ -323,7 +323,12 @@ _BEATEN = 1e-6
 
 
 def compare_with_sources(
-    model: Model, form: StandardForm, x: FloatArray | None, certificate: Certificate | None, found: Verdict
+    model: Model,
+    form: StandardForm,
+    x: FloatArray | None,
+    certificate: Certificate | None,
+    found: Verdict,
+    ray_proved: bool = False,
 ) -> Verdict:
     """Return the verdict as the sources of a model's imports leave it.
 
@@ -345,7 +350,7 @@ def compare_with_sources(
         return Verdict(
             found.status, (*found.remarks, f"the program has changed in {names} since the import, which alone was compared")
         )
-    if (certificate is not None and np.isfinite(certificate.bound)) or any(text.startswith("proved") for text in found.remarks):
+    if (certificate is not None and np.isfinite(certificate.bound)) or ray_proved:
         names = ", ".join(dict.fromkeys(record.source.package for record in imports))
         return replace(
             found, remarks=(*found.remarks, f"proved of the import, which equals {names}'s program at all points compared")

@@ -147,8 +147,9 @@ class ExactSearch(Algorithm[V, SearchState]):
         self._release(state)
         if search.log is not None:
             search.log.finish(bound, w)
-            details["proof"], unwritten = str(self.proof), search.log.fault or unwritten
+            unwritten = search.log.fault or unwritten
         return Answer(
             values={"w": w}, bound=bound, proved=True, nodes=search.explored, write_error=unwritten, details=details,
+            proof=str(self.proof or ""),
             bound_caveat=bound_caveat(search.workers, self.proof),
         )  # fmt: skip

@@ -626,13 +626,14 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         if state.log is not None:
             no_point = bound == np.inf and not state.has_point  # the point is feasible
             state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
-            details["proof"], unwritten = str(self.proof), state.log.fault or unwritten
+            unwritten = state.log.fault or unwritten
         return Answer(
             values={} if w is None else {"w": w},
             bound=bound,
             proved=True,
             nodes=int(state.tree.count[1]),
             write_error=unwritten,
+            proof=str(self.proof or ""),
             details=details,
         )
 

@@ -168,9 +168,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             for held in search.held:
                 state.log.certify(held.number, held.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
-            details, unwritten = {**details, "proof": str(self.proof)}, state.log.fault
+            unwritten = state.log.fault
         return Answer(
-            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, write_error=unwritten, details=dict(details)
+            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, write_error=unwritten,
+            proof=str(self.proof or ""), details=dict(details),
         )  # fmt: skip
 
 

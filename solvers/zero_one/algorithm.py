@@ -539,24 +539,25 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 if log is not None:
                     log.drop()
             file = write_citing_log(self.proof, problem, state.transfer, state.carried, w)
-            details |= {"proof": self.proof, "proof_bound": state.carried}
+            details["proof_bound"] = state.carried
             write_error = file.fault
         elif logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
             assert state.writer is not None
             if state.recorder is not None:
                 state.recorder.drop()
             state.writer.finish(logging_engine.own_bound, w)
-            details |= {"proof": self.proof, "proof_bound": logging_engine.own_bound}
+            details["proof_bound"] = logging_engine.own_bound
             write_error = state.writer.fault
         elif self.proof is not None:
             recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             if state.writer is not None:
                 state.writer.drop()
-            details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
+            details |= {"proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
             details |= recorder.figures()
             write_error = recorder.fault
         return Answer(
             values={"w": w, "z": z},
+            proof=str(self.proof or ""),
             bound=self.measure(state).bound,
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),

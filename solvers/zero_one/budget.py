@@ -504,7 +504,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         if self.solver.proof is not None:
             recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
             claimed = recorder.finish(None if best is None else best.w)
-            details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
+            details |= {"proof_nodes": recorder.nodes, "proof_bound": claimed}
             write_error = recorder.fault
         nodes = self.measure(state).iteration
-        return Answer(values=values, bound=state.lower_bound, proved=True, nodes=nodes, write_error=write_error, details=details)
+        log = str(self.solver.proof or "")
+        return Answer(
+            values=values, bound=state.lower_bound, proved=True, nodes=nodes, write_error=write_error, proof=log, details=details
+        )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import io
 import os
 import socket
@@ -275,6 +276,51 @@ class TestOpenml:
         column = data.feature_names.index("f4=v3")
         assert np.array_equal(data.X[:, column], codes[:, 4] == 3)
         assert [name for name in data.feature_names if name.startswith("f3=")] == ["f3=v1"]
+
+
+def _indicators(leave_out):
+    """Mushroom by 0/1 columns without those of ``leave_out``, and the codes of its 21 attributes of more than one category."""
+    sizes = [6, 4, 10, 2, 9, 2, 2, 2, 12, 2, 5, 4, 4, 9, 9, 4, 3, 5, 9, 6, 7]
+    codes = np.stack([np.random.default_rng(j).permutation(np.arange(8124) % size) for j, size in enumerate(sizes)], axis=1)
+    named = [(j, k) for j, size in enumerate(sizes) for k in range(size) if (j, k) not in leave_out]
+    table = np.column_stack([np.arange(8124) < 3916, *(codes[:, j] == k for j, k in named)]).astype(int)
+    head = ",".join(["poisonous", *(f"a{j}_eq_v{k}" for j, k in named)])
+    return head, table, codes
+
+
+def _put_indicators(directory, head, table):
+    path = directory / "slim" / "mushroom.csv.bz2"
+    path.parent.mkdir(exist_ok=True)
+    text = io.StringIO()
+    np.savetxt(text, table, fmt="%g", delimiter=",", header=head, comments="")
+    path.write_bytes(bz2.compress(text.getvalue().encode()))
+
+
+class TestIndicators:
+    """Tables of 0/1 columns ``attribute_eq_category``."""
+
+    def test_attributes_are_known_again_without_a_category(self, directory):
+        head, table, codes = _indicators({(3, 0), (10, 4)})
+        _put_indicators(directory, head, table)
+        data = load("mushroom")
+        columns = dict(zip(data.feature_names, np.asarray(data.X).T, strict=True))
+        assert data.X.shape == (8124, 112)
+        assert np.array_equal(columns["a10=?"], codes[:, 10] == 4)
+        assert np.array_equal(columns["a3=v1"], codes[:, 3] == 1)
+        assert np.array_equal(columns["a8=v11"], codes[:, 8] == 11)
+        assert np.array_equal(data.y > 0, table[:, 0] == 1)
+        assert (columns["veil_type=?"] == 1.0).all()
+
+    @pytest.mark.parametrize("wrong", ["two", "missing", "text"])
+    def test_other_tables_are_refused(self, directory, wrong):
+        head, table, _ = _indicators({(3, 0), (10, 4)})
+        if wrong == "two":
+            table[7, 5] = 2
+        _put_indicators(directory, head, table[:, :-1] if wrong == "missing" else table)
+        if wrong == "text":
+            (directory / "slim" / "mushroom.csv.bz2").write_bytes(bz2.compress(b"class,a_eq_b\n1,one\n"))
+        with pytest.raises(DataError):
+            load("mushroom")
 
 
 @needs_keel

@@ -151,7 +151,7 @@ def _liblinear(
     machine: Any
     if loss == "log":
         machine = LogisticRegression(solver="liblinear", **common)
-    elif loss.endswith("insensitive"):
+    elif loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
         machine = LinearSVR(loss=loss, epsilon=_needed(training, "epsilon", "-p"), **common)
     else:
         machine = LinearSVC(penalty=penalty, loss=loss, **common)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, MarginoptWarning
-from ..instances import load
+from ..errors import DataError, InputError, MarginoptWarning
+from ..instances import DATA_VARIABLE, load
 from ..instances.generators import flipped_labels, gaussian_clusters, rings
+from ..instances.sources import data_table
 from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.formulations import get_formulation
@@ -51,9 +52,22 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
     return np.column_stack([np.ones(published.n), np.asarray(published.X)]), published.y
 
 
+def _table(path: str, label: int, header: int) -> tuple[FloatArray, FloatArray]:
+    found = data_table(path)
+    if found is None:
+        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here")
+    # decimal numbers of a file: the same everywhere, so not rounded
+    try:
+        rows = np.loadtxt(found, delimiter="," if ".csv" in path else None, skiprows=header, ndmin=2)
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{found} cannot be read: {error}") from None
+    return np.column_stack([np.ones(len(rows)), np.delete(rows, label, axis=1)]), rows[:, label]
+
+
 #: Makers of data by their kind.
 _MAKERS: dict[str, Callable[..., tuple[FloatArray, FloatArray]]] = {
     "flipped": _flipped, "clusters": _clusters, "rings": _rings, "packaged": _packaged, "brooks": _brooks,
+    "table": _table,
 }  # fmt: skip
 
 
@@ -67,7 +81,7 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     Parameters
     ----------
     source : mapping
-        ``kind`` (flipped, clusters, rings, packaged or brooks) and the arguments of that kind.
+        ``kind`` (flipped, clusters, rings, packaged, brooks or table) and the arguments of that kind.
 
     Raises
     ------

@@ -41,4 +41,4 @@ def _row(e: Entry) -> str:
     shown = "".join(
         f"<td>{escape(text)}</td>" if key is None else f'<td data-key="{key:.17g}">{escape(text)}</td>' for text, key in cells
     )
-    return f'<tr data-status="{e.status}">{shown}</tr>'
+    return f'<tr data-status="{e.status}" data-gap="{max(e.gap, 0.0):.17g}">{shown}</tr>'

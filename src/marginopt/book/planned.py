@@ -35,12 +35,22 @@ _PACKAGED = (
 #: Sets of Brooks's type A by rows and features.
 _BROOKS = ((60, 2), (100, 2), (200, 2), (60, 5), (100, 5))
 
+#: Tables of points: the name, the path, the column of the labels, lines before the rows.
+_TABLES = (
+    ("art100", "s3vm/art100.txt.bz2", -1, 0), ("art150", "s3vm/art150.txt.bz2", -1, 0), ("2moons", "s3vm/2moons.txt.bz2", -1, 0),
+    ("gsvm2rl3", "miplib/gsvm2rl3.csv.bz2", 0, 1), ("gsvm2rl5", "miplib/gsvm2rl5.csv.bz2", 0, 1),
+)  # fmt: skip
+
 
 def planned_instances() -> Iterator[PlannedInstance]:
     """Yield the instances of the book, the quick ones of each family first."""
     yield from _drawn()
     yield from _from_packages()
     yield from _of_brooks()
+    for name, path, label, header in _TABLES:
+        data = {"kind": "table", "path": path, "label": label, "header": header}
+        for model in ("zero-one", "hinge"):
+            yield from _stated(model, f"points-{name}", data, (0.1, 1.0))
 
 
 def _drawn() -> Iterator[PlannedInstance]:

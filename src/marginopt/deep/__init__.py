@@ -1,7 +1,8 @@
 """D-NPSVC++: nonparallel classifiers trained with the network that gives them their features. Needs PyTorch, extra ``[deep]``.
 
-`DeepNPSVC` is the scikit-learn estimator. Its pieces serve any training loop: `NPSVCHead` on an encoder, `NearObjectives`
-(one objective for each class), `ChebyshevLoss` (their combination, with the τ-step by a simplex solver), `Training`.
+`DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's parameters of its training. Its pieces serve any
+training loop: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination,
+with the τ-step by a simplex solver), `Training`.
 """
 
 from ..errors import MissingPackageError
@@ -13,13 +14,14 @@ except ImportError as error:
         "marginopt.deep needs the package torch, which is not installed", "torch", 'pip install "marginopt[deep]"'
     ) from error
 
-from .estimator import DeepNPSVC
+from .estimator import PUBLISHED_TRAINING, DeepNPSVC
 from .head import ConvEncoder, MLPEncoder, Network, NPSVCHead
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives, common_weights
 from .pictures import draw_objectives, draw_training
 from .training import Batches, Settings, Training
 
 __all__ = [
+    "PUBLISHED_TRAINING",
     "AngularObjectives",
     "Batches",
     "ChebyshevLoss",

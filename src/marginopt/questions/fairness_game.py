@@ -134,6 +134,7 @@ class FairnessGame(Displayed):
     __repr__ = __str__
 
 
+# exempt (arguments): users give them by name
 def fairness_game(
     X: object,
     y: object,

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chromium import PROGRAM, browser
 
 import marginopt as mo
 from marginopt import book
+from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest, stated_model
 from marginopt.book.entries import find_entry, load_entries, save_entries
 from marginopt.book.exact import exact_bound, exact_value, rounded_up
@@ -179,8 +181,48 @@ def test_entries_are_read_as_they_were_written(tmp_path):
         find_entry("zero-one/none", SMALL)
 
 
+def test_tables_are_read_from_the_data_directory(tmp_path, monkeypatch):
+    source = {"kind": "table", "path": "t.csv", "label": 0, "header": 1}
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    with pytest.raises(DataError):
+        book_data.build_data(source)
+    (tmp_path / "t.csv").write_text("y,a,b\n1,0.5,100\n-1,2,0\n")
+    X, y = book_data.build_data(source)
+    assert X.tolist() == [[1.0, 0.5, 100.0], [1.0, 2.0, 0.0]] and y.tolist() == [1.0, -1.0]
+    (tmp_path / "t.csv").write_text("y,a,b\n1,high,100\n")
+    with pytest.raises(DataError):
+        book_data.build_data(source)
+
+
 def test_the_page_is_that_of_the_entries():
     assert PAGE.read_text(encoding="utf-8") == book_page(ENTRIES)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (apt-get install chromium)")
+def test_the_page_filters_and_sorts_in_chromium(tmp_path):
+    """The rows that are shown are those of the entries that fit status, gap and text; a click sorts by number."""
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html>" + PAGE.read_text(encoding="utf-8").split("```{raw} html")[1].split("```")[0], encoding="utf-8"
+    )
+    with browser(tmp_path) as chromium:
+        chromium.open(page)
+
+        def shown(field, value):
+            chromium.evaluate(f"document.getElementById('book-{field}').value = '{value}'")
+            for event in ("input", "change"):
+                chromium.evaluate(f"document.getElementById('book-{field}').dispatchEvent(new Event('{event}'))")
+            return chromium.evaluate("[...document.querySelectorAll('#book tbody tr')].filter(r => !r.hidden).length")
+
+        assert shown("text", "") == len(ENTRIES)
+        assert shown("gap", "1e-3") == sum(e.gap >= 1e-3 for e in ENTRIES) > 0
+        assert shown("status", "proved") == 0
+        assert shown("gap", "") == sum(e.status == "proved" for e in ENTRIES)
+        assert shown("status", "open") == sum(e.status == "open" for e in ENTRIES)
+        assert shown("text", "zero-one/") == sum(e.status == "open" and "zero-one/" in e.name for e in ENTRIES)
+        chromium.evaluate("document.querySelectorAll('#book th button')[6].click()")
+        gaps = chromium.evaluate("[...document.querySelectorAll('#book tbody tr')].map(r => Number(r.dataset.gap)).join(' ')")
+        assert [float(gap) for gap in gaps.split()] == sorted(max(e.gap, 0.0) for e in ENTRIES)
 
 
 def test_the_command(tmp_path, capsys):

@@ -330,3 +330,14 @@ def test_scikit_learn_s_own_checks() -> None:
     from sklearn.utils.estimator_checks import check_estimator
 
     check_estimator(mo.deep.DeepNPSVC(**{**CHEAP, "hidden": (32, 16), "dtype": "float64"}), on_skip=None)
+
+
+def test_the_published_training_is_that_of_the_paper(blobs: tuple) -> None:
+    published = mo.deep.PUBLISHED_TRAINING
+    model = mo.deep.DeepNPSVC(**{**CHEAP, **published, "batch_size": 32}).fit(*blobs)
+    parameters = model.get_params()
+    assert (parameters["optimizer"], parameters["momentum"], parameters["encoder_epochs"]) == ("sgd", 0.85, 10)
+    assert parameters["weight_decay"] == published["weight_decay"] == 1e-4
+    assert model.history_[-1]["accuracy"] > 1 / 3
+    with pytest.raises(TypeError):
+        published["momentum"] = 0.02

@@ -143,3 +143,16 @@ def test_bad_data_are_named() -> None:
         KernelNPSVC().fit(np.ones((60, 3)), y)
     with pytest.raises(InputError, match="precomputed"):
         KernelNPSVC(kernel="precomputed", approximation="nystroem").fit(np.eye(60), y)
+
+
+def test_dual_values_bound_the_objectives_and_change_nothing():
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.standard_t(3, size=(45, 4)) + 100.0, 2), np.repeat(["a", "b", "c"], 15)
+    X[:, 3] = rng.integers(0, 2, 45)
+    X[1] = X[0]
+    plain = KernelNPSVC("rbf", max_iter=4).fit(X, y)
+    dual = KernelNPSVC("rbf", max_iter=4, dual_values=True).fit(X, y)
+    assert all(step["dual"] <= step["largest"] * (1 + 1e-9) for step in dual.history_)
+    assert all(step["gap"] == pytest.approx((step["largest"] - step["dual"]) / step["largest"]) for step in dual.history_)
+    assert np.isnan([step["dual"] for step in plain.history_]).all()
+    np.testing.assert_array_equal(plain.decision_function(X), dual.decision_function(X))
