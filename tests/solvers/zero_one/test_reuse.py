@@ -146,7 +146,7 @@ def _citing(tmp_path):
 
 def test_a_log_cites_the_logs_of_earlier_problems(tmp_path):
     pairs, between, path, result = _citing(tmp_path)
-    cited = [result.claim.proof for _, result in pairs]
+    cited = [result.answer.proof for _, result in pairs]
     if read(path)[0]["kind"] != "cited":
         pytest.skip("the node limit ended after the search had the better bound")
     report = mo.check_proof(path, between, cited=cited)
@@ -166,7 +166,7 @@ def test_a_log_of_a_log_that_cites(tmp_path):
     pairs = [_logged(tmp_path, "first", mo.ZeroOneSVM(X, y, lam=3.0))]
     for name in ("second", "third"):
         pairs.append(_logged(tmp_path, name, mo.ZeroOneSVM(X, y, lam=3.0), earlier=pairs, tol=1e-6))
-    logs = [result.claim.proof for _, result in pairs]
+    logs = [result.answer.proof for _, result in pairs]
     assert [read(Path(log))[0]["kind"] for log in logs] == ["boxes", "cited", "cited"]
     assert mo.check_proof(logs[2], pairs[0][0], cited=logs[:2]).valid
     damaged = Path(logs[0])
@@ -177,7 +177,7 @@ def test_a_log_of_a_log_that_cites(tmp_path):
 def test_forged_citations_are_refused(tmp_path):
     """Another digest, another share, a claim beyond what follows, a cited log whose own proof fails."""
     pairs, between, path, _ = _citing(tmp_path)
-    cited = [result.claim.proof for _, result in pairs]
+    cited = [result.answer.proof for _, result in pairs]
     log = read(path)
     if log[0]["kind"] != "cited":
         pytest.skip("the node limit ended after the search had the better bound")
