@@ -58,7 +58,7 @@ def text(n: int, p: int, percent: float) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def _sparse(n: int, p: int, k: int) -> mo.Model:
-    return mo.Margin(*dense(n, p), loss="hinge", regulariser="half-l2", weights=0.1, subject_to=[mo.at_most(k).nonzero])
+    return mo.Margin(*dense(n, p), loss="hinge", regulariser="half-l2", sample_weight=0.1, subject_to=[mo.at_most(k).nonzero])
 
 
 def _classes(n: int, p: int, classes: int) -> mo.Model:
