@@ -30,7 +30,7 @@ STATED = {
     "conda/recipe.yaml": r'^  version: "(\S+)"$',
 }
 #: Paths of a developer's machine, which no released file may name.
-_MACHINE = re.compile(rb"(/home/|/Users/|/root/)\w")
+_MACHINE = re.compile(rb"/(home|Users|root)/\w")
 #: What a person does, in this order.
 LEFT = """\
 What is left to a person, for version {version}:

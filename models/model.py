@@ -91,7 +91,7 @@ class FormulationType(ABCMeta):
             options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
             if old in options:
-                raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}")
+                raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}", name=old, allowed=[new])
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
             raise InputError(
@@ -126,11 +126,14 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     name: ClassVar[str]
     #: Parameters by their old names, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
-    #: Whether points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic problem.
-    certified_by_appraisal: ClassVar[bool] = False
     #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
     #: is a test.
     meanings: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def certified_by_appraisal(self) -> bool:
+        """True if points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic problem."""
+        return False
 
     @cached_property
     def form(self) -> StandardForm:

@@ -389,13 +389,13 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
 )
 
 
-def _pool(given: Judgement) -> tuple[PoolPoint, ...]:
+def _pool(judgement: Judgement) -> tuple[PoolPoint, ...]:
     """Return the points of the answer's pool, completed and judged, best first; points that do not fit are left out."""
-    points, sign = [], -1.0 if given.form is not None and given.form.maximise else 1.0
-    for values in given.answer.pool:
-        point = complete(validate(replace(given, answer=Answer(values=values), values=None))).values
+    points, sign = [], -1.0 if judgement.form is not None and judgement.form.maximise else 1.0
+    for values in judgement.answer.pool:
+        point = complete(validate(replace(judgement, answer=Answer(values=values), values=None))).values
         if point is not None:
-            certificate = given.certifier(Answer(), point)
+            certificate = judgement.certifier(Answer(), point)
             points.append(PoolPoint(sign * certificate.objective, point, certificate))
     return tuple(sorted(points, key=lambda point: point.certificate.objective))
 

@@ -458,8 +458,10 @@ class MaxMinSVM(Model):
                 return Bound(-np.inf, "the multipliers leave a class without weights")
             weights[:, side] /= sums[:, None]
         values = [quadratic.evaluate(w) for quadratic, w in zip(self.quadratics, weights, strict=True)]
-        scaled = 4.0 * gamma(weights.shape[1])  # the weights of a class sum to one but for rounding
-        ends = [0.5 * (value.value + value.error + scaled * abs(value.value)) for value in values]
+        # The weights of a class sum to one but for rounding, which moves w'Qw by no more than this share of w'|Q|w.
+        scaled = 4.0 * gamma(weights.shape[1])
+        sizes = [float(w @ np.abs(np.asarray(Q.materialised)) @ w) for Q, w in zip(self.quadratics, weights, strict=True)]
+        ends = [0.5 * (value.value + value.error + scaled * size) for value, size in zip(values, sizes, strict=True)]
         error = max(end - 0.5 * value.value for end, value in zip(ends, values, strict=True))
         return Bound(-max(ends), "the largest inner objective at the multipliers, scaled to weights of the points", error)
 

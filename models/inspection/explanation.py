@@ -186,7 +186,10 @@ class Explainable(Protocol):
     """The protocol of models that can be explained (`models.model.Model`)."""
 
     name: ClassVar[str]
-    certified_by_appraisal: ClassVar[bool]
+
+    @property
+    def certified_by_appraisal(self) -> bool:
+        """True if there is a form that certifies no point."""
 
     @property
     def form(self) -> StandardForm:

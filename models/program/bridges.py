@@ -220,8 +220,8 @@ class IndicatorsToRows(Bridge):
             )
         M = np.maximum(-least, 0.0)
         switches = sp.csr_array(sp.diags_array(M) @ heads)
-        own = None if c.own is None else c.own[1::2]
-        return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own, c.points)
+        own_rows = None if c.own is None else c.own[1::2]
+        return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
 
     def recover(self, x: FloatArray) -> FloatArray:
         """The same point."""

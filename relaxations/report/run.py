@@ -168,20 +168,20 @@ def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     return encodings
 
 
-def parse_lams(given: float | str | Sequence[float]) -> tuple[float, ...]:
+def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
     """The values of λ, as they come; none for "auto"."""
-    if isinstance(given, str):
-        if given != "auto":
-            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {given!r}")
+    if isinstance(lams, str):
+        if lams != "auto":
+            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}")
         return ()
-    values = np.atleast_1d(as_array(given, "lam"))
+    values = np.atleast_1d(as_array(lams, "lam"))
     if values.ndim != 1 or not values.size:
         raise InputError(f"lam must be a number > 0 or a list of them; it has shape {values.shape}", name="lam")
     return tuple(as_positive(value, "lam") for value in values.tolist())
 
 
 def parse_held_out(
-    given: float | Mapping[str, Any] | None,
+    held_out: float | Mapping[str, Any] | None,
     instances: tuple[InstanceData, ...],
     models: Sequence[ModelSubject | ModelAtLam],
     seed: int,
@@ -193,14 +193,14 @@ def parse_held_out(
     InputError
         A fraction beside models, which have their points; a name of no problem, or of one without classes; other columns.
     """
-    if given is None:
+    if held_out is None:
         return instances, {}
-    if not isinstance(given, Mapping):
+    if not isinstance(held_out, Mapping):
         if models:
             raise InputError(
                 f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part"
             )
-        parts = [TrainingPart.of(data, given, seed) for data in instances]
+        parts = [TrainingPart.of(data, held_out, seed) for data in instances]
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
@@ -209,7 +209,7 @@ def parse_held_out(
             raise InputError(f"held_out counts errors of classes, and {model.name} has none")
         columns[model.name] = None if composed is None else composed.X.shape[1]
     tests = {}
-    for name, data in given.items():
+    for name, data in held_out.items():
         if name not in columns or not isinstance(data, InstanceData):
             raise InputError(
                 f"held_out maps names of problems ({', '.join(columns)}) to instances; got {name!r}: {type(data).__name__}"

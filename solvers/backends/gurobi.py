@@ -123,8 +123,8 @@ class Gurobi(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
         begin = time.perf_counter()
-        environment, own = _environment(options)
-        with nullcontext() if own else environment, to_gurobi(form, environment) as model:
+        environment, of_user = _environment(options)
+        with nullcontext() if of_user else environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -132,9 +132,9 @@ class Gurobi(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            environment, own = _environment(options)
+            environment, of_user = _environment(options)
             model = to_gurobi(form, environment)
-            kept.hold(form, model, functools.partial(_dispose, model, None if own else environment))
+            kept.hold(form, model, functools.partial(_dispose, model, None if of_user else environment))
         else:
             assert kept.form is not None
             change_gurobi(kept.native, kept.form, form, parts)
@@ -214,12 +214,12 @@ def _environment(options: Options) -> tuple[Any, bool]:
     """Return the environment, and whether it is the user's own."""
     import gurobipy
 
-    own = options.native.get("env")
-    if own is None:
+    environment = options.native.get("env")
+    if environment is None:
         return silent_environment(verbose=options.verbose), False
-    if not isinstance(own, gurobipy.Env):
-        raise InputError(f"env must be a started gurobipy.Env; it is a {type(own).__name__}")
-    return own, True
+    if not isinstance(environment, gurobipy.Env):
+        raise InputError(f"env must be a started gurobipy.Env; it is a {type(environment).__name__}")
+    return environment, True
 
 
 def _dispose(model: Any, environment: Any) -> None:
@@ -255,16 +255,16 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
 
 
 def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
-    given = options.native.get("dual_start")
-    if given is None:
+    start = options.native.get("dual_start")
+    if start is None:
         return
     sizes = {c.label: c.rows for c in form.constraints}
-    if form.features or not isinstance(given, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in given.items()):
+    if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
         raise InputError(
             "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
             + ", ".join(f"{label} ({rows})" for label, rows in sizes.items())
         )
-    z = [np.asarray(given.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
+    z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
     model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())
 
 

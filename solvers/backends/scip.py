@@ -116,19 +116,19 @@ class ConflictCuts:
         z_by_row, member = self._least_z_by_row(z)
         n, p = rows.a.shape
         conflicts: list[IntArray] = []
-        kept = z_by_row < _EXCLUDED
+        remaining = z_by_row < _EXCLUDED
         priority = 1.0 / (z_by_row + 0.02)
         scratch = empty_scratch(n, p)
-        while len(conflicts) < _MAX_CUTS and kept.any():
+        while len(conflicts) < _MAX_CUTS and remaining.any():
             active = no_active(p)
-            status, _ = active_set(rows, kept, priority, upper, active, scratch)
+            status, _ = active_set(rows, remaining, priority, upper, active, scratch)
             if status != CONFLICT:
                 break
             support = np.unique(active.pair[: int(active.count[0])][active.u[: int(active.count[0])] > 0.0])
             support = support[support >= 0]
             if z_by_row[support].sum() < 1.0 - _LEAST_VIOLATION:
                 conflicts.append(np.sort(member[support]))
-            kept[support] = False
+            remaining[support] = False
         return conflicts
 
     def _norm_threshold(self, known: float) -> float:

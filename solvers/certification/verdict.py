@@ -327,7 +327,7 @@ def compare_with_sources(
     form: StandardForm,
     x: FloatArray | None,
     certificate: Certificate | None,
-    found: Verdict,
+    before: Verdict,
     ray_proved: bool = False,
 ) -> Verdict:
     """Return the verdict as the sources of a model's imports leave it.
@@ -337,25 +337,25 @@ def compare_with_sources(
     """
     imports = [record for record in model.imports if not record.changed]
     if not model.imports:
-        return found
+        return before
     remarks = [_differs(record, record.disagreement) for record in model.imports if record.disagreement]
     remarks += [_differs(record, text) for record in imports if x is not None and (text := record.at(x))]
     if not remarks and len(imports) == len(model.imports):
-        remarks += list(_refuted(model, form, x, certificate, found.status))[:1]
+        remarks += list(_refuted(model, form, x, certificate, before.status))[:1]
     if remarks:
-        status = found.status if found.status.stopped or found.status is Status.FAILED else Status.INACCURATE
-        return Verdict(status, (*found.remarks, *dict.fromkeys(remarks)))
+        status = before.status if before.status.stopped or before.status is Status.FAILED else Status.INACCURATE
+        return Verdict(status, (*before.remarks, *dict.fromkeys(remarks)))
     if len(imports) < len(model.imports):
         names = ", ".join(dict.fromkeys(record.source.package for record in model.imports if record.changed))
         return Verdict(
-            found.status, (*found.remarks, f"the program has changed in {names} since the import, which alone was compared")
+            before.status, (*before.remarks, f"the program has changed in {names} since the import, which alone was compared")
         )
     if (certificate is not None and np.isfinite(certificate.bound)) or ray_proved:
         names = ", ".join(dict.fromkeys(record.source.package for record in imports))
         return replace(
-            found, remarks=(*found.remarks, f"proved of the import, which equals {names}'s program at all points compared")
+            before, remarks=(*before.remarks, f"proved of the import, which equals {names}'s program at all points compared")
         )
-    return found
+    return before
 
 
 def _differs(record: Import, text: str) -> str:

@@ -457,23 +457,23 @@ class TreeSearch:
         packed, logged = TaskArrays(_packed(nodes, rule.root())), self.log is not None
         return Subproblem(type(rule), rule.problem, packed, best.w, best.value, best.tol, seconds, number, logged)
 
-    def check(self, found: SubproblemResult) -> None:
+    def check(self, result: SubproblemResult) -> None:
         """Raise an error of malformed data unless ``found`` is a valid result."""
-        _unpacked(self.rule, _packed(found.nodes, self.rule.root()))
-        check_numbers(found.closed)
-        check_numbers(found.explored, least=0)
-        check_point(found.w, self.incumbent.w.size)
-        check_work(found.seconds, found.busy, 0.0, found.who)
-        lines_of(found.log)
+        _unpacked(self.rule, _packed(result.nodes, self.rule.root()))
+        check_numbers(result.closed)
+        check_numbers(result.explored, least=0)
+        check_point(result.w, self.incumbent.w.size)
+        check_work(result.seconds, result.busy, 0.0, result.who)
+        lines_of(result.log)
 
-    def take_in(self, number: int, found: SubproblemResult) -> None:
+    def take_in(self, number: int, result: SubproblemResult) -> None:
         """Add a result: its open nodes, its point with a recomputed value, its part of the proof."""
-        if found.w is not None:
-            self.incumbent.offer(found.w, self.rule.objective(found.w))
-        self.closed, self.explored = min(self.closed, found.closed), self.explored + found.explored
-        self._push(found.nodes)
+        if result.w is not None:
+            self.incumbent.offer(result.w, self.rule.objective(result.w))
+        self.closed, self.explored = min(self.closed, result.closed), self.explored + result.explored
+        self._push(result.nodes)
         if self.log is not None:
-            self.log.merge(lines_of(found.log))
+            self.log.merge(lines_of(result.log))
 
     def release(self) -> None:
         """Release the workers; subproblems in progress count as open nodes."""

@@ -326,12 +326,12 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
     InputError
         Another type, a block that the form does not have, another shape.
     """
-    given = options.native.get(name, {})
+    values = options.native.get(name, {})
     shapes = {block.label: block.shape for block in form.blocks}
-    if not isinstance(given, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in given.items()):
+    if not isinstance(values, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in values.items()):
         blocks = ", ".join(f"{label} {shape}" for label, shape in shapes.items())
         raise InputError(f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}")
-    for label, value in given.items():
+    for label, value in values.items():
         array = np.broadcast_to(np.asarray(value, dtype=np.float64), shapes[label])
         assign(form.slices[label], form.block(label).pack(array))
 

@@ -193,10 +193,10 @@ class RiskSearch:
             *zip(np.maximum(lower, 0.0), np.maximum(upper, 0.0), strict=True),
             *zip(np.maximum(-upper, 0.0), np.maximum(-lower, 0.0), strict=True),
         ]
-        found = minimize(
+        minimum = minimize(
             both, parts, jac=True, method="L-BFGS-B", bounds=ends, options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-9}
         )
-        return np.clip(found.x[:n] - found.x[n:], lower, upper)
+        return np.clip(minimum.x[:n] - minimum.x[n:], lower, upper)
 
     def weights(self, margins: FloatArray) -> FloatArray:
         """α = c/(1 + e^m)."""

@@ -405,7 +405,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         high = np.where(problem.counted, t, problem.upper)
         low[j], high[j] = (-math.inf, -t) if code % 2 else (t, math.inf)
         held = features_of(state, problem.counted, IN)
-        own = np.concatenate([np.flatnonzero(~problem.counted), held[held != j], [j]])
+        always = np.concatenate([np.flatnonzero(~problem.counted), held[held != j], [j]])
         free = (state == FREE) & problem.counted & ~self._never
         free[j] = False
         count = problem.most - held.size - (state[j] != IN)
@@ -417,8 +417,8 @@ class SparseRule(BoundingRule[SparseProblem]):
         target, tol = self._incumbent.cut, _SHARE * self._incumbent.tol
         cut = target + _BEYOND * abs(target)
         while True:
-            active = np.concatenate([own, chosen])
-            fixed = np.arange(active.size) < own.size
+            active = np.concatenate([always, chosen])
+            fixed = np.arange(active.size) < always.size
             workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), cut, tol, math.inf, (low, high))
             point = dual_point(problem, workspace.best)
             gains = gains_of(problem, self._columns, point)

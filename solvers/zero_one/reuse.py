@@ -63,7 +63,9 @@ class SolvedProblem:
             raise InputError(f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}")
         claim = result.claim
         proved = claim.bound is not None and claim.proved and math.isfinite(claim.bound)
-        return cls(view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"), result.answer.proof or None)
+        return cls(
+            view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"), result.answer.proof or None
+        )
 
     @property
     def logged(self) -> SolvedProblem:

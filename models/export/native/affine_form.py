@@ -160,10 +160,10 @@ class _Line:
         origin = _least(self.base.parts[0], self.slope.parts[0])
 
         def multiplier(value: float) -> float:
-            found = self.move(value) + origin
-            if found < -_ROUNDED * origin:
+            slope = self.move(value) + origin
+            if slope < -_ROUNDED * origin:
                 raise UnsupportedModelError(f"{self.model.name} is not convex at {self.name} = {value:g}")
-            return max(found, 0.0)
+            return max(slope, 0.0)
 
         return self.slope.slope(form, self.name, self.start, origin, multiplier, False)
 

@@ -578,9 +578,13 @@ class ChebyshevNPSVC(Model):
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
             raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}", name="d")
         object.__setattr__(self, "d", int(d))
-        object.__setattr__(self, "certified_by_appraisal", self.P is None)
         if self.P is not None:
             object.__setattr__(self, "P", as_orthonormal(self.P, "P", (size, int(d))))
+
+    @property
+    def certified_by_appraisal(self) -> bool:
+        """True if P is free."""
+        return self.P is None
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 

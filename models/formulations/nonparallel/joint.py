@@ -100,9 +100,9 @@ class JointHyperplanesSVM(Model):
     def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[JointHyperplanesSVM, ...]:
         """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map."""
         points = as_points(X)
-        given = as_classes(y, points.shape[0])
-        classes = np.unique(given)
-        first = cls(points, given, classes[0], **parameters)
+        labels = as_classes(y, points.shape[0])
+        classes = np.unique(labels)
+        first = cls(points, labels, classes[0], **parameters)
         others = tuple(replace(first, target=k) for k in classes[1:])
         for model in others:
             vars(model)["features"] = first.features

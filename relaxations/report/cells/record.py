@@ -132,13 +132,13 @@ class TrainingPart:
             A fraction outside (0, 1), or one that leaves a part without points of a class.
         """
         share = as_fraction(fraction, "held_out", 1.0)
-        kept, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
+        rows, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
         y = np.asarray(data.y)
-        if len(np.unique(y[kept])) < len(np.unique(y)):
+        if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class")
         words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
         family, parameters = (data.family, data.parameters) if isinstance(data, Drawn) else ("", None)
-        part = cls(data.X[kept], y[kept], data.name, f"{data.source}; without {words}", family, parameters or {})
+        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters or {})
         return part, HeldOut(data.X[out], y[out], words)
 
 

@@ -124,15 +124,15 @@ class TradeoffTask(Task[Subject]):
         known = subject.incumbent(self.options)
         starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if known is None else ())]
         points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
-        found = []
+        candidates = []
         for w in ([] if known is None else [known[0]]) + [w for w in points if w is not None]:
             value, scores = composed.objective(w), np.asarray(composed.points @ w)
             cost = (other.objective(w) - value) / lam
-            found.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
-        if not found:
+            candidates.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
+        if not candidates:
             raise InputError(f"no point of {subject.name} is known at λ = {lam:g}: give its λ")
-        lines += found
-        return min(found, key=lambda line: line.norm + lam * line.cost)
+        lines += candidates
+        return min(candidates, key=lambda line: line.norm + lam * line.cost)
 
     def told(self, record: dict[str, Any]) -> str:
         """λ and its ends."""

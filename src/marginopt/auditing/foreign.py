@@ -123,11 +123,11 @@ def _support(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any
             key = tuple((int(j), float(f"{point[j]:.{digits}g}")) for j in np.flatnonzero(point))
             places[key if of_class is None else (y[i], key)].append(i)
         wanted = keys if of_class is None else list(zip(of_class, keys, strict=True))
-        found = [places[key].popleft() if places.get(key) else -1 for key in wanted]
-        if -1 not in found:
-            return np.array(found, dtype=np.int64)
+        numbers = [places[key].popleft() if places.get(key) else -1 for key in wanted]
+        if -1 not in numbers:
+            return np.array(numbers, dtype=np.int64)
     raise InputError(
-        f"support vector {found.index(-1) + 1} of the file is no row of X with its label: give the rows and labels that the "
+        f"support vector {numbers.index(-1) + 1} of the file is no row of X with its label: give the rows and labels that the "
         "training program read, scaled as they were"
     )
 
@@ -214,11 +214,11 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
     return made
 
 
-def _gamma(given: Any, X: FloatArray) -> float:
+def _gamma(rule: Any, X: FloatArray) -> float:
     """γ as scikit-learn reads "scale" and "auto"."""
-    if given == "scale":
+    if rule == "scale":
         return 1.0 / (X.shape[1] * float(X.var())) if X.var() else 1.0
-    return 1.0 / X.shape[1] if given == "auto" else float(given)
+    return 1.0 / X.shape[1] if rule == "auto" else float(rule)
 
 
 def _snap_machine(machine: Any, X: Any, y: Any) -> Any:

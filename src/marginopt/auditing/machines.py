@@ -149,8 +149,10 @@ def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> Au
         raise InputError("audit needs one machine at least")
     audits: dict[str, Audit] = {}
     for name, machine in machines.items():
-        found = audit_of(machine)
-        audits |= {str(name): found} if isinstance(found, Audit) else {f"{name}: {part}": a for part, a in found.audits.items()}
+        result = audit_of(machine)
+        audits |= (
+            {str(name): result} if isinstance(result, Audit) else {f"{name}: {part}": a for part, a in result.audits.items()}
+        )
     return AuditTable("audit", audits)
 
 
@@ -171,14 +173,14 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
     """Return which limit reaches a gap of `_ENOUGH`, by fitting again with doubled limits while `_SECONDS` allow it."""
     from sklearn.base import clone
 
-    most, given = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
+    most, weights = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
     limit, end = most, time.perf_counter() + _SECONDS
     while gap > _ENOUGH and limit < _FACTOR * most and time.perf_counter() + 2.0 * seconds < end:
         begin, limit = time.perf_counter(), 2 * limit
         again = clone(machine).set_params(max_iter=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            gap = _audited(again.fit(X, y, **given), X, y, sample_weight).gap
+            gap = _audited(again.fit(X, y, **weights), X, y, sample_weight).gap
         seconds = time.perf_counter() - begin
     if limit == most:
         return f"the fit stopped at max_iter={most:,}: fit with a larger max_iter"

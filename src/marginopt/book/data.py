@@ -53,14 +53,14 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
 
 
 def _table(path: str, label: int, header: int) -> tuple[FloatArray, FloatArray]:
-    found = data_table(path)
-    if found is None:
+    table = data_table(path)
+    if table is None:
         raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here")
     # decimal numbers of a file: the same everywhere, so not rounded
     try:
-        rows = np.loadtxt(found, delimiter="," if ".csv" in path else None, skiprows=header, ndmin=2)
+        rows = np.loadtxt(table, delimiter="," if ".csv" in path else None, skiprows=header, ndmin=2)
     except (OSError, EOFError, ValueError) as error:
-        raise DataError(f"{found} cannot be read: {error}") from None
+        raise DataError(f"{table} cannot be read: {error}") from None
     return np.column_stack([np.ones(len(rows)), np.delete(rows, label, axis=1)]), rows[:, label]
 
 

@@ -197,13 +197,13 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> bool:
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
     try:
-        found = conflict(form)
+        reason = conflict(form)
     except DataError:
         raise
     except InputError as error:
         answer(a, {"conflict": None, "message": str(error)}, str(error))
         return False
-    answer(a, asdict(found), found)
+    answer(a, asdict(reason), reason)
     return True
 
 

@@ -83,7 +83,7 @@ def dual(command: Command) -> None:
 
 
 def conflict(command: Command) -> None:
-    """Why a formulation on data, or a program's file, has no point."""
+    """The conflict because of which a formulation on data, or a program's file, has no point."""
     data_options.add_model_options(command, or_file=True)
     command.set_defaults(run=commands.conflict_rows)
 

@@ -192,8 +192,8 @@ def most_different_classifier(
         trial = TurnedPredictions(turned, (attained + excluded) // 2)
         if explorer.excludes(trial):
             excluded = trial.least
-        elif (found := question.points(most_different()).size) >= trial.least:
-            attained = found
+        elif (turned_by := question.points(most_different()).size) >= trial.least:
+            attained = turned_by
         else:  # neither excluded nor attained: the search ended early
             break
     exclusions = (TurnedPredictions(turned, excluded),)

@@ -110,14 +110,14 @@ def test_searches_claim_global_optima(solver: str, n: int, d: int) -> None:
     for E in (np.zeros((n, d)), rng.normal(size=(n, d))):
         model = StiefelQP(H + H.T, E)
         result = solvers.solve(model, solver, tol=1e-4 if d == 1 else 1e-2, time_limit=60)
-        if result.status is Status.TIME_LIMIT:
-            pytest.skip("the machine is too slow to close the gap")
-        assert result.status is Status.OPTIMAL and result.bound_kind == "claimed by solver"
+        assert result.status in (Status.OPTIMAL, Status.TIME_LIMIT) and result.bound_kind == "claimed by solver"
         P = result.values["P"]
         np.testing.assert_allclose(P.T @ P, np.eye(d), atol=1e-6)
         assert result.objective == pytest.approx(-np.trace(P.T @ model.H @ P) - 2 * np.sum(P * E), rel=1e-9)
         if not E.any():
-            assert result.objective == pytest.approx(-np.linalg.eigvalsh(model.H)[-d:].sum(), rel=1e-2)
+            optimum = -np.linalg.eigvalsh(model.H)[-d:].sum()
+            assert result.bound <= optimum + 1e-6 * abs(optimum) and optimum <= result.objective + 1e-6 * abs(optimum)
+            assert result.status is Status.TIME_LIMIT or result.objective == pytest.approx(optimum, rel=1e-2)
         for seed in range(5):
             start = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, d)))[0]
             local = solvers.solve(model, "gpi", start={"P": start})
