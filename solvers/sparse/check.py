@@ -27,7 +27,6 @@ convex, so that its value and its slope at the two numbers show that it reaches 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 from collections.abc import Iterator
@@ -44,7 +43,7 @@ from ...models.formulations.margin.problems import SparseProblem
 from ...models.model import Model
 from ...models.rounding import gamma
 from ...models.views import LinearLoss
-from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, sum_down
+from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
 from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
 
@@ -56,8 +55,6 @@ _FREE, _IN, _OUT = 0, 1, 2
 _CLOSED, _AGAIN = -1, -2
 #: Dual points whose products with the data are computed at once, about.
 _BATCH = 64
-#: Largest exponent of α in size, so that no product of it overflows or vanishes.
-_LARGEST_EXPONENT = 900
 _UNIT = 2.0**-53
 
 
@@ -386,18 +383,14 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
 
 
 def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
-    """Return an α of a record: multiples of 2^size, four bytes each in base 64.
+    """Return an α of a record.
 
     Raises
     ------
     InvalidProofError
-        It has not one multiplier for each point, one is negative, or above c where the loss has slopes up to c.
+        It is no α, or above c where the loss has slopes up to c.
     """
-    numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i4")
-    exponent = int(size)
-    if numbers.shape != p.costs.shape or abs(exponent) > _LARGEST_EXPONENT or (numbers < 0).any():
-        raise InvalidProofError("a dual point is none")
-    alpha = np.ldexp(numbers.astype(np.float64), exponent)
+    alpha = stored_multipliers(size, text, p.costs.size)
     if p.loss.bounded and (alpha > p.costs).any():
         raise InvalidProofError("a multiplier is above the cost of its point")
     return alpha

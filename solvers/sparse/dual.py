@@ -20,11 +20,9 @@ point, for each feature and sign.
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -32,35 +30,16 @@ import numpy.typing as npt
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
+from ..exact.dual_point import DualPoint
 
 __all__ = [
-    "FREE", "IN", "OUT", "ChildBounds", "DualPoint", "Gains", "State", "child_bounds", "column_sizes", "dual_point",
+    "FREE", "IN", "OUT", "ChildBounds", "Gains", "State", "child_bounds", "column_sizes", "dual_point",
     "features_of", "gains_of", "largest_interval",
 ]  # fmt: skip
 
 #: A feature's state in a node, and all of them.
 FREE, IN, OUT = 0, 1, 2
 State = npt.NDArray[np.int8]
-#: Multipliers are whole multiples of a power of two, below this number.
-_LARGEST = 2**31 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class DualPoint:
-    """α = numbers · 2^exponent: exact in float64, and so is a sum of them that balances the classes."""
-
-    numbers: IntArray
-    exponent: int
-
-    @cached_property
-    def alpha(self) -> FloatArray:
-        """α."""
-        return np.ldexp(self.numbers.astype(np.float64), self.exponent)
-
-    @property
-    def text(self) -> str:
-        """The numbers, four bytes each, in base 64."""
-        return base64.b64encode(self.numbers.astype("<i4").tobytes()).decode()
 
 
 def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
@@ -69,18 +48,12 @@ def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
     Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered,
     those farthest from their bounds first, since the dual value is flat in these.
     """
-    bounded = problem.loss.bounded
-    alpha = np.clip(alpha, 0.0, problem.costs if bounded else math.inf)
-    largest = float(alpha.max(initial=0.0))
-    exponent = max(math.frexp(largest)[1] - 31, -900) if largest > 0.0 else 0
-    numbers = np.rint(np.ldexp(alpha, -exponent)).astype(np.int64)
-    if bounded:
-        numbers = np.minimum(numbers, np.floor(np.ldexp(problem.costs, -exponent)).astype(np.int64))
-    numbers = np.minimum(numbers, _LARGEST)
+    limits = problem.costs if problem.loss.bounded else np.full(problem.costs.size, math.inf)
+    point = DualPoint.rounded(alpha, limits)
+    numbers = point.numbers.copy()
     for j in np.flatnonzero(~problem.counted & ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))):
-        limits = np.ldexp(problem.costs, -exponent) if bounded else np.full(numbers.size, math.inf)
-        _balance(numbers, problem.A[:, j], np.minimum(numbers, limits - numbers))
-    return DualPoint(numbers, exponent)
+        _balance(numbers, problem.A[:, j], np.minimum(numbers, np.ldexp(limits, -point.exponent) - numbers))
+    return DualPoint(numbers, point.exponent)
 
 
 def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
+from ...rounding import below
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
 from .loss import CornerTable, Loss
@@ -20,6 +21,7 @@ from .restrictions import Restriction
 
 __all__ = [
     "MarginProblemView",
+    "RiskProblem",
     "ScoringProblem",
     "SparseProblem",
     "UnreadError",
@@ -339,6 +341,21 @@ class RiskProblem:
     price: float
     size_price: float
     most: int
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The bounds of (ρ_0, ρ)."""
+        low, high = self.intercept
+        return np.append(float(low), self.lower), np.append(float(high), self.upper)
+
+    @cached_property
+    def merged(self) -> RiskProblem:
+        """The problem with equal points as one, their costs added up and rounded down: no bound of it is above this one's."""
+        points, place = np.unique(np.column_stack([self.y, self.X]), axis=0, return_inverse=True)
+        sums = [Fraction(0)] * len(points)
+        for k, cost in zip(np.ravel(place).tolist(), self.weights.tolist(), strict=True):
+            sums[k] += Fraction(cost)
+        return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=np.array([below(c) for c in sums]))
 
 
 def composed_problem(

@@ -5,6 +5,7 @@ Each operation is moved by one unit in the last place to the safe side.
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Array", "InvalidProofError", "RationalPoint", "least_curvature", "rotate", "round_down", "round_up", "rounded_up",
-    "sum_down", "sum_up",
+    "stored_multipliers", "sum_down", "sum_up",
 ]  # fmt: skip
 
 Array = npt.NDArray[np.float64]
@@ -50,6 +51,24 @@ def rounded_up(exact: Fraction) -> float:
     """Return the least number of float64 that is not below the fraction."""
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+#: Largest exponent of multipliers in size, so that no product of them overflows or vanishes.
+_LARGEST_EXPONENT = 900
+
+
+def stored_multipliers(exponent: Any, text: Any, count: int) -> Array:
+    """Return the multipliers of a record: multiples of 2^exponent, four bytes each in base 64.
+
+    Raises
+    ------
+    InvalidProofError
+        There are not ``count`` of them, or one is negative.
+    """
+    numbers, power = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i4"), int(exponent)
+    if numbers.shape != (count,) or abs(power) > _LARGEST_EXPONENT or (numbers < 0).any():
+        raise InvalidProofError("the multipliers of a record are invalid")
+    return np.ldexp(numbers.astype(np.float64), power)
 
 
 @dataclass(frozen=True)

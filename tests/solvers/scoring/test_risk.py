@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +17,8 @@ import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models.formulations.margin.problems import RiskProblem
 from marginopt.solvers import Status
-from marginopt.solvers.scoring.risk import RiskSearch
+from marginopt.solvers.scoring.risk import RiskRule
+from marginopt.solvers.scoring.risk_check import RiskBounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -60,19 +66,90 @@ def test_the_optimum_is_that_of_enumeration_and_the_bound_is_proved(seed: int) -
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_box_s_bound_is_below_every_point_in_it(seed: int) -> None:
-    """Any weights bound a box, those of points that are no minimiser too."""
+    """Any weights bound a box, those of points that are no minimiser too; the checker's bound is not below the search's."""
     model, rng = drawn(seed), np.random.default_rng(seed)
     view = model.view(RiskProblem)
     assert view is not None
-    search = RiskSearch.of(view, 0.0)
+    rule = RiskRule(view.merged)
     d = view.lower.size
     for _ in range(30):
-        ends = np.sort(rng.integers(LOWER, UPPER + 1, (2, d + 1)), axis=0).astype(np.float64)
-        bound = search.bound_at(rng.uniform(ends[0], ends[1] + 1e-9), ends[0], ends[1])
+        lower, upper = np.sort(rng.integers(LOWER, UPPER + 1, (2, d + 1)), axis=0).astype(np.float64)
+        alpha = rng.uniform(size=rule.A.shape[0]) * rule.problem.weights
+        bound = rule.bound_at(alpha, lower, upper)
+        checked = RiskBounds.of(rule.problem, rule.A, alpha).bound(lower, upper)
+        assert checked >= bound
         for _ in range(20):
-            rho = np.array([rng.integers(a, b + 1) for a, b in ends.T], dtype=np.float64)
+            rho = np.array([rng.integers(a, b + 1) for a, b in zip(lower, upper, strict=True)], dtype=np.float64)
             if np.count_nonzero(rho[1:]) <= view.most:
-                assert bound <= search.objective(rho) + 1e-12
+                losses = np.logaddexp(0.0, -view.y * (rho[0] + view.X @ rho[1:])) @ view.weights
+                assert checked <= losses + rule.price(rho) + 1e-12
+
+
+def logged(seed: int, path: Path) -> tuple[mo.ScoringSystem, mo.Result]:
+    model = drawn(seed)
+    return model, mo.solve(model, "risk-bb", proof=str(path))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
+    model, result = logged(seed, path)
+    report = mo.check_proof(path, model)
+    assert report.valid, report
+    assert report.own_data and result.answer.proof == str(path)
+    assert report.bound <= result.objective <= report.value * (1 + 1e-15) and report.bound <= enumerated(model) * (1 + 1e-12)
+    assert mo.check_proof(path) == replace(report, own_data=False)
+    assert not mo.check_proof(path, drawn(seed + 1)).valid
+
+
+def _forged(records: list[dict[str, Any]], rng: np.random.Generator) -> None:
+    """Change one thing: a bound, a split, a range, a multiplier, a node that goes, a datum."""
+    nodes = records[1:-1]
+    node = nodes[int(rng.integers(len(nodes)))]
+    kind = int(rng.integers(7))
+    if kind == 0:
+        records[-1]["bound"] += abs(records[-1]["bound"]) * 10.0 ** rng.uniform(-5, 1) + 1e-3
+    elif kind == 1:
+        node["split"], node["cuts"] = -1, []
+    elif kind == 2 and node["cuts"]:
+        del node["cuts"][int(rng.integers(len(node["cuts"])))]
+    elif kind == 3:
+        node["exponent"] += int(rng.choice([-4, -1, 1, 4]))
+    elif kind == 4:
+        records.remove(node)
+    elif kind == 5:
+        records[-1]["w"][int(rng.integers(len(records[-1]["w"])))] += 1.0
+    else:
+        records[0]["price"] += 0.5
+
+
+def test_forged_logs_prove_nothing_above_the_optimum(tmp_path: Path) -> None:
+    """Whatever is changed, a log that is accepted for the model claims no more than its optimum."""
+    refused = 0
+    for seed in range(8):
+        path = tmp_path / f"{seed}.log"
+        model, _ = logged(seed, path)
+        best, rng = enumerated(model), np.random.default_rng(seed)
+        lines = path.read_text().splitlines()[:-1]
+        for _ in range(25):
+            records = [json.loads(line) for line in lines]
+            _forged(records, rng)
+            text = "".join(json.dumps(record) + "\n" for record in records)
+            path.write_text(text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n")
+            report = mo.check_proof(path, model)
+            refused += not report.valid
+            assert not report.valid or report.bound <= best * (1 + 1e-12)
+    assert refused >= 100
+
+
+def test_a_search_stops_and_continues_with_its_log(tmp_path: Path) -> None:
+    model, path = drawn(4), tmp_path / "a.log"
+    options = {"checkpoint": str(tmp_path / "a.npz"), "proof": str(path)}
+    first = mo.solve(model, "risk-bb", node_limit=2, **options)
+    assert first.status is Status.NODE_LIMIT and mo.check_proof(path, model).valid
+    second = mo.solve(model, "risk-bb", **options)
+    assert second.status is Status.OPTIMAL and second.objective == pytest.approx(enumerated(model), rel=1e-6)
+    assert mo.check_proof(path, model).valid and not (tmp_path / "a.npz").exists()
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -1,0 +1,220 @@
+"""An independent checker of the proof logs of `risk-bb`: it shares no code with the search and trusts the data alone.
+
+A node is a box of whole coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so that
+with v = Σ α_i y_i (1, x_i) each point of the node costs at least
+
+    Σ c_i H(α_i/c_i) + min {-v_0 ρ_0} + Σ_{j in F} n_j - Σ of the k - |F| largest (-n_j)_+ over j outside F,
+
+n_j = min {μ_0 + μ_1 |ρ_j| - v_j ρ_j : l_j ≤ ρ_j ≤ u_j, ρ_j ≠ 0}, F the coefficients whose range excludes 0; the functions are
+linear on either side of 0, so that the ends decide. A record holds α, and either splits its node into ranges of one coefficient
+that follow each other, or closes it. A node inherits the bound of those that it is part of; each one that is not split must reach
+the claim.
+
+α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
+γ_n Σ α_i |x_ij|, entropies that of `models.rounding.entropy`, and each further operation is rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.margin.problems import RiskProblem
+from ...models.model import Model
+from ...models.rounding import UNIT, entropy, gamma, softplus
+from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
+from ..exact.check.checker import TreeChecker
+from ..exact.check.trees import NodeRules
+
+__all__ = ["FORMAT", "VERSION", "LoggedRiskProblem", "RiskChecker", "RiskRules"]
+
+FORMAT, VERSION = "marginopt-risk-proof", 1
+_VECTORS = ("X", "y", "weights", "lower", "upper")
+_NUMBERS = ("intercept", "price", "size_price", "most")
+#: Value of ``split`` of a node that is closed.
+_CLOSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedRiskProblem:
+    """A risk score's problem that a log or a model states, equal rows as one."""
+
+    problem: RiskProblem
+
+    @classmethod
+    def of_log(cls, header: dict[str, Any]) -> LoggedRiskProblem:
+        """Return the stated problem, if it is one."""
+        y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
+        X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
+        low, high = (int(end) for end in header["intercept"])
+        price, size_price, most = float(header["price"]), float(header["size_price"]), int(header["most"])
+        shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
+        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, most)
+        ends = np.concatenate(problem.ends)
+        whole = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
+        if not whole or low > high or (lower > 0.0).any() or (upper < 0.0).any():
+            raise InvalidProofError("the stated problem's bounds are invalid")
+        finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
+        if not finite or (weights < 0.0).any() or not 0.0 <= price < math.inf or not 0.0 <= size_price < math.inf or most < 0:
+            raise InvalidProofError("the stated problem's data, costs or prices are invalid")
+        return cls(problem)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data."""
+        p = self.problem
+        digest = hashlib.sha256(f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}".encode())
+        for name in _VECTORS:
+            digest.update(np.ascontiguousarray(getattr(p, name) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
+        return digest.hexdigest()
+
+    def difference(self, other: LoggedRiskProblem) -> str | None:
+        """Return the first field that differs; None if the problems are the same."""
+        ours, theirs = self.problem, other.problem
+        for name in _VECTORS:
+            if not np.array_equal(getattr(ours, name), getattr(theirs, name)):
+                return f"{name} differs"
+        return next((f"{name} differs" for name in _NUMBERS if getattr(ours, name) != getattr(theirs, name)), None)
+
+    def __str__(self) -> str:
+        n, d = self.problem.X.shape
+        return f"n = {n} distinct rows, d = {d}, at most {self.problem.most} coefficients, data {self.digest[:16]}"
+
+    def value(self, w: list[float]) -> Fraction:
+        """Return an upper bound of the objective at whole coefficients.
+
+        Raises
+        ------
+        InvalidProofError
+            The point has the wrong length, or is none of the problem.
+        """
+        p, (lower, upper) = self.problem, self.problem.ends
+        point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
+        inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
+        if not inside or np.count_nonzero(rho[1:]) > p.most:
+            raise InvalidProofError("the incumbent is no point of the problem")
+        rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
+        margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
+        losses, errors = softplus(-np.array(margins))
+        above = round_up(losses + round_up(errors + 2.0 * UNIT * np.abs(margins)))  # the loss is 1-Lipschitz in the margin
+        total = sum((Fraction(c) * Fraction(x) for c, x in zip(p.weights.tolist(), above.tolist(), strict=True)), Fraction(0))
+        used, size = int(np.count_nonzero(rho[1:])), sum(map(abs, point.coordinates[1:]), Fraction(0))
+        return total + Fraction(p.price) * used + Fraction(p.size_price) * size
+
+
+#: The ends of an open node's box, and a proved bound.
+_OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
+
+
+class RiskRules(NodeRules[_OpenNode]):
+    """The rules of boxes: the α of a record bounds the node and its parts."""
+
+    def __init__(self, problem: RiskProblem, bound: float) -> None:
+        self._problem, self._bound = problem, bound
+        self._A = problem.y[:, None] * np.column_stack([np.ones(problem.y.size), problem.X])
+
+    def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
+        """Return the parts of a node, None for each that the record's α proves."""
+        assert state is not None
+        lower, upper, floor = state
+        alpha = stored_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
+        if (alpha > self._problem.weights).any():
+            raise InvalidProofError("a multiplier is above the cost of its point")
+        boxes = RiskBounds.of(self._problem, self._A, alpha)
+        floor = max(floor, boxes.bound(lower, upper))
+        j = int(record["split"])
+        if j == _CLOSED:
+            if floor < self._bound:
+                raise InvalidProofError(f"node {record['id']} {self.objection((lower, upper, floor))}")
+            return []
+        if not 0 <= j < lower.size:
+            raise InvalidProofError(f"node {record['id']} is split by coefficient {j}, which there is not")
+        children: list[_OpenNode] = []
+        following = float(lower[j])
+        for start, end in record["cuts"]:
+            low, high = float(start), float(end)
+            if low != following or not low <= high or high != math.floor(high):
+                raise InvalidProofError(f"the parts of node {record['id']} leave numbers out")
+            part_lower, part_upper, following = lower.copy(), upper.copy(), high + 1.0
+            part_lower[j], part_upper[j] = low, high
+            bound = max(floor, boxes.bound(part_lower, part_upper))
+            children.append((part_lower, part_upper, bound) if bound < self._bound else None)
+        if following != float(upper[j]) + 1.0:
+            raise InvalidProofError(f"the parts of node {record['id']} leave numbers out")
+        return children
+
+    def objection(self, state: _OpenNode) -> str:
+        """Return the bound of an open node."""
+        assert state is not None
+        return f"is proved to cost {state[2]:.12g} and no more; the claim is {self._bound:.12g}"
+
+
+@dataclass(frozen=True, eq=False)
+class RiskBounds:
+    """The numbers that an α gives: a lower bound of the entropies, and bounds of v."""
+
+    problem: RiskProblem
+    base: float
+    low: FloatArray
+    high: FloatArray
+
+    @staticmethod
+    def of(problem: RiskProblem, A: FloatArray, alpha: FloatArray) -> RiskBounds:
+        """Compute them for one α."""
+        values, errors = entropy(alpha, problem.weights)
+        v, sizes, error = alpha @ A, alpha @ np.abs(A), gamma(alpha.size)
+        reach = round_up(error * (sizes * (1.0 + 2.0 * error))) + 1e-290
+        return RiskBounds(problem, sum_down(round_down(values - errors)), round_down(v - reach), round_up(v + reach))
+
+    def bound(self, lower: FloatArray, upper: FloatArray) -> float:
+        """Return the bound of a box; ∞ where more coefficients than are allowed exclude 0."""
+        forced = ((lower > 0.0) | (upper < 0.0))[1:]
+        free = self.problem.most - int(forced.sum())
+        if free < 0:
+            return math.inf
+        nonzero = np.minimum(self._side(lower, upper, self.high), self._side(-upper, -lower, -self.low))[1:]
+        savings = np.sort(np.where(forced, 0.0, np.maximum(-nonzero, 0.0)))[::-1][:free]
+        products = [v * end for v in (self.low[0], self.high[0]) for end in (lower[0], upper[0])]
+        return sum_down(np.concatenate([[self.base, -float(round_up(max(products)))], nonzero[forced], -savings]))
+
+    def _side(self, lower: FloatArray, upper: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the least μ_0 + (μ_1 - v_j) t over the whole t ≥ 1 of each range, rounded down; ∞ where there are none."""
+        slope = round_down(self.problem.size_price - v)
+        ends = (round_down(self.problem.price + round_down(slope * end)) for end in (np.maximum(lower, 1.0), upper))
+        return np.where(upper >= 1.0, np.minimum(*ends), math.inf)
+
+
+class RiskChecker(TreeChecker[LoggedRiskProblem]):
+    """Checker of the logs of ``risk-bb``."""
+
+    format, versions = FORMAT, (VERSION,)
+
+    def of_model(self, model: Model) -> LoggedRiskProblem:
+        """Return the problem of a scoring system with the logistic loss."""
+        problem = model.view(RiskProblem)
+        if problem is None:
+            raise InputError(
+                "a proof log of risk-bb proves a bound of a ScoringSystem with the logistic loss; "
+                f"{type(model).__name__} is not such a problem"
+            )
+        return LoggedRiskProblem(problem.merged)
+
+    def of_log(self, header: dict[str, Any]) -> LoggedRiskProblem:
+        """Return the problem that a log's header states."""
+        return LoggedRiskProblem.of_log(header)
+
+    def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
+        """Return an upper bound of the objective of a point."""
+        return problem.value(w)
+
+    def rules(self, problem: LoggedRiskProblem, bound: float) -> tuple[RiskRules, _OpenNode]:
+        """Return the rules, and the root: no term of the objective is negative."""
+        lower, upper = problem.problem.ends
+        return RiskRules(problem.problem, bound), (lower, upper, 0.0) if bound > 0.0 else None
