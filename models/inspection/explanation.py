@@ -188,10 +188,6 @@ class Explainable(Protocol):
     name: ClassVar[str]
 
     @property
-    def certified_by_appraisal(self) -> bool:
-        """True if there is a form that certifies no point."""
-
-    @property
     def form(self) -> StandardForm:
         """The standard form."""
 
@@ -322,7 +318,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
         because = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + because)
     stated = model.at_solution(result.optimised_parameters)
-    form = _form(stated)
+    form = _form(stated, result.values)
     x = None if form is None else form.join(result.values)
     points = stated.explain_points(result.values, result.multipliers)
     title = f"{model.name}: explanation of the solution"
@@ -343,11 +339,13 @@ def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:
     return bool(names) and "w" in values and np.shape(values["w"]) == (len(names),)
 
 
-def _form(model: Explainable) -> StandardForm | None:
+def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    """Return the form whose point the values are; None where they lack a block of it, or there is none."""
     try:
-        return None if model.certified_by_appraisal else model.form
+        form = model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
         return None
+    return form if all(block.label in values for block in form.blocks) else None
 
 
 def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:

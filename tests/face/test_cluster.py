@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
-import shlex
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -187,17 +187,18 @@ def test_a_path_of_updates_is_no_parallel_work(client: Any) -> None:
         mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], cluster=client)
 
 
-def test_the_words_of_the_slurm_jobs_worker_are_dasks() -> None:
-    from dask.utils import parse_bytes, parse_timedelta
+def test_the_options_of_the_workers_in_slurm_jobs_are_dasks() -> None:
+    from dask.utils import parse_timedelta
     from distributed.cli.dask_worker import main
 
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
-    words = re.findall(r"^python -m distributed\.cli\.dask_worker (.+)$", page, flags=re.MULTILINE)
-    assert len(words) == 1
-    said = main.make_context("worker", shlex.split(words[0])).params
-    assert (said["n_workers"], said["nthreads"]) == ("8", 1) and parse_bytes(said["memory_limit"]) > 3e9
-    assert parse_timedelta(said["lifetime"]) == 13_800.0  # ends before the job does, and lets its tasks go to others
-    assert f'"--lifetime", "{said["lifetime"]}"' in page
+    (words,) = re.findall(r"^    words = (\[.+\])$", page, flags=re.MULTILINE)
+    program, command, *arguments = ast.literal_eval(words.replace("here.scheduler_address", "'tcp://10.0.0.1:34393'"))
+    params = main.make_context("worker", arguments).params
+    assert (program, command) == ("dask", "worker")
+    assert (params["n_workers"], params["nthreads"]) == ("8", 1) and not params["dashboard"]
+    assert parse_timedelta(params["lifetime"]) == 13_800.0  # ends before the job does, and lets its tasks go to others
+    assert f'worker_extra_args=["--lifetime", "{params["lifetime"]}"]' in page
 
 
 def measured(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -671,7 +671,7 @@ class ChebyshevNPSVC(Model):
 
     def scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """|f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21)."""
-        U, V_, P = values["U"], values["V"], self._fixed(None)
+        U, V_, P = values["U"], values["V"], self._fixed(values.get("P") if self.P is None else None)
         rest = U - V_ @ P.T
         norms = np.sqrt(np.sum(rest * rest, axis=1) + np.sum(V_ * V_, axis=1))
         if not (norms > 0).all():
@@ -754,8 +754,8 @@ class ChebyshevNPSVC(Model):
 
 
 _FREE = (
-    "ChebyshevNPSVC with P free has no multipliers and no classifier: solve(model, 'kernel-npsvcpp') finds P, and model.at(P) is "
-    "the model at that"
+    "ChebyshevNPSVC with P free has no multipliers, and no classifier without P: solve(model, 'kernel-npsvcpp') finds one, and "
+    "model.at(P) is the model at that"
 )
 
 

@@ -59,7 +59,9 @@ def stated(case: Case) -> Verdict:
     if case.form is None:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum
-    unknown = labels - {c.label for c in case.form.constraints}
+    found = {c.label for c in case.form.constraints}
+    families = {f"{label.rpartition('_')[0]}_l" for label in found if label.rpartition("_")[2].isdigit()}  # one for each class l
+    unknown = labels - found - families
     if unknown:
         return violated(f"lines are labelled {', '.join(sorted(unknown))}, which the form does not have")
     return holds(f"{len(labels)} labelled lines")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import LicenceError, UnsupportedModelError
+from ..errors import LicenceError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.model import BareForm, Model
 from ..models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat
@@ -27,7 +27,7 @@ from ..models.program.form import Block, Constraint, Quadratic, StandardForm
 from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
-from ..solvers.interface.solver import Gives, Solver
+from ..solvers.interface.solver import NONCONVEX, Gives, Solver
 from ..solvers.records import Status
 from ..solvers.registry import installed
 from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
@@ -158,6 +158,8 @@ def _bounds(form: StandardForm, x: FloatArray, zeta: FloatArray, tol: float, sca
 FIRST_ORDER, USUAL = 1e-4, 1e-6
 #: No case takes as long; a solver that does has not solved it. Its own limit of iterations does not count.
 SECONDS, ITERATIONS = 60.0, 1_000_000
+#: Time for the search for the global optimum of a nonconvex continuous program, which need not end: its interval is judged.
+SEARCH_SECONDS = 2.0
 
 
 def unusable(solver: Solver) -> str:
@@ -215,14 +217,34 @@ class Trial:
         return Gives.DUALS in self.solver.info.gives
 
     @property
-    def integers(self) -> bool:
-        """Return whether the case has integer variables."""
-        return self.case.form is not None and bool(self.case.form.integer.any())
+    def branches(self) -> bool:
+        """Return whether the form has integers or is not convex: no multipliers certify its optimum."""
+        form = self.case.form
+        return form is not None and bool(form.features & (NONCONVEX | {Feature.INTEGER}))
 
-    def solve(self, case: Case | None = None, **changes: Any) -> Result:
-        """Solve this case, or another, with some options changed."""
-        options: dict[str, Any] = {"tol": self.tol, "time_limit": SECONDS, "iteration_limit": ITERATIONS, "threads": 1} | changes
-        return solve((self.case if case is None else case).model, self.solver, **options)
+    @property
+    def searches(self) -> bool:
+        """Return whether the form is nonconvex and continuous: the clock may stop the search for its global optimum."""
+        form = self.case.form
+        return not self.solver.info.views and form is not None and self.branches and Feature.INTEGER not in form.features
+
+    def stopped(self, result: Result) -> bool:
+        """Return whether the clock stopped a search for a global optimum."""
+        return self.searches and result.status is Status.TIME_LIMIT
+
+    @cached_property
+    def form(self) -> StandardForm | None:
+        """The form that the multipliers are of, at the parameters that the solver found; None where there is none."""
+        try:
+            return self.case.model.at_solution(self.result.optimised_parameters).form
+        except (TooLargeError, UnsupportedModelError):
+            return None
+
+    def solve(self, problem: Model | StandardForm | None = None, **changes: Any) -> Result:
+        """Solve this case, or another problem, with some options changed."""
+        seconds = SEARCH_SECONDS if self.searches else SECONDS
+        options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": ITERATIONS, "threads": 1} | changes
+        return solve(self.case.model if problem is None else problem, self.solver, **options)
 
     @cached_property
     def result(self) -> Result:
@@ -249,9 +271,16 @@ def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
     )
 
 
+def _overlap(what: str, found: Result, low: float, high: float, tol: float) -> Verdict:
+    """Return whether the interval that a stopped search leaves meets another; both in the sense of a minimisation."""
+    top = np.inf if found.certificate is None else found.certificate.objective
+    apart = max(found.best_bound[0] - high, low - top, 0.0) / max(abs(low), abs(high), 1.0)
+    return at_most(f"{found.status}; {what} outside the interval by", apart, tol)
+
+
 def _solved(t: Trial, r: Result) -> bool:
     """Solved; a global solver without multipliers closes the gap of objectives, and our certificate of its point may be wider."""
-    return r.solved or (not t.gives_duals and not t.integers and r.claim.status is Status.OPTIMAL)
+    return r.solved or (not t.gives_duals and not t.branches and r.claim.status is Status.OPTIMAL)
 
 
 @SOLVER_LAWS.law("refuses what it does not read", every_case=True)
@@ -270,7 +299,9 @@ def refuses(t: Trial) -> Verdict:
 def optimum(t: Trial) -> Verdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
-    if not _solved(t, r):
+    if t.stopped(r) and t.case.optimum is not None:
+        return _overlap("the optimum is", r, r.sign * t.case.optimum, r.sign * t.case.optimum, t.tol)
+    if not _solved(t, r) and not t.stopped(r):
         return violated(f"{r.status}: {r.claim.native_status}")
     if t.case.optimum is None:
         return holds(f"{r.status}; no optimum is known beforehand")
@@ -285,12 +316,12 @@ def feasible(t: Trial) -> Verdict:
     """The recomputed certificate finds the rows, bounds and integers met, and the objective that the solver claims."""
     c = t.result.certificate
     if c is None:
-        return violated(f"{t.result.status}, and no point")
+        return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
     worst = max(c.primal_residual, c.integrality or 0.0)
     if not worst <= max(t.tol, 1e-6):
         return at_most("violation", worst, max(t.tol, 1e-6))
     claimed = t.result.claim.objective
-    if claimed is None or t.result.status is Status.STATIONARY:
+    if claimed is None or t.result.status is Status.STATIONARY or t.stopped(t.result):
         return at_most("violation", worst, max(t.tol, 1e-6))
     return at_most("claimed objective off by", abs(claimed - c.objective) / max(abs(c.objective), 1.0), 10 * t.tol)
 
@@ -302,16 +333,16 @@ def weak_duality(t: Trial) -> Verdict:
     if r.status is Status.STATIONARY:
         return not_applicable("a stationary point of a problem that is not convex carries no bound")
     if r.certificate is None:
-        return violated(f"{r.status}, and no point")
+        return not_applicable("stopped without a point") if t.stopped(r) else violated(f"{r.status}, and no point")
     bound, kind = r.best_bound
     has_own_bound = (
         type(t.case.model).bound is not Model.bound
     )  # the Lagrangian's proves nothing where free variables are not stationary
-    if t.gives_duals and has_own_bound and not t.integers and kind != "proved":
+    if t.gives_duals and has_own_bound and not t.branches and kind != "proved":
         return violated(f"the record promises multipliers and the bound is {kind}")
     if not np.isfinite(bound):
         return not_applicable("it gives no bound")
-    if t.integers and r.solved and not r.gap <= 2 * t.tol:
+    if t.branches and r.solved and not r.gap <= 2 * t.tol:
         return violated(f"solved with a gap of {r.gap:.2e}, allowed {2 * t.tol:.0e}")
     least = r.certificate.objective if t.case.optimum is None else min(r.certificate.objective, r.sign * t.case.optimum)
     return at_most("bound above the optimum by", (bound - least) / max(abs(least), 1.0), t.tol)
@@ -322,22 +353,30 @@ def conditions(t: Trial) -> Verdict:
     """Stationarity, dual cones and complementarity hold in our signs, computed from the form's data alone."""
     if not t.gives_duals:
         return not_applicable("it gives no multipliers")
-    if t.integers:
-        return not_applicable("mixed-integer problems have no multipliers")
-    if t.case.form is None:
+    if t.branches and t.form is t.case.form:
+        return not_applicable("mixed-integer and nonconvex problems have no multipliers")
+    if t.form is None:
         return not_applicable("there is no standard form")
-    broken = broken_conditions(t.case.form, t.result, t.tol)
+    broken = broken_conditions(t.form, t.result, t.tol)
     return violated("; ".join(broken)) if broken else holds(f"to {t.tol:.0e}")
 
 
 def _invariant(t: Trial, other: Case) -> Verdict:
     """The same objective on a problem that is the same."""
-    r = t.solve(other)
+    return _equal(t, t.solve(other.model), 1.0)
+
+
+def _equal(t: Trial, r: Result, factor: float) -> Verdict:
+    """The objective of the case's result times the factor, or an interval that meets its own where the clock stopped a search."""
+    own = t.result
+    if t.stopped(own) or t.stopped(r):
+        high = np.inf if own.certificate is None else factor * own.certificate.objective
+        return _overlap("the first interval is", r, factor * own.best_bound[0], high, 2 * t.tol)
     if not _solved(t, r):
         return violated(f"{r.status}: {r.claim.native_status}")
     if r.status is Status.STATIONARY:
         return holds("another stationary point, of the same problem")
-    return _same("objective", r.objective, t.result.objective, 2 * t.tol)
+    return _same("objective", r.objective, factor * own.objective, 2 * t.tol)
 
 
 @SOLVER_LAWS.law("order of the points")
@@ -365,10 +404,7 @@ def scaling(t: Trial) -> Verdict:
         return not_applicable("it reads the model's structure, not the form")
     assert form is not None
     quadratic = None if form.quadratic is None else Quadratic(matrix=16.0 * form.quadratic.materialised)
-    r = solve(form.replace(q=16.0 * form.q, r=16.0 * form.r, quadratic=quadratic), t.solver, tol=t.tol, threads=1, time_limit=60)
-    if not (r.solved or (not t.gives_duals and r.claim.status is Status.OPTIMAL)):
-        return violated(f"{r.status}: {r.claim.native_status}")
-    return _same("objective", r.objective, 16.0 * t.result.objective, 2 * t.tol)
+    return _equal(t, t.solve(form.replace(q=16.0 * form.q, r=16.0 * form.r, quadratic=quadratic)), 16.0)
 
 
 def _different(one: Result, other: Result) -> list[str]:
@@ -380,6 +416,8 @@ def _different(one: Result, other: Result) -> list[str]:
 def repeatability(t: Trial) -> Verdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
     again = t.solve()
+    if t.stopped(t.result) or t.stopped(again):
+        return not_applicable("the clock stopped its search")
     for label in _different(t.result, again):
         off = float(np.abs(t.result.values[label] - again.values[label]).max(initial=0.0))
         if not off <= (0.0 if t.solver.info.views else _ROUNDING):
@@ -408,13 +446,13 @@ def limits(t: Trial) -> Verdict:
 def explained(t: Trial) -> Verdict:
     """The model explains the answer: every constraint of the form is told of."""
     if not t.result.values:
-        return violated(f"{t.result.status}, and no point")
+        return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
     explanation = t.case.model.explain(t.result)
     if not str(explanation).strip():
         return violated("the explanation is empty")
-    if t.case.form is None:
+    if t.form is None:
         return holds(f"{len(str(explanation).splitlines())} lines")
-    missing = {c.label for c in t.case.form.constraints} - {row.label for row in explanation.constraints}
+    missing = {c.label for c in t.form.constraints} - {row.label for row in explanation.constraints}
     return violated(f"nothing is said of {', '.join(sorted(missing))}") if missing else holds("every constraint")
 
 
