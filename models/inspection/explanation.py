@@ -188,6 +188,10 @@ class Explainable(Protocol):
     name: ClassVar[str]
 
     @property
+    def certified_by_appraisal(self) -> bool:
+        """True if there is a form that certifies no point."""
+
+    @property
     def form(self) -> StandardForm:
         """The standard form."""
 
@@ -340,12 +344,13 @@ def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:
 
 
 def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm | None:
-    """Return the form whose point the values are; None where they lack a block of it, or there is none."""
+    """Return the form whose point the values are; None where there is none, or an appraised point lacks a block of it."""
     try:
         form = model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
         return None
-    return form if all(block.label in values for block in form.blocks) else None
+    whole = all(block.label in values for block in form.blocks)
+    return form if whole or not model.certified_by_appraisal else None
 
 
 def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:

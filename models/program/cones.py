@@ -449,6 +449,10 @@ class Bilinear(Cone):
         if self.dim < 3 or self.dim % 2 == 0:
             raise InputError(f"a bilinear row has 1 + 2k rows t, a and b, k ≥ 1, not {self.dim}")
 
+    @property
+    def _inward(self) -> FloatArray:
+        return (np.arange(self.dim) < 1).astype(np.float64)
+
     def project(self, v: FloatArray) -> FloatArray:
         """Return the point of the set with the same a and b and the nearest t, so that a violation is that of the row."""
         rows = self.stacked(v).copy()
