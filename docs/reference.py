@@ -8,11 +8,12 @@ import sys
 from typing import Any
 
 from numpydoc.docscrape import NumpyDocString
-from words import escaped, toctree
+from words import escaped, table, toctree
 
 import marginopt as mo
 from marginopt.models import Model
 from marginopt.models.formulations import all_formulations
+from marginopt.models.formulations.margin.naming import DOMAINS, LOSSES, REGULARISERS
 
 __all__ = ["documented", "errata", "reference"]
 
@@ -41,6 +42,13 @@ _EXTENDING = {
     "relaxations": ("Relaxation", "Reduction", "Need", "Direction", "LiftedDual"),
     "instances": ("DataSet",),
 }  # fmt: skip
+#: Groups of public names with a page of their own.
+_GROUPS = {
+    "margin": "What a [composed problem](../../how-to/compose.md) is made of.",
+    "questions": "[Questions about all classifiers](../../how-to/questions.md).",
+    "relaxations": "[Relaxations](../../explanation/relaxations.md) and the [gap report](../../how-to/gap-report.md).",
+    "instances": "Data sets, readers of files, and generators.",
+}
 
 
 def reference() -> dict[str, str]:
@@ -66,13 +74,36 @@ def reference() -> dict[str, str]:
         sections = [f"## {name}\n\n{documented(public[name], name)}" for name in names]
         pages[f"names/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
     pages["names/extending.md"] = _extending()
+    pages |= {f"names/{group}.md": _group(group) for group in _GROUPS}
     listed = "\n".join(
         f"- [{kind}]({kind.lower()}.md): {', '.join(f'[`{name}`]({kind.lower()}.md#{name.lower()})' for name in names)}"
         for kind, names in kinds.items()
     )
+    listed += "".join(f"\n- [`mo.{group}`]({group}.md): {said}" for group, said in _GROUPS.items())
     index = ["# Reference", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
-             toctree([*(kind.lower() for kind in kinds), "extending"])]  # fmt: skip
+             toctree([*(kind.lower() for kind in kinds), *_GROUPS, "extending"])]  # fmt: skip
     return {"names/index.md": "\n\n".join(index), **pages}
+
+
+def _group(group: str) -> str:
+    """Every function and class of a group; of the parts of a composed problem, the names as well."""
+    module = getattr(mo, group)
+    things = {name: getattr(module, name) for name in module.__all__}
+    documented_things = {name: thing for name, thing in things.items() if callable(thing) and inspect.getdoc(thing)}
+    named = [_named_parts()] if group == "margin" else []
+    sections = [f"## {name}\n\n{documented(thing, name, methods=group != 'margin')}" for name, thing in documented_things.items()]
+    return "\n\n".join([f"# mo.{group}", _GROUPS[group], *named, *sections]) + "\n"
+
+
+def _named_parts() -> str:
+    """A table of the names that stand for parts."""
+    kinds = {"loss": LOSSES, "regulariser": REGULARISERS, "domain": DOMAINS}
+    rows = [
+        [f'`{kind}="{name}"`', f"[`{part!r}`](#{type(part).__name__.lower()})", escaped(first(inspect.getdoc(part) or ""))]
+        for kind, parts in kinds.items()
+        for name, part in parts.items()
+    ]
+    return table(["argument", "part", "function"], rows)
 
 
 def _extending() -> str:

@@ -13,7 +13,7 @@ _CLUSTERS = """
 data = mo.instances.gaussian_clusters(40, 2, sigma=0.4, seed=1)  # ones, two features
 """
 _OUTLIERS = """
-data = mo.instances.gaussian_clusters(40, 2, sigma=0.2, outliers="clustered", seed=0)  # ones, two features
+data = mo.instances.gaussian_clusters(40, 2, sigma=0.2, outliers="clustered", seed=0)
 """
 _RANDOM = """
 import numpy as np

@@ -22,7 +22,7 @@ def book_page(entries: Sequence[Entry]) -> str:
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
     parts = {
         "counts": f"**{len(entries)} entries**: {counts}. {statuses['proved']} are proved to 1e-6, {statuses['open']} are open.",
-        "models": "\n".join(f"| {model} | `{line}` |" for model, (_, line) in MODELS.items()),
+        "models": "\n".join(f"| {model} | `{line.replace('||', '‖')}` |" for model, (_, line) in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),
     }
