@@ -18,6 +18,21 @@ from marginopt.solvers.zero_one.distributed import boxes as subtrees
 
 pytest.importorskip("distributed")
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
+#: The script that the page's call prints.
+SCRIPT = """#!/usr/bin/env bash
+
+#SBATCH -J dask-worker
+#SBATCH -p batch
+#SBATCH -n 1
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=30G
+#SBATCH -t 04:00:00
+#SBATCH --requeue
+source ~/marginopt/bin/activate
+marginopt warm-up zero-one-bb
+python -m distributed.cli.dask_worker tcp://10.0.0.1:34393 --name dummy-name --nthreads 1 --memory-limit 3.73GiB --nworkers 8 \
+--nanny --death-timeout 60 --lifetime 230m
+"""
 
 
 def _code(word: str) -> str:
@@ -38,7 +53,7 @@ def test_dask_jobqueue_writes_the_pages_script() -> None:
     exec("from dask_jobqueue import SLURMCluster\n" + ast.unparse(call), names)
     with names["cluster"] as cluster:
         script = cluster.job_script()
-    assert _plain(script) == _plain(_code("#SBATCH -J dask-worker"))
+    assert _plain(script) == _plain(SCRIPT)
 
 
 def _plain(script: str) -> list[str]:
