@@ -10,9 +10,21 @@ N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_
 violated, no w with ||w||² < N does both, so where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums
 exact by `math.fsum`.
 
+The steps of a node:
+
+- ``pack``: conflicts with weights y ≥ 0, Σ_{c ∋ i} y_c ≤ λ_i over their free points, none with a deleted point, each with
+  N ≥ B - V - max(e, Σ of the weights before it). Then e ← max(e, Σy), by weak duality of the hitting-set relaxation.
+- ``cut``: a conflict with N ≥ T and no free point ends the node; with one free point i, that point is deleted and
+  e ← (e - λ_i)₊.
+- ``split``: on the free points c_0, c_1, ... of a conflict with N ≥ T, child i deletes c_i and keeps c_0 .. c_{i-1}, with
+  (e - λ_{c_i})₊; or on one free point, deleted and kept.
+
+A node ends when V + e ≥ B, and every child must occur.
+
 The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
 interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
-that stands for more than k - V equal ones is kept.
+that stands for more than k - V equal ones is kept. A Lagrangian bound L = B + λk needs no log of its own: its conflicts are at
+T = L - λ(V + e) = B + λ(k - V - e) ≥ B wherever k is not exceeded, so each λ tree that proves B is a budget tree that proves B.
 """
 
 from __future__ import annotations
