@@ -144,7 +144,7 @@ class CoefficientRanges(Evidence):
         ax.axvline(0.0, color="black", lw=0.5)
         ax.set_yticks(places, [plain(name) for name in self.names])
         ax.set_xlabel("coefficient")
-        ax.legend()
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 
 
 @dataclass(frozen=True, eq=False)
