@@ -86,11 +86,12 @@ def reference() -> dict[str, str]:
 
 
 def _group(group: str) -> str:
-    """Every function and class of a group; of the parts of a composed problem, the names as well."""
+    """Every function and class of a group, and what has a name at the prompt."""
     module = getattr(mo, group)
     things = {name: getattr(module, name) for name in module.__all__}
     documented_things = {name: thing for name, thing in things.items() if callable(thing) and inspect.getdoc(thing)}
-    named = [_named_parts()] if group == "margin" else []
+    tables = {"margin": _named_parts, "relaxations": _named_relaxations}
+    named = [tables[group]()] if group in tables else []
     sections = [f"## {name}\n\n{documented(thing, name, methods=group != 'margin')}" for name, thing in documented_things.items()]
     return "\n\n".join([f"# mo.{group}", _GROUPS[group], *named, *sections]) + "\n"
 
@@ -104,6 +105,12 @@ def _named_parts() -> str:
         for name, part in parts.items()
     ]
     return table(["argument", "part", "function"], rows)
+
+
+def _named_relaxations() -> str:
+    """A table of the relaxations that have names, the weaker bounds first."""
+    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations.relaxations().values()]
+    return table(["name", "reads", "what it is"], rows)
 
 
 def _extending() -> str:
