@@ -15,8 +15,8 @@ __all__ = ["position", "scraper"]
 _ORDER = (
     "outliers", "losses", "wrong_points", "support", "hulls", "gaps", "audits", "big_m",
     "rank", "certificate", "exact", "price", "form",
-    "kappa", "every_lam", "gamma", "compose", "points_table", "ranges", "classes", "nonparallel", "unusual", "tube",
-    "convergence", "profile",
+    "kappa", "every_lam", "gamma", "compose", "points_table", "classes", "nonparallel", "unusual", "tube",
+    "ranges", "stability", "worst_group", "convergence", "profile",
 )  # fmt: skip
 
 
