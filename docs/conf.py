@@ -22,7 +22,7 @@ project = "marginopt"
 author = "The marginopt developers"
 copyright = "The marginopt developers, BSD-3-Clause"
 release = version = marginopt.__version__
-extensions = ["myst_parser", "mathml", "katex", "glossary_links", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "mathml", "katex", "glossary_links", "prose", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
