@@ -12,7 +12,7 @@ from marginopt.models.statement import typeset
 __all__ = ["setup"]
 
 #: Pages that are written by hand.
-_WRITTEN = ("explanation/", "how-to/", "tutorials/", "reference/conventions", "index", "benchmarks")
+_WRITTEN = ("explanation/", "how-to/", "tutorials/", "reference/conventions", "index", "benchmarks", "book")
 #: Text in these is left as it is.
 _CLOSED = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 #: A block without a language is a formula if it has one of these signs.
