@@ -1,6 +1,6 @@
 """
 Which group does a classifier treat worst?
-=========================================
+==========================================
 
 The worst linear subgroup of age and income by false positives, with a proof that no other is worse. The bar is as wide as the
 group's share.
