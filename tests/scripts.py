@@ -6,11 +6,12 @@ no script sees what another one did.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,33 +41,32 @@ runpy.run_path(script, run_name="__main__")
 """
 
 
-class ScriptRunner:
-    """Runs scripts; see the module.
-
-    Parameters
-    ----------
-    server : subprocess.Popen
-        The process that is forked.
-    """
-
-    def __init__(self, server: subprocess.Popen[str]) -> None:
-        self._server = server
-
-    def __call__(self, script: Path, folder: Path) -> str:
-        """Return what went wrong when the script ran in the folder: "" or the end of its standard error."""
-        assert self._server.stdin is not None and self._server.stdout is not None
-        said = folder / "stderr"
-        self._server.stdin.write(json.dumps([str(script), str(folder), str(said)]) + "\n")
-        self._server.stdin.flush()
-        code = int(self._server.stdout.readline())
-        return "" if code == 0 else f"exit code {code}: {said.read_text(encoding='utf-8')[-2000:]}"
-
-
 @contextmanager
-def script_runner() -> Iterator[ScriptRunner]:
-    """A runner whose process ends with the block."""
+def script_runner() -> Iterator[Callable[[Path, Path], str]]:
+    """Give a function that runs a script in a folder and returns what went wrong: "" or the end of standard error."""
     environment = {**os.environ, "MPLBACKEND": "Agg"}
-    with subprocess.Popen(
-        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        yield ScriptRunner(server)
+    if not hasattr(os, "fork"):
+        yield functools.partial(_alone, environment)
+        return
+    words = [sys.executable, "-c", _SERVER]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        yield functools.partial(_forked, server)
+
+
+def _forked(server: subprocess.Popen[str], script: Path, folder: Path) -> str:
+    assert server.stdin is not None and server.stdout is not None
+    said = folder / "stderr"
+    server.stdin.write(json.dumps([str(script), str(folder), str(said)]) + "\n")
+    server.stdin.flush()
+    return _fault(int(server.stdout.readline()), said.read_text(encoding="utf-8"))
+
+
+def _alone(environment: dict[str, str], script: Path, folder: Path) -> str:
+    """Run it in a fresh process, where there is no fork."""
+    words = [sys.executable, str(script)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    return _fault(done.returncode, done.stderr)
+
+
+def _fault(code: int, said: str) -> str:
+    return "" if code == 0 else f"exit code {code}: {said[-2000:]}"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scripts import ScriptRunner, script_runner
+from scripts import script_runner
 
 from marginopt.errors import MarginoptError
 from marginopt.models import Model
@@ -39,15 +38,14 @@ NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
 @pytest.fixture(scope="module")
-def run() -> Iterator[ScriptRunner]:
-    """A runner of scripts."""
+def run() -> Iterator[Callable[[Path, Path], str]]:
+    """Runs a script in a folder."""
     with script_runner() as found:
         yield found
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=named)
-def test_every_block_runs(page: Path, run: ScriptRunner, tmp_path: Path) -> None:
+def test_every_block_runs(page: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     """In a process and a folder of its own; a block that does not run says why in a comment above it."""
     blocks = [code for skipped, code in _BLOCK.findall(page.read_text(encoding="utf-8")) if not skipped]
     if not blocks:
@@ -66,9 +64,8 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or made or place.exists(), target
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("example", sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), ids=lambda p: p.stem)
-def test_the_gallery_runs(example: Path, run: ScriptRunner, tmp_path: Path) -> None:
+def test_the_gallery_runs(example: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     assert not run(example, tmp_path)
 
 
