@@ -218,5 +218,5 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
 
 ESTIMATORS = (
     EstimatorInfo(NCHSVC, ConvexHullsDual, "SVM with squared slacks as the distance between two convex hulls"),
-    EstimatorInfo(MaxMinSVC, MaxMinSVM, "SVM with squared slacks, and γ of its kernel with it", {"tol": 1e-2}),
+    EstimatorInfo(MaxMinSVC, MaxMinSVM, "SVM with squared slacks, and γ of its kernel with it"),
 )

@@ -13,7 +13,7 @@ from marginopt.estimators import all_estimators
 #: Every estimator as its record makes a quick one, and options that change what it does.
 ESTIMATORS = [info.make() for info in all_estimators().values()] + [
     mo.estimators.L2SVC(kernel="linear", multi_class="ovr", solver="mfw", warm_start=True),
-    mo.estimators.MaxMinSVC(shared=True, parameter="log-gamma", tol=1e-2),
+    mo.estimators.MaxMinSVC(shared=True, parameter="log-gamma"),
     mo.estimators.HingeSVC(multi_class="ovr"),
     mo.estimators.MarginClassifier(
         "ramp", "l1", lam=0.03, node_limit=1
