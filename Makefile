@@ -13,7 +13,7 @@ FOLDERS := models solvers relaxations instances
 # theirs) and every test worker rewrites all assertions, half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels release attack
+.PHONY: report test test-full quick durations lint typing env env-test check clean test-licensed versions docs wheels release attack
 
 # Workers of the tests: as many as there are processors, four at most. Each has its own part, so that what a file imports and its fixtures
 # make is made once; who is done takes from the others.
@@ -27,6 +27,10 @@ report: env
 test: env-test
 	@echo "running every test (make quick leaves the slow ones out)"
 	$(BIN)/python -m pytest $(WORKERS) --durations=25
+
+# Every test on all of its random trials (tests/effort.py), of which `make test` takes a part: an hour or more.
+test-full: export MARGINOPT_TEST_EFFORT = full
+test-full: test
 
 # All but the tests that tests/slow.txt names by their measured time: under a minute on two processors.
 quick: env-test

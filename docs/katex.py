@@ -74,8 +74,14 @@ def _server() -> subprocess.Popen[str]:
         [str(shutil.which("node")), "-e", _SERVER, str(_PACKAGE)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
     )  # fmt: skip
-    atexit.register(process.kill)
+    atexit.register(_end, process)
     return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill the server, and close the streams to and from it."""
+    process.kill()
+    process.communicate()
 
 
 @cache

@@ -16,10 +16,10 @@ from sklearn.svm import SVC, LinearSVC
 import marginopt as mo
 
 machines = {
-    "SVC": [SVC(C=C, kernel=kernel) for C in (0.1, 1.0, 10.0) for kernel in ("linear", "rbf")],
-    "LinearSVC": [LinearSVC(C=C, loss=loss, random_state=0) for C in (0.1, 1.0, 10.0) for loss in ("hinge", "squared_hinge")],
-    "LogisticRegression": [LogisticRegression(C=C) for C in (0.1, 1.0, 10.0)],
-    "SGDClassifier": [SGDClassifier(alpha=alpha, random_state=0) for alpha in (1e-1, 1e-2, 1e-3)],
+    "SVC": [SVC(C=C, kernel=kernel) for C in (0.1, 10.0) for kernel in ("linear", "rbf")],
+    "LinearSVC": [LinearSVC(C=C, loss=loss, random_state=0) for C in (0.1, 10.0) for loss in ("hinge", "squared_hinge")],
+    "LogisticRegression": [LogisticRegression(C=C) for C in (0.1, 10.0)],
+    "SGDClassifier": [SGDClassifier(alpha=alpha, random_state=0) for alpha in (1e-1, 1e-3)],
 }
 gaps = {name: [] for name in machines}
 warnings.simplefilter("ignore")

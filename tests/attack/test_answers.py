@@ -11,6 +11,7 @@ import attack_models
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import trials
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
@@ -39,11 +40,11 @@ def test_the_truth_of_known_problems_is_exact() -> None:
 def test_corrupted_answers_never_escape() -> None:
     """Every family and solver that is quick, lied about in every part: nothing false is claimed, and nothing escapes."""
     found: Counter[str] = Counter()
-    held = [(number, *attack.natural(number)[1:]) for number in range(32)]
+    held = [(number, *attack.natural(number)[1:]) for number in range(trials(16, 32))]
     assert not any(fault for _, fault, _ in held), held
     answers = [(number, result) for number, _, result in held if result is not None]
-    assert len(answers) > 24
-    for lie in range(320):
+    assert len(answers) > trials(11, 24)
+    for lie in range(trials(80, 320)):
         number, result = answers[lie % len(answers)]
         outcome = attack.judged(lie, result.answer, attack.case(number), result.solver)
         if outcome:

@@ -16,6 +16,7 @@ from pathlib import Path
 import attack_files as attack
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt import files
@@ -108,11 +109,11 @@ def test_a_changed_program_is_no_other_than_two_peers_read(judges: attack.Judges
         for k, text in enumerate(texts):
             path = tmp_path / f"seed{k}{suffix}"
             path.write_text(text)
-            ours, peers = judges.outcomes(path)
+            ours, peers = judges.outcomes(path, limit=120.0)
             shared = attack.judgement(peers)
             assert shared is not None and ours.same(shared), (path.name, str(ours), [str(peer) for peer in peers])
-    outcomes = [attack.program(number, tmp_path, judges) for number in range(60)]
-    assert outcomes == [""] * 60
+    outcomes = [attack.program(number, tmp_path, judges) for number in range(trials(20, 60))]
+    assert set(outcomes) == {""}
 
 
 def test_the_law_of_changed_programs_finds_another_problem() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attack_imports
 import pytest
+from effort import trials
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -12,5 +13,5 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_random_programs_have_their_optimum(package: str) -> None:
     pytest.importorskip(package)
     pytest.importorskip("gurobipy")  # the second route of Pyomo's programs, and of HiGHS's quadratic ones
-    faults = [f"{what}: {fault}" for what, fault in (attack_imports.attack(k, package) for k in range(25)) if fault]
+    faults = [f"{what}: {fault}" for what, fault in (attack_imports.attack(k, package) for k in range(trials(8, 25))) if fault]
     assert not faults, faults

@@ -7,6 +7,7 @@ import attack_doors as doors
 import attack_inputs as inputs
 import numpy as np
 import pytest
+from effort import trials
 
 from marginopt.solvers import Status
 from marginopt.solvers.rational.form import RationalForm
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def test_wild_inputs_are_refused_in_our_words() -> None:
-    escaped = [what for what in map(inputs.attack, range(160)) if what[1]]
+    escaped = [what for what in map(inputs.attack, range(trials(50, 160))) if what[1]]
     assert not escaped
 
 
@@ -29,7 +30,7 @@ def test_inputs_that_escaped_once() -> None:
 
 @pytest.mark.parametrize("family", range(len(doors.FAMILIES)), ids=[f.__name__ for f in doors.FAMILIES])
 def test_nothing_but_our_errors_escapes_and_what_is_claimed_is_so(family: int) -> None:
-    numbers = range(family, 8 * len(doors.FAMILIES), len(doors.FAMILIES))
+    numbers = range(family, trials(3, 8) * len(doors.FAMILIES), len(doors.FAMILIES))
     assert not [what for what in map(doors.attack, numbers) if what[1]]
 
 
@@ -57,7 +58,7 @@ def test_what_is_planted_is_so() -> None:
 
 def test_nothing_false_is_said_of_empty_sets_and_endless_objectives() -> None:
     held, faults, lost = [], [], 0
-    for number in range(96):
+    for number in range(trials(32, 96)):
         name, fault, result = alternatives.natural(number)
         faults += [f"{name}: {fault}"] if fault else []
         if result is not None:

@@ -48,8 +48,8 @@ def test_a_proof_log_on_a_full_disk(engine: str, suffix: str, tmp_path: Path) ->
     path = tmp_path / f"log{suffix}"
     path.write_text("an older log")
     said = _run(
-        "limit(2000, lam=1.0, engine=sys.argv[2])\n"
-        "try:\n    mo.solve(mo.ZeroOneSVM(X, y, lam=1.0), 'zero-one-bb', engine=sys.argv[2], proof=sys.argv[1], time_limit=60)\n"
+        "limit(2000, lam=1.0, engine=sys.argv[2])\nmodel = mo.ZeroOneSVM(X[:36], y[:36], lam=1.0)\n"
+        "try:\n    mo.solve(model, 'zero-one-bb', engine=sys.argv[2], proof=sys.argv[1], time_limit=60)\n"
         "except WriteError as error:\n"
         "    r = error.result\n    print(r.bound <= r.objective, r.bound_kind, np.isfinite(r.objective), error)\n",
         path,

@@ -11,6 +11,7 @@ import attack_outside
 import attack_workers
 import numpy as np
 import pytest
+from effort import trials
 from sklearn.svm import SVC, NuSVC
 
 import marginopt as mo
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["boxes", "conflicts"])
 def test_broken_workers_end_nothing_and_prove_nothing(kind: str) -> None:
     """36 of fifty let out a foreign exception: arrays of other shapes, a worker's own ValueError, text that is none."""
-    numbers = range(8) if kind == "boxes" else range(40, 48)
+    numbers = range(trials(3, 8)) if kind == "boxes" else range(40, 40 + trials(3, 8))
     faults = [f"{what}: {fault}" for what, fault in map(attack_workers.attack, numbers) if fault]
     assert not faults, faults
 
@@ -72,7 +73,7 @@ def test_a_broken_worker_s_slices_go_to_others() -> None:
 @pytest.mark.parametrize("family", attack_outside.FAMILIES, ids=lambda family: str(family.__name__))
 def test_programs_proofs_and_machines_of_others(family: Any) -> None:
     first = attack_outside.FAMILIES.index(family)
-    faults = [f"{what}: {fault}" for what, fault in map(attack_outside.attack, range(first, 90, 3)) if fault]
+    faults = [f"{what}: {fault}" for what, fault in map(attack_outside.attack, range(first, trials(24, 90), 3)) if fault]
     assert not faults, faults
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import attack_ramps as ramps
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt.models.views import MarginProblem
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def test_no_answer_and_no_forged_log_is_above_the_optimum() -> None:
     """Case 19 searches to its limit of time and is left to ``run.py``."""
-    assert not [what for what in map(ramps.attack, range(20, 60)) if what[1]]
+    assert not [what for what in map(ramps.attack, range(20, 20 + trials(10, 40))) if what[1]]
 
 
 def test_a_log_of_a_wide_intercept_is_valid(tmp_path: Path) -> None:

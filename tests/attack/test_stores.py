@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attack_options
 import attack_stores
 import pytest
+from effort import trials
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -14,10 +15,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("attack", "cases"),
     [
-        (attack_stores.attack_results, 60),
-        (attack_stores.attack_reports, 15),
+        (attack_stores.attack_results, trials(15, 60)),
+        (attack_stores.attack_reports, trials(5, 15)),
         (attack_stores.attack_bombs, 3),
-        (attack_options.attack, 60),
+        (attack_options.attack, trials(15, 60)),
     ],
     ids=["results", "reports", "bombs", "options"],
 )

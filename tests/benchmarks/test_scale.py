@@ -14,9 +14,9 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 TABLES = {
     "hinge": (["--C", "1", "--threads", "1", "--data", "gauss:200", "--peers", "smo-box"], 1),
     "l2": (["--C", "1", "--threads", "1", "--peers", "smo"], 1),
-    "linear": (["--data", "sparse"], 4),
+    "linear": (["--data", "sparse", "--losses", "squared"], 2),
     "ball": ([], 1),
-    "growth": (["--models", "conic", "npsvcpp"], 2),
+    "growth": (["--models", "conic"], 1),
     "million": (["--sizes", "2500"], 1),
     "search": ([], 2),
 }

@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scripts import script_runner
 
 from marginopt.errors import MarginoptError
 from marginopt.models import Model
@@ -35,16 +37,22 @@ PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not named(p).startswith(_MADE)
 NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Path, Path], str]]:
+    """Runs a script in a folder."""
+    with script_runner() as found:
+        yield found
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=named)
-def test_every_block_runs(page: Path, tmp_path: Path) -> None:
+def test_every_block_runs(page: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     """In a process and a folder of its own; a block that does not run says why in a comment above it."""
     blocks = [code for skipped, code in _BLOCK.findall(page.read_text(encoding="utf-8")) if not skipped]
     if not blocks:
         pytest.skip("its blocks say why they are not run")
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
-    done = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert not run(script, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES + NOTES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -57,10 +65,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), ids=lambda p: p.stem)
-def test_the_gallery_runs(example: Path, tmp_path: Path) -> None:
-    script = f"import matplotlib; matplotlib.use('Agg'); import runpy; runpy.run_path({str(example)!r})"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+def test_the_gallery_runs(example: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
+    assert not run(example, tmp_path)
 
 
 @pytest.mark.usefixtures("site")

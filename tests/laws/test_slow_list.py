@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def functions(path: Path) -> set[str]:
     """Names of the test functions of a file; of methods with their class."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

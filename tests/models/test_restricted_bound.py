@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt import Status, margin
@@ -68,7 +69,7 @@ def test_restrictions_of_a_composition_keep_the_proof(seed: int, regulariser: st
         assert result.status is Status.OPTIMAL and result.bound_kind == "proved", result
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_no_prices_prove_more_than_the_optimum(seed: int) -> None:
     """Noise on all multipliers, of every size: the bound falls, and never passes the optimum."""
     X, y, _, c = fair(seed)
@@ -78,7 +79,7 @@ def test_no_prices_prove_more_than_the_optimum(seed: int) -> None:
     assert result.multipliers is not None
     x = model.form.join(result.values)
     for size in (1e-9, 1e-6, 1e-3, 0.1, 1.0, 1e3):
-        for _ in range(6):
+        for _ in range(trials(2, 6)):
             multipliers = {k: z + size * rng.normal(size=z.shape) * (1.0 + np.abs(z)) for k, z in result.multipliers.items()}
             value = model.bound(x + size * rng.normal(size=x.size), multipliers).value
             assert value <= result.objective * (1.0 + 1e-8)

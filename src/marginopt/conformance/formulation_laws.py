@@ -60,7 +60,8 @@ def stated(case: Case) -> Verdict:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum
     found = {c.label for c in case.form.constraints}
-    families = {f"{label.rpartition('_')[0]}_l" for label in found if label.rpartition("_")[2].isdigit()}  # one for each class l
+    # exempt (text): labels, of which stem_0, stem_1, ... are one for each class l
+    families = {re.sub(r"_\d+$", "_l", label) for label in found}
     unknown = labels - found - families
     if unknown:
         return violated(f"lines are labelled {', '.join(sorted(unknown))}, which the form does not have")

@@ -159,7 +159,7 @@ FIRST_ORDER, USUAL = 1e-4, 1e-6
 #: No case takes as long; a solver that does has not solved it. Its own limit of iterations does not count.
 SECONDS, ITERATIONS = 60.0, 1_000_000
 #: Time for the search for the global optimum of a nonconvex continuous program, which need not end: its interval is judged.
-SEARCH_SECONDS = 2.0
+SEARCH_SECONDS = 0.5
 
 
 def unusable(solver: Solver) -> str:
@@ -415,8 +415,7 @@ def _different(one: Result, other: Result) -> list[str]:
 @SOLVER_LAWS.law("repeats")
 def repeatability(t: Trial) -> Verdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
-    again = t.solve()
-    if t.stopped(t.result) or t.stopped(again):
+    if t.stopped(t.result) or t.stopped(again := t.solve()):
         return not_applicable("the clock stopped its search")
     for label in _different(t.result, again):
         off = float(np.abs(t.result.values[label] - again.values[label]).max(initial=0.0))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import nine_points
+from effort import trials
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -158,7 +159,9 @@ def _forms(draw: st.DrawFn, features: frozenset[Feature]) -> StandardForm:
     )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=trials(50, 200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(data=st.data())
 def test_round_trip_of_random_forms_is_exact_in_every_format_that_carries_them(tmp_path: Path, data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(_CLASSES).flatmap(_forms))

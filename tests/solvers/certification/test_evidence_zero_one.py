@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
@@ -41,7 +42,7 @@ def agrees(model: ZeroOneSVM, w: np.ndarray, objective: float) -> bool:
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 @pytest.mark.parametrize("block", range(4))
 def test_the_exact_solver_s_classifier(block: int) -> None:
-    for seed in range(75 * block, 75 * block + 75):
+    for seed in range(75 * block, 75 * block + trials(15, 75)):
         model = lattice(seed)
         result = mo.solve(model, "zero-one-bb")
         assert agrees(model, result.values["w"], result.objective), seed
@@ -56,7 +57,7 @@ def test_every_mixed_integer_backend_s_classifier(solver: str) -> None:
         pytest.skip(str(error))
     if not licence.usable:
         pytest.skip(f"{solver}: {licence.state.value}")
-    for seed in range(12):
+    for seed in range(trials(5, 12)):
         model = lattice(1000 + seed)
         if get_solver(solver).obstacle(model) is not None:
             continue
@@ -68,7 +69,7 @@ def test_every_mixed_integer_backend_s_classifier(solver: str) -> None:
 def test_noisy_incumbents() -> None:
     """Whatever a solver hands over, within its feasibility tolerance: what comes back is counted exactly."""
     rng = np.random.default_rng(0)
-    for seed in range(60):
+    for seed in range(trials(20, 60)):
         model = lattice(2000 + seed)
         w = mo.solve(model, "zero-one-bb").values["w"] * (1.0 + 1e-7 * rng.normal(size=model.X.shape[1]))
         values = polish(model.form, model.point(w, 1e-6), model)

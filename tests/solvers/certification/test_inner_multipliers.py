@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import clouds
+from effort import trials
 
 import marginopt as mo
 from marginopt import margin
@@ -105,7 +106,7 @@ def cone(q: Any, F: Any) -> StandardForm:
     return StandardForm("cone", (Block("x", (q.size,)),), q, (rows,), lower, upper, real)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(trials(8, 30)))
 def test_a_finite_bound_over_a_cone_is_zero_and_an_endless_descent_has_none(seed: int) -> None:
     """q = F'z + ζ for some z, ζ ≥ 0, or a ray of descent: exactly one (Farkas), and the bound is 0 or none."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt import margin as M
@@ -92,7 +93,7 @@ def test_a_small_optimum_is_not_zero() -> None:
 @pytest.mark.parametrize("solver", ["clarabel", "piqp", "osqp", "highs", "scs"])
 @pytest.mark.parametrize("loss", LEVELS, ids=str)
 def test_the_law_over_levels_and_solvers(loss: Any, solver: str) -> None:
-    for seed in range(3):
+    for seed in range(trials(1, 3)):
         rng = np.random.default_rng(seed)
         y, Z = np.where(np.arange(8) % 2, 1.0, -1.0), rng.normal(size=(8, 2))
         for offset, cost in ((0.0, 0.1), (1e4, 1.0), (1e6, 1e2)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
@@ -189,7 +190,7 @@ def holds(box: CheckedBox, v: Any) -> bool:
     return all(Fraction(a) <= Fraction(x) <= Fraction(b) for a, x, b in zip(box.lo.tolist(), v, box.hi.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(trials(6, 30)))
 def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
     """Narrowing and rounds one after another, cuts just above the point's cost."""
     rng = np.random.default_rng(seed)
@@ -216,7 +217,7 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
         assert holds(box, point)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(5, 20)))
 def test_rounds_in_turned_coordinates(seed: int) -> None:
     """T is orthogonal but for rounding."""
     rng = np.random.default_rng(seed)
@@ -242,7 +243,7 @@ def test_rounds_in_turned_coordinates(seed: int) -> None:
         assert Fraction(box.bound) <= cost
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(5, 20)))
 def test_the_root_holds_a_point_as_good_as_any(seed: int) -> None:
     """Of a free intercept: one at a corner, or of whole ones next to it."""
     rng = np.random.default_rng(seed)
@@ -294,7 +295,7 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
     assert far(1.0, Corners.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx((-2.0, 9.0), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(5, 20)))
 def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
     """Bounds are not weak: with any slopes, but of no rows and no prices of budgets, which cost what their slack does."""
     rng = np.random.default_rng(seed)
@@ -355,7 +356,7 @@ def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> No
 
 def test_margins_and_losses_have_their_rounding_taken_off() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(trials(80, 300)):
         stated, _ = case(rng)
         p = stated.A.shape[1]
         problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
@@ -383,7 +384,7 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
     under = problem.pieces[0].lower_bound(grid)
     assert (under <= bounded.values(grid)).all()
     assert under == pytest.approx(bounded.values(grid), abs=1e-12)
-    for _ in range(300):
+    for _ in range(trials(80, 300)):
         low, high = np.sort(rng.choice(grid, 2))
         cost, paid, alpha = 1.0 + rng.random(), rng.random(), float(rng.choice([0.0, 0.3, 1.0, 3.0]))
         term = BoxLosses(0.0, np.array([cost]), np.array([cost - paid]), np.array([low]), np.array([high]), np.zeros(1))
@@ -396,7 +397,7 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
 
 def test_the_value_is_the_objective_where_the_point_is_feasible() -> None:
     """And where it is not, infinite; a margin or an end may be short by 1e-9."""
-    for seed in range(300):
+    for seed in range(trials(80, 300)):
         stated, w = case(np.random.default_rng(seed))
         point = [Fraction(x) for x in w.tolist()]
         least = [corner - product(row, point) for row in stated.A for corner in [Fraction(float(t)) for t in stated.loss.margins]]

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import trials
 from rational import Compositions, Loss, Vector, fractions
 from rational.draws import LOSSES, REGULARISERS, RESTRICTIONS, Drawn, drawn
 from rational.judged import answer_fault, closed_fault, report_fault
@@ -87,7 +88,7 @@ def near(problem: Drawn, rng: np.random.Generator) -> list[Vector]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_no_point_is_below_the_rational_optimum(part: int) -> None:
-    for number in range(15 * part, 15 * part + 15):
+    for number in range(15 * part, 15 * part + trials(5, 15)):
         problem, rng = drawn(number), np.random.default_rng(number)
         optimum = problem.exact.optimum()
         values = [value for w in near(problem, rng) if (value := problem.exact.at(w)) is not None]
@@ -128,7 +129,7 @@ def viewed(view: MarginProblem, polar: np.ndarray, w: np.ndarray) -> float:
 @pytest.mark.parametrize("part", range(3))
 def test_the_view_says_what_the_parts_say(part: int) -> None:
     """At quarters, where many margins are at corners, and doubles are exact."""
-    for number in range(1000 + 84 * part, 1084 + 84 * part):
+    for number in range(1000 + 84 * part, 1000 + 84 * part + trials(28, 84)):
         problem, rng = drawn(number), np.random.default_rng(number)
         view = problem.model.view(MarginProblem)
         if view is None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import trials
 from rational import Compositions, Loss, fractions
 
 import marginopt as mo
@@ -106,7 +107,7 @@ def test_no_point_is_below_the_rational_optimum(kind: str) -> None:
 @pytest.mark.parametrize("free", [False, True], ids=["penalised", "free"])
 @pytest.mark.parametrize("kind", NORMS)
 def test_a_line_and_a_plane(kind: str, free: bool) -> None:
-    for seed in range(4):
+    for seed in range(trials(2, 4)):
         if not free:
             compare(*drawn(100 + seed, kind, free, 8, 1))
         compare(*drawn(200 + seed, kind, free, 4 + seed % 2, 2))
@@ -115,7 +116,7 @@ def test_a_line_and_a_plane(kind: str, free: bool) -> None:
 @pytest.mark.parametrize("free", [False, True], ids=["penalised", "free"])
 @pytest.mark.parametrize("kind", NORMS)
 def test_a_plane_many_times(kind: str, free: bool) -> None:
-    for seed in range(30):
+    for seed in range(trials(8, 30)):
         compare(*drawn(1000 + seed, kind, free, 2 + seed % 4, 2))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
@@ -142,7 +143,7 @@ def candidates(stated: LoggedMarginProblem, rng: np.random.Generator) -> Any:
     """Points: at two corners of losses, at one, whole, and any, all scaled to be inside."""
     lines = [*stated.A, *np.eye(2)]
     turns = [0.0, 1.0, *stated.loss.margins]
-    for _ in range(4000):
+    for _ in range(trials(1000, 4000)):
         i, j = rng.integers(len(lines), size=2)
         M = np.array([lines[i], lines[j]])
         w = np.linalg.solve(M, rng.choice(turns, 2)) if abs(np.linalg.det(M)) > 1e-3 else 2.0 * rng.normal(size=2)
@@ -255,7 +256,7 @@ FORGERIES: list[Forgery] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(4, 12)))
 def test_a_log_is_verified_and_forgeries_of_it_are_refused(seed: int, tmp_path: Path) -> None:
     """A false claim is above the value of a point that the log may not name."""
     records = log_of(seed)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt import margin
@@ -82,7 +83,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
     """Where nodes take long the clock is looked at within a stretch: the nodes on the stack are open and bound too."""
     monkeypatch.setattr("marginopt.solvers.scoring.search._READ", read)
     within = 0
-    for seed in range(60):
+    for seed in range(trials(25, 60)):
         problem = drawn(seed)
         best = enumerated(problem)
         search = Search(reduce_problem(problem), np.random.default_rng(0), branching="signs")
@@ -92,7 +93,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
             search.step()
             within += int(search.stack.now.top) > 0
         assert search.value == search.bound == best
-    assert within > 50
+    assert within > trials(20, 50)
 
 
 @pytest.mark.parametrize("branching", ["signs", "supports", "pairs"])
@@ -109,9 +110,9 @@ def test_after_the_deadline_nodes_stay_open_and_the_bound_holds(branching: str) 
         assert left <= search.bound <= enumerated(problem)
 
 
-@pytest.mark.parametrize("block", range(20))
-def test_a_thousand_small_systems(block: int) -> None:
-    for seed in range(50 * block, 50 * block + 50):
+@pytest.mark.parametrize("block", range(4))
+def test_small_systems(block: int) -> None:
+    for seed in range(250 * block, 250 * block + trials(25, 250)):
         problem = drawn(seed)
         best = enumerated(problem)
         for branching in ("supports", "signs"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt.solvers.proofs import check_proof
@@ -120,12 +121,12 @@ FORGERIES: list[Callable[[list[Record], np.random.Generator], None]] = [
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_thousand_forged_logs_are_refused(seed: int, tmp_path: Path) -> None:
+def test_forged_logs_are_refused(seed: int, tmp_path: Path) -> None:
     stated, _ = proved(seed, tmp_path / "a.log")
     honest = (tmp_path / "a.log").read_text().splitlines()[:-1]
     assert len(_splits([json.loads(line) for line in honest])) > 0
     rng = np.random.default_rng(seed)
-    for k in range(200):
+    for k in range(trials(40, 200)):
         records = [json.loads(line) for line in honest]
         forge = FORGERIES[k % len(FORGERIES)]
         forge(records, rng)

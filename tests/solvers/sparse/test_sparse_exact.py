@@ -1,10 +1,10 @@
 """`sparse-bb` against the enumeration of all supports, each refitted by SciPy or another solver."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
+from effort import trials
 from scipy.optimize import minimize
 
 import marginopt as mo
@@ -16,8 +16,8 @@ from marginopt.solvers.sparse.search import SparseRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
-#: Blocks of ten instances; one more than the most features. MARGINOPT_SPARSE_BLOCKS=100 MARGINOPT_SPARSE_LARGEST=13 tries more.
-BLOCKS, LARGEST = int(os.environ.get("MARGINOPT_SPARSE_BLOCKS", "10")), int(os.environ.get("MARGINOPT_SPARSE_LARGEST", "7"))
+#: Blocks of ten instances; one more than the most features.
+BLOCKS, LARGEST = trials(4, 100), trials(7, 13)
 LOSSES = {"hinge": LinearLoss.HINGE, "squared-hinge": LinearLoss.SQUARED_HINGE, "logistic": LinearLoss.LOGISTIC}
 
 

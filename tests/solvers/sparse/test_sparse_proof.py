@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import os
 import pickle
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt.models.formulations.margin.problems import SparseProblem
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 LOSSES = ("hinge", "squared-hinge", "logistic")
 Record = dict[str, Any]
-#: Logs that are forged; MARGINOPT_FORGED=1000 forges more.
-FORGED = int(os.environ.get("MARGINOPT_FORGED", "150"))
+#: Logs that are forged.
+FORGED = trials(100, 1000)
 
 
 def model(seed: int) -> mo.Margin:

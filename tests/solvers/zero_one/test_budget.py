@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from oracles import least_square
 
 import marginopt as mo
@@ -32,7 +33,7 @@ def instance(seed, low=5, high=12):
 
 @pytest.mark.parametrize("batch", range(3))
 def test_equal_to_enumeration(batch):
-    for seed in range(15 * batch, 15 * batch + 15):
+    for seed in range(15 * batch, 15 * batch + trials(5, 15)):
         X, y, k, intercept = instance(seed)
         model = mo.ZeroOneSVM(X, y, kappa=k / len(y), intercept=intercept)
         optimum = enumerated(model)

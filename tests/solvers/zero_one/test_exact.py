@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from effort import trials
 
 from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
 from marginopt.models.views import ZeroOneProblem
@@ -110,8 +111,8 @@ def check(problem, optimum, native, tol=1e-6):
 @pytest.mark.parametrize("engine", ["boxes", "conflicts"])
 @pytest.mark.parametrize("batch", range(4))
 def test_equal_to_enumeration(engine, batch):
-    """40 random problems for each case: weak and strong incumbents, equal and different weights, both intercepts."""
-    for trial in range(40):
+    """Random problems: weak and strong incumbents, equal and different weights, both intercepts."""
+    for trial in range(trials(10, 40)):
         rng = np.random.default_rng(10_000 * batch + trial)
         n, p = int(rng.integers(4, 15)), int(rng.integers(1, 4))
         X, y = clusters(rng, n, p, rng.choice([0.2, 0.5, 1.0]), outliers=bool(rng.random() < 0.5))
@@ -154,7 +155,7 @@ def hostile(seed):
 @pytest.mark.parametrize("engine", ["auto", "conflicts"])
 @pytest.mark.parametrize("batch", range(3))
 def test_interval_contains_the_optimum_of_hostile_data(engine, batch):
-    for seed in range(30 * batch, 30 * batch + 30):
+    for seed in range(30 * batch, 30 * batch + trials(10, 30)):
         problem = hostile(seed)
         optimum, _ = enumerate_supports(problem)
         outcome, measure, answer = run(problem, seconds=3.0, native={"engine": engine, "restarts": 20 * (seed % 2)})
@@ -170,7 +171,7 @@ def test_interval_contains_the_optimum_of_hostile_data(engine, batch):
 def test_logs_of_hostile_data_prove_no_more_than_the_truth(tmp_path, batch):
     """Both engines' logs: accepted, and their exactly evaluated claims below the optimum."""
     proved = 0
-    for seed in range(30 * batch, 30 * batch + 30):
+    for seed in range(30 * batch, 30 * batch + trials(10, 30)):
         problem = hostile(seed)
         optimum, _ = enumerate_supports(problem)
         path = tmp_path / "log"
@@ -182,11 +183,11 @@ def test_logs_of_hostile_data_prove_no_more_than_the_truth(tmp_path, batch):
         if outcome.name == "CONVERGED":
             proved += 1
             assert report.bound >= answer.bound * (1 - 1e-8), seed
-    assert proved >= 25
+    assert proved >= trials(8, 25)
 
 
 def test_budget_form_of_hostile_data():
-    for seed in range(36):
+    for seed in range(trials(9, 36)):
         problem = hostile(seed)
         n = len(problem.weights)
         optimum, _ = enumerate_supports(problem, n // 3)
@@ -194,7 +195,7 @@ def test_budget_form_of_hostile_data():
         view = ZeroOneBudget(problem.A, n // 3, problem.penalised)
         state = algorithm.init(view, Options(threads=1), np.random.default_rng(0))
         outcome = algorithm.advance(state, 0.05)
-        for _ in range(60):
+        for _ in range(10):
             if outcome.name != "RUNNING":
                 break
             outcome = algorithm.advance(state, 0.05)

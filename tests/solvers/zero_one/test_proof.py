@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write
 from scipy.sparse import csr_array
 
@@ -114,7 +115,7 @@ def test_forged_logs_prove_nothing_false(tmp_path, engine, free):
     assert check_proof(path).valid
     rng = np.random.default_rng(1)
     refused = 0
-    for _ in range(24):
+    for _ in range(trials(12, 24)):
         kind, bad = (damage if engine == "boxes" else damage_conflicts)(rng, log)
         path.write_text(sealed(bad))
         report = check_proof(path)
@@ -123,7 +124,7 @@ def test_forged_logs_prove_nothing_false(tmp_path, engine, free):
             assert not report.valid, kind
         if report.valid:
             assert report.bound <= best_value(bad) * (1 + 2e-9), kind
-    assert refused >= 12
+    assert refused >= trials(6, 12)
 
 
 @pytest.mark.parametrize("engine", ["boxes", "conflicts"])
@@ -134,7 +135,7 @@ def test_corrupted_logs_are_refused(tmp_path, engine):
     good = path.read_bytes()
     assert check_proof(path).valid
     rng = np.random.default_rng(2)
-    for trial in range(250):
+    for trial in range(trials(60, 250)):
         at = int(rng.integers(len(good)))
         lines = good.splitlines(keepends=True)
         i, k = (int(x) for x in rng.choice(len(lines), 2, replace=False))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import trials
 from proof_logs import read, sealed
 
 import marginopt as mo
@@ -39,7 +40,7 @@ def random_problem(rng, X, y):
     return mo.ZeroOneSVM(X[rows], y[rows], lam=cost)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(trials(3, 8)))
 def test_no_carried_bound_exceeds_the_optimum(seed):
     """Points added, removed, repeated, other λ, other class costs, all at once."""
     rng = np.random.default_rng(seed)

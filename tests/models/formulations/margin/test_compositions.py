@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import marginopt as mo
@@ -110,7 +111,7 @@ def falls_without_end(model: mo.Margin, result: mo.Result) -> bool:
 
 
 @given(model=compositions(CONVEX, DOMAINS[:4]))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=trials(15, 40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_convex_compositions(model: mo.Margin) -> None:
     restricted = bool(model.form.integer.any())
     result = mo.solve(model, "scip" if restricted else "clarabel", tol=1e-7 if restricted else 1e-9, time_limit=60)
@@ -134,7 +135,7 @@ def test_convex_compositions(model: mo.Margin) -> None:
 
 
 @given(model=compositions(BINARY, DOMAINS))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=trials(10, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_compositions_with_binaries(model: mo.Margin) -> None:
     if not np.isfinite(model.reach[1]).all():
         if isinstance(model.loss, margin.PiecewiseLinear):  # no switch of its pieces can be an indicator
@@ -153,7 +154,7 @@ def test_compositions_with_binaries(model: mo.Margin) -> None:
 
 
 @given(model=compositions([*CONVEX, *BINARY[:4]], DOMAINS))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=trials(12, 30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_composition_is_printed_and_survives_the_formats_that_carry_it(model: mo.Margin) -> None:
     text, tex = str(model), model.latex(standalone=True)
     assert all(type(part).__name__ in text for part in model.parts)

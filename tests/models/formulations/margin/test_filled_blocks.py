@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -77,7 +78,7 @@ def points(draw: st.DrawFn) -> tuple[mo.Margin, np.ndarray]:
     return mo.Margin(X, y, loss, regulariser, subject_to=rules, upper_bound=1.01 * bound + 10.0, **parts), w
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=trials(80, 300), deadline=None)
 @given(points())
 def test_all_blocks_follow_from_the_coefficients(drawn: tuple[mo.Margin, np.ndarray]) -> None:
     model, w = drawn

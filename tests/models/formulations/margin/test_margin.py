@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -36,7 +37,7 @@ def small(seed: int) -> tuple[np.ndarray, np.ndarray]:
     domain=st.sampled_from(DOMAINS),
     restricted=st.booleans(),
 )
-@settings(max_examples=40)
+@settings(max_examples=trials(15, 40))
 def test_an_optimum_costs_what_is_stated_and_no_sampled_point_costs_less(
     seed: int, loss: Any, regulariser: Any, domain: Any, restricted: bool
 ) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import clouds
+from effort import trials
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -63,7 +64,7 @@ def agree(loss: Any, corners: Corners) -> None:
     assert corners.tail == 0.0 or corners.again <= corners.margins[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=trials(60, 200), deadline=None)
 @given(falling())
 def test_corners_of_breakpoints_are_the_loss(loss: margin.PiecewiseLinear) -> None:
     corners = loss.corners()

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from hypothesis import given, settings, strategies as st
 from sklearn.svm import SVR, NuSVC
 
@@ -80,7 +81,7 @@ LOSSES = [
 
 
 @given(seed=st.integers(0, 1000), loss=st.sampled_from(LOSSES), mu=st.sampled_from([0.5, 1.0, 0.2]), wild=st.floats(0.01, 10.0))
-@settings(max_examples=40)
+@settings(max_examples=trials(20, 40))
 def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: int, loss: Any, mu: float, wild: float) -> None:
     rng = np.random.default_rng(seed)
     Z, y = clouds(rng, 10, 2, 0.5, order="halves", first=-1.0)
