@@ -328,7 +328,7 @@ class FlatProgram:
 
     def arranged(self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]) -> FlatProgram | None:
         """Return the program with its variables and rows in the order of these names; None where others are there."""
-        names = [*(self.rows or ()), *(row.name for row in (*self.indicators, *self.curved))]
+        names = [*(self.rows or ()), *(name for name, *_ in self.behind)]
         if self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
             return None
         if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
