@@ -21,18 +21,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError, ExportError, UnsupportedModelError
+from ...errors import DataError, ExportError
 from ...files import READ_ERRORS, read_error, read_text, without_compression
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..importing.rows import IndicatorRow, QuadraticRow, quadratic_cone, unique
+from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows
+from ..importing.rows import IndicatorRow, unique
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -49,14 +51,12 @@ __all__ = [
     "bilinear_names",
     "bilinear_rows",
     "cone_named",
-    "cone_rows",
     "indicator_rows",
     "native_size",
     "one_sided",
     "quadratic_cones",
     "sidecar",
     "symmetric",
-    "two_sided",
 ]
 
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
@@ -270,11 +270,11 @@ INFINITE = 1e20
 
 @dataclass(frozen=True, eq=False)
 class FlatProgram:
-    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality, indicators, cones.
+    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the form's order, bounds, integrality, indicators, products.
 
     ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file. ``maximise`` says that the file
     maximises this objective: the form minimises its negative. From ``infinite`` on bounds and sides count as infinite in the
-    format; what we wrote ourselves is taken literally. Cones are quadratic rows of files of others.
+    format; what we wrote ourselves is taken literally.
     """
 
     P: sp.csc_array | None
@@ -291,14 +291,14 @@ class FlatProgram:
     maximise: bool = False
     infinite: float = np.inf
     indicators: tuple[IndicatorRow, ...] = ()
-    cones: tuple[Constraint, ...] = ()
+    curved: tuple[QuadraticRow, ...] = ()
 
     @classmethod
     def of(cls, form: StandardForm, *, quadratic: bool = True) -> FlatProgram:
-        """Rows F x ≥ -g and F x = -g of a form, and its indicators; P is left out for who takes it elsewhere."""
-        F, g = form.rows_matrix([c.label for c in form.constraints if not isinstance(c.cone, Indicator)])
-        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints if not isinstance(c.cone, Indicator)]
-        equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
+        """Rows F x ≥ -g and F x = -g of a form, its indicators and bilinear rows; P is left out for who takes it elsewhere."""
+        linear = [c for c in form.constraints if not isinstance(c.cone, Indicator | Bilinear)]
+        F, g = form.rows_matrix([c.label for c in linear])
+        equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         P = form.quadratic.csc if quadratic and form.quadratic is not None else None
         indicators = tuple(
             IndicatorRow(
@@ -307,25 +307,43 @@ class FlatProgram:
             )
             for rows in indicator_rows(form) for k, i in enumerate(rows.rows.tolist())
         )  # fmt: skip
+        curved = tuple(row for c in form.constraints if isinstance(c.cone, Bilinear) for row in quadratic_rows(c))
         # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
-        return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer, indicators=indicators)
+        return cls(
+            P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer,
+            indicators=indicators, curved=curved,
+        )  # fmt: skip
 
-    def arranged(self, columns: Sequence[str], rows: Sequence[str], equal: BoolArray) -> FlatProgram | None:
-        """Return the program with its variables, rows and indicators in the order of these names; None where others are there."""
-        names = [*(self.rows or ()), *(row.name for row in self.indicators)]
-        if self.cones or self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
+    @property
+    def kinds(self) -> list[tuple[str, bool]]:
+        """Kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
+        kinds = [("row", both) for both in self.equal.tolist()] + [("indicator", False)] * len(self.indicators)
+        return kinds + [("quadratic row", row.equality) for row in self.curved]
+
+    @property
+    def behind(self) -> list[tuple[str, sp.csr_array, float, str]]:
+        """Name, linear part, side and sense of the rows behind the linear ones: indicators, then quadratic rows."""
+        switched = [(row.name, row.a, row.lower, "G") for row in self.indicators]
+        return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.curved]
+
+    def arranged(self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]) -> FlatProgram | None:
+        """Return the program with its variables and rows in the order of these names; None where others are there."""
+        names = [*(self.rows or ()), *(name for name, *_ in self.behind)]
+        if self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
             return None
         if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
             return None
         place = {name: i for i, name in enumerate(names)}
-        order = np.array([i for i in map(place.__getitem__, rows) if i < self.b.size], dtype=np.int64)
-        switched = [i - self.b.size for i in map(place.__getitem__, rows) if i >= self.b.size]
-        if not np.array_equal(self.equal[order], equal):
+        own, order = self.kinds, [place[name] for name in rows]
+        if [own[i] for i in order] != list(kinds):
             return None
+        m, last = self.b.size, self.b.size + len(self.indicators)
         index = {name: j for j, name in enumerate(self.columns)}
+        linear = np.array(order[:m], dtype=np.int64)
         program = replace(
-            self, A=sp.csr_array(self.A[order]), b=self.b[order], equal=self.equal[order], rows=None,
-            indicators=tuple(self.indicators[i] for i in switched),
+            self, A=sp.csr_array(self.A[linear]), b=self.b[linear], equal=self.equal[linear], rows=None,
+            indicators=tuple(self.indicators[i - m] for i in order[m:last]),
+            curved=tuple(self.curved[i - last] for i in order[last:]),
         )  # fmt: skip
         return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
 
@@ -345,6 +363,7 @@ class FlatProgram:
             integer=self.integer[place],
             columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
             indicators=indicators,
+            curved=tuple(row.by_columns(place) for row in self.curved),
         )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
@@ -376,17 +395,28 @@ class FlatProgram:
         if self.indicators:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
-        return (*constraints, *self.cones)
+        labels = {"x", "equal", "greater", "switched"}
+        cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved)
+        return (*constraints, *cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
         pairs = sum(c.cone.count for c in layout.constraints if isinstance(c.cone, Indicator))
-        total = sum(c.cone.rows for c in layout.constraints) - 2 * pairs
+        products = [c for c in layout.constraints if isinstance(c.cone, Bilinear)]
+        total = sum(c.cone.rows for c in layout.constraints) - 2 * pairs - sum(c.cone.rows for c in products)
         F, g, _ = _switched(self.indicators, self.q.size)
-        if (total, 2 * pairs) != (self.b.size, g.size) or sum(b.size for b in layout.blocks) != self.q.size:
+        sizes = total, 2 * pairs, sum(c.cone.count for c in products), sum(b.size for b in layout.blocks)
+        if sizes != (self.b.size, g.size, len(self.curved), self.q.size):
             raise DataError("the sidecar's layout does not fit the file: other sizes")
+        curved = iter(self.curved)
         stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
         found, used = [], {False: 0, True: 0}
         for label, cone, row_names in layout.constraints:
+            if isinstance(cone, Bilinear):
+                stack = list(islice(curved, cone.count))
+                if not stack or any(row.equality != cone.equality for row in stack):
+                    raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
+                found.append(Constraint(label, *bilinear_stack(stack)))
+                continue
             kind = isinstance(cone, Indicator)
             rows = np.arange(used[kind], used[kind] + cone.rows)
             used[kind] += cone.rows
@@ -395,35 +425,6 @@ class FlatProgram:
             matrix, constants = stacks[kind]
             found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, row_names))
         return tuple(found)
-
-
-def cone_rows(
-    rows: Iterable[tuple[QuadraticRow, int]], lower: FloatArray, at_line: Callable[[int], None]
-) -> tuple[Constraint, ...]:
-    """Return quadratic rows, each with its line in the file, as cones under their names.
-
-    Raises
-    ------
-    DataError
-        A row that is not convex; ``at_line`` was told its line.
-    """
-    cones, labels = [], {"x", "equal", "greater", "switched"}
-    for row, line in rows:
-        at_line(line)
-        try:
-            F, g, cone = quadratic_cone(row, lower)
-        except UnsupportedModelError as error:
-            raise DataError(str(error)) from error
-        cones.append(Constraint(unique(row.name, labels), F, g, cone))
-    return tuple(cones)
-
-
-def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
-    """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side."""
-    if left > -np.inf:
-        yield QuadraticRow(name, sp.csc_array(-Q), -a + 0.0, -left + 0.0)
-    if right < np.inf:
-        yield QuadraticRow(name, Q, a, right)
 
 
 def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array, FloatArray, tuple[str, ...]]:

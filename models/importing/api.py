@@ -48,7 +48,7 @@ def from_pyomo(model: Any) -> StandardForm:
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel
-        One active objective; linear and convex quadratic expressions; continuous, integer and binary variables.
+        One active objective; linear and quadratic expressions, convex or not; continuous, integer and binary variables.
 
     Raises
     ------
@@ -68,8 +68,7 @@ def from_gurobi(model: Any) -> StandardForm:
     InputError
         Not a ``gurobipy.Model``.
     UnsupportedModelError
-        Something that a standard form does not hold (SOS and general constraints, semi-continuous variables,
-        quadratic constraints that are not convex cones); named.
+        Something that a standard form does not hold (SOS and general constraints, semi-continuous variables); named.
     """
     return imported(_gurobi(model))
 

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from .rows import IndicatorRow, QuadraticRow, RowProgram, RowSource, indicators, row_values, slacks
+from .quadratic_rows import QuadraticRow
+from .rows import IndicatorRow, RowProgram, RowSource, indicators, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned
 
 __all__ = ["GurobiSource"]
@@ -36,7 +37,7 @@ _STATUS = {
 
 
 class GurobiSource(RowSource, Recipient):
-    """An LP, QP, convex QCQP or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
+    """An LP, QP, QCQP (convex or not) or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
 
     Of general constraints those that are indicators are taken.
     Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
@@ -70,7 +71,8 @@ class GurobiSource(RowSource, Recipient):
             rows += row_values(np.array([i]), {i: row.ConstrName}, value, None, equal=row.Sense == "=", upper=upper)
         for k, curved in enumerate(model.getQConstrs()):
             slack = _value(model.getQCRow(curved), x) - curved.QCRHS
-            rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack if curved.QCSense == ">" else -slack))
+            slack = slack if curved.QCSense == ">" else -slack
+            rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack, equal=curved.QCSense == "="))
         switched = [_switched_violation(model, row, x) for row in model.getGenConstrs()]
         rows += [indicators(max(switched))] if switched else []
         variables = model.getVars()
@@ -184,13 +186,12 @@ def _symmetric(Q: Any) -> sp.csc_array:
 
 
 def _quadratic(model: Any, row: Any) -> QuadraticRow:
-    """½x'Qx + a'x ≤ b of one quadratic constraint."""
-    if row.QCSense == "=":
-        raise UnsupportedModelError(f"the quadratic constraint {row.QCName} is an equality, which is not convex")
+    """½x'Qx + a'x ≤ b, or = b, of one quadratic constraint."""
     Q, a = model.getQCMatrices(row)
     sign = -1.0 if row.QCSense == ">" else 1.0
     linear = sp.csc_array(a).toarray().ravel()
-    return QuadraticRow(row.QCName, sp.csc_array(2.0 * sign * _symmetric(Q)), sign * linear + 0.0, sign * row.QCRHS + 0.0)
+    Q = sp.csc_array(2.0 * sign * _symmetric(Q))
+    return QuadraticRow(row.QCName, Q, sign * linear + 0.0, sign * row.QCRHS + 0.0, row.QCSense == "=")
 
 
 def _indicator(model: Any, row: Any) -> IndicatorRow:

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from .rows import QuadraticRow, RowProgram, RowSource, row_values, slacks
+from .quadratic_rows import QuadraticRow, two_sided
+from .rows import RowProgram, RowSource, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned, Row
 
 __all__ = ["PyomoSource"]
@@ -34,7 +35,7 @@ _CONDITIONS = {
 
 
 class PyomoSource(RowSource, Recipient):
-    """An LP, QP, convex QCQP or mixed-integer program held by a concrete Pyomo model: components keep their names.
+    """An LP, QP, QCQP (convex or not) or mixed-integer program held by a concrete Pyomo model: components keep their names.
 
     Values go into the variables. Multipliers go into the suffix ``dual`` of the model, where it has one that imports, in Pyomo's
     sign: the change of the objective for one more unit of the right-hand side; reduced costs into ``rc``.
@@ -65,8 +66,8 @@ class PyomoSource(RowSource, Recipient):
                 variable.set_value(value, skip_validation=True)
             objective = float(pyo.value(goal.expr)) * (-1.0 if goal.sense == pyo.maximize else 1.0)
             rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
-            curved = [slack for c in self._curved for slack in _curved_slacks(c)]
-            rows += [slacks(f"{name}, quadratic row {k}", slack) for k, (name, slack) in enumerate(curved)]
+            curved = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
+            rows += [slacks(f"{name}, quadratic row {k}", slack, equal=equal) for k, (name, slack, equal) in enumerate(curved)]
             ends = [(_bounds(v), value) for v, value in zip(self._variables, x.tolist(), strict=True)]
         finally:
             for variable, value, stale in before:
@@ -128,7 +129,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         low = -np.inf if constraint.lower is None else pyo.value(constraint.lower) - body.constant
         high = np.inf if constraint.upper is None else pyo.value(constraint.upper) - body.constant
         if body.quadratic is not None:
-            curved += _curved(constraint.name, body, low, high)
+            curved += two_sided(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
         else:
             rows.append(constraint)
             linear.append(body)
@@ -168,14 +169,16 @@ def _slacks(i: int, constraint: Any) -> list[Row]:
     return [row for slack, upper in sides for row in row_values(places, names, np.array([slack]), None, equal=False, upper=upper)]
 
 
-def _curved_slacks(constraint: Any) -> list[tuple[str, float]]:
-    """The sides of a quadratic row by Pyomo, the upper one first."""
+def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
+    """The sides of a quadratic row by Pyomo, the lower one first, and whether they are an equality."""
     import pyomo.environ as pyo
 
     body = pyo.value(constraint.body)
     low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
-    upper = [] if high is None or high == np.inf else [(constraint.name, high - body)]
-    return upper + ([] if low is None or low == -np.inf else [(constraint.name, body - low)])
+    if low is not None and low == high:
+        return [(high - body, True)]
+    lower = [] if low is None or low == -np.inf else [(body - low, False)]
+    return lower + ([] if high is None or high == np.inf else [(high - body, False)])
 
 
 def _refuse_unread(model: Any) -> None:
@@ -274,11 +277,3 @@ class _Expressions:
             half = sp.coo_array((np.array(representation.quadratic_coefs, np.float64), (i, j)), (self._n, self._n)).tocsc()
             quadratic = sp.csc_array(half + half.T)
         return _Expression(quadratic, linear.tocsr(), float(representation.constant))
-
-
-def _curved(name: str, body: _Expression, low: float, high: float) -> list[QuadraticRow]:
-    """Rows ½x'Qx + a'x ≤ b of low ≤ body ≤ high, without the body's constant."""
-    a = body.linear.toarray().ravel()
-    assert body.quadratic is not None
-    rows = [QuadraticRow(name, body.quadratic, a, high)] if np.isfinite(high) else []
-    return rows + ([QuadraticRow(name, sp.csc_array(-body.quadratic), -a + 0.0, -low)] if np.isfinite(low) else [])

@@ -12,41 +12,28 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray, as_array
-from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.cones import Cone, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
 from .source import Evaluated, Row, Source
 
 __all__ = [
     "IndicatorRow",
-    "QuadraticRow",
     "RowProgram",
     "RowSource",
     "Taken",
     "from_qp",
     "indicators",
     "objective_size",
-    "quadratic_cone",
     "row_values",
     "slacks",
     "unique",
 ]
 
-#: Eigenvalues of a quadratic row below this share of the largest count as zero.
-_ZERO = 1e-12
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
 _INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
-
-
-@dataclass(frozen=True, eq=False)
-class QuadraticRow:
-    """½x'Qx + a'x ≤ b, under a name."""
-
-    name: str
-    Q: sp.csc_array
-    a: FloatArray
-    b: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +72,7 @@ class RowProgram:
     maximise: bool = False
 
     def taken(self) -> Taken:
-        """The form, and which of its rows are which of ours.
-
-        Raises
-        ------
-        UnsupportedModelError
-            A quadratic row that is no convex cone; names it.
-        """
+        """The form, and which of its rows are which of ours."""
         blocks = _blocks(self.variables)
         labels = {block.label for block in blocks}
         pieces: list[RowPiece] = []
@@ -166,10 +147,7 @@ class Taken:
         return len(self.names)
 
     def evaluated(self, x: FloatArray) -> Evaluated:
-        """Evaluate the form at x, row by row of the package.
-
-        A quadratic row ½x'Qx + a'x ≤ b is in the form as ||Rx||² ≤ 2uv or ||Rx||² ≤ t², whose difference is twice its slack.
-        """
+        """Evaluate the form at x, row by row of the package."""
         form = self.form
         rows = []
         for k, piece in enumerate(self.pieces):
@@ -177,12 +155,9 @@ class Taken:
             size = abs(c.F) @ np.abs(x) + np.abs(c.g)
             rows += row_values(piece.rows, self.names, c.value(x), size, equal=isinstance(c.cone, Zero), upper=piece.sign < 0.0)
         for number, (row, k) in enumerate(self.curved):
-            c = form.constraints[k]
-            v = c.value(x)
-            rotated = isinstance(c.cone, RotatedSecondOrder)
-            slack = v[0] * v[1] - 0.5 * float(v[2:] @ v[2:]) if rotated else 0.5 * (v[0] ** 2 - float(v[1:] @ v[1:]))
             size = 0.5 * float(np.abs(x) @ (abs(row.Q) @ np.abs(x))) + float(np.abs(row.a) @ np.abs(x)) + abs(row.b)
-            rows.append(slacks(f"{row.name}, quadratic row {number}", slack, size))
+            slack = slack_of(form.constraints[k], x)
+            rows.append(slacks(f"{row.name}, quadratic row {number}", slack, size, equal=row.equality))
         if self.switched:
             rows.append(indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.switched)))
         outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)
@@ -254,9 +229,9 @@ def indicators(violation: float) -> Row:
     return Row.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
 
 
-def slacks(name: str, slack: float, size: float = 0.0) -> Row:
-    """Return one row that is to be ≥ 0."""
-    return Row.at_least(name, np.array([slack]), np.array([size]))
+def slacks(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> Row:
+    """Return one row that is to be ≥ 0, or 0 where ``equal``."""
+    return (Row.equal if equal else Row.at_least)(name, np.array([slack]), np.array([size]))
 
 
 def objective_size(form: StandardForm, x: FloatArray) -> float:
@@ -329,68 +304,6 @@ def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str,
     for stem, pairs in groups.items():
         F = sp.csr_array(sp.vstack([pair for pair, _ in pairs], format="csr"))
         yield stem, F, np.array([side for _, sides in pairs for side in sides]), Indicator(2, len(pairs))
-
-
-def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """A quadratic row as one cone: convex as it stands, ||c|| ≤ t, or ||c||² ≤ 2uv.
-
-    Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with
-    t ≥ 0 by its bound; or one negative product, ||Rx||² ≤ 2(|Q_uv| u)v with u, v ≥ 0 by theirs.
-
-    Raises
-    ------
-    UnsupportedModelError
-        None of the three: the row is not known to be convex.
-    """
-    n = lower.size
-    used = np.unique(np.concatenate(sp.coo_array(row.Q).coords))
-    Q = sp.csc_array(row.Q)[used][:, used].toarray()
-    R = _factor(Q)
-    if R is not None:
-        F = sp.vstack([sp.csr_array(-row.a[None, :]), sp.csr_array((1, n)), _spread(R, used, n)], format="csr")
-        return sp.csr_array(F), np.concatenate([[row.b, 1.0], np.zeros(R.shape[0])]), RotatedSecondOrder(R.shape[0] + 2)
-    heads = _heads(Q) if not row.a.any() and row.b == 0.0 else None
-    if heads is not None and (lower[used[list(heads)]] >= 0).all():
-        i, j = heads
-        rest = Q.copy()
-        rest[i, j] = rest[j, i] = 0.0
-        R = _factor(rest)
-        if R is not None:
-            unit = sp.csr_array((np.ones(2), (np.arange(2), used[[i, j]])), shape=(2, n))
-            head = np.sqrt(-Q[i, i]) * unit[[0]] if i == j else sp.diags_array([-Q[i, j], 1.0]) @ unit
-            cone: Cone = SecondOrder(R.shape[0] + 1) if i == j else RotatedSecondOrder(R.shape[0] + 2)
-            F = sp.vstack([head, _spread(R, used, n)], format="csr")
-            return sp.csr_array(F), np.zeros(cone.rows), cone
-    raise UnsupportedModelError(
-        f"the quadratic constraint {row.name} is not convex (smallest eigenvalue {np.linalg.eigvalsh(Q)[0]:.3g}) and is no "
-        "second-order cone with non-negative head variables; a standard form holds convex cones, integers and indicators"
-    )
-
-
-def _heads(Q: FloatArray) -> tuple[int, int] | None:
-    """The one variable with a negative square, twice, or the one pair with a negative product and no squares."""
-    squares = np.flatnonzero(np.diag(Q) < 0)
-    if squares.size == 1:
-        return int(squares[0]), int(squares[0])
-    free = np.flatnonzero(np.diag(Q) == 0)
-    pairs = [(int(i), int(j)) for i in free for j in free if i < j and Q[i, j] < 0]
-    return pairs[0] if not squares.size and len(pairs) == 1 else None
-
-
-def _factor(Q: FloatArray) -> FloatArray | None:
-    """R with R'R = Q, one row for each eigenvalue that is not zero; None where one is negative."""
-    values, vectors = np.linalg.eigh(Q)
-    largest = max(float(values.max(initial=0.0)), 0.0)
-    if values.min(initial=0.0) < -_ZERO * largest:
-        return None
-    large = values > _ZERO * largest
-    return np.asarray(np.sqrt(values[large])[:, None] * vectors[:, large].T)
-
-
-def _spread(R: FloatArray, used: IntArray, n: int) -> sp.csr_array:
-    """Rows over the used variables as rows over all."""
-    columns = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(used.size, n))
-    return sp.csr_array(sp.csr_array(R) @ columns)
 
 
 def from_qp(

@@ -20,7 +20,7 @@ from ...models.program.form import StandardForm
 from ...models.statement import Line
 from .reductions import ComposedReduction, bounded_by_reach
 
-__all__ = ["AllHulls", "EqualHulls", "OneHull", "PairHulls"]
+__all__ = ["AllHulls", "EqualHulls", "LiftedHulls", "OneHull", "PairHulls", "Pieces", "conflicting_pairs"]
 
 # Convex losses that bound another loss from below.
 
@@ -204,14 +204,23 @@ class LiftedHulls(BoundingLoss):
         builder.gain_of_squares(self.mu, context.w)
         builder.cost(self.mu * svec(np.eye(p)), W)
         A = context.argument.terms["w"].dense()
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
+        pieces = split_margins(builder, context, self.branches(), self.reach, squares=True)
         squares = W.under(svec_rank_one(A))
         for q in pieces.squares:
             squares = squares - q
         builder.require_nonnegative("hull", squares)
+        self.add_rows(builder, context, W, pieces)
+        return None
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Return the branches of the loss."""
+        return self.of.convex_pieces()
+
+    def add_rows(self, builder: Assembly, context: Setting, W: Affine, pieces: Pieces) -> None:
+        """Add the hulls of the pairs."""
+        A = context.argument.terms["w"].dense()
         for number, (i, j) in enumerate(self.pairs):
             _add_pair(builder, f"pair {number}", W, A[[i, j]], pieces, (i, j))
-        return None
 
     def cost_line(self) -> Line:
         """Perspectives, and the trace in place of the norm."""
@@ -443,6 +452,14 @@ class AllHulls(_Hulls):
         return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.reach)
 
 
+def conflicting_pairs(rows: FloatArray, count: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of rows with the most negative cosines."""
+    unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+    first, second = np.triu_indices(rows.shape[0], 1)
+    order = np.argsort((unit @ unit.T)[first, second], kind="stable")[:count]
+    return tuple((int(first[k]), int(second[k])) for k in order)
+
+
 @dataclass(frozen=True)
 class PairHulls(AllHulls):
     """The SDP with hulls of two points at once, for pairs whose margins conflict most: a_i'a_j most negative, relative to norms.
@@ -462,9 +479,5 @@ class PairHulls(AllHulls):
 
     def hull(self, composed: Margin) -> Loss:
         """The pairs are chosen from the data alone."""
-        rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
-        unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-        first, second = np.triu_indices(rows.shape[0], 1)
-        order = np.argsort((unit @ unit.T)[first, second], kind="stable")[: self.pairs]
-        chosen = tuple((int(first[k]), int(second[k])) for k in order)
+        chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
         return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.reach)

@@ -7,19 +7,26 @@ import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.models import Feature, Model
 from marginopt.models.formulations import all_formulations, get_formulation
-from marginopt.models.model import Model
 from marginopt.packages import PACKAGES, package_matrix
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 #: Nonconvex quadratic problems, for which packages of convex programs have no words; and what is no program.
-NONCONVEX, FORMLESS = {"chebyshev", "stiefel"}, {"max-min"}
-FORMS = sorted(set(all_formulations()) - NONCONVEX - FORMLESS)
+NONCONVEX, FORMLESS = {"chebyshev", "stiefel"}, {"max-min", "nonparallel, correntropy"}
+FORMS = [*sorted(set(all_formulations()) - NONCONVEX - FORMLESS), "nonparallel, capped"]
+#: Packages that lack a feature; HiGHS also lacks integers beside a quadratic objective.
+LACKING = {
+    Feature.PSD: {"Gurobi", "Pyomo", "SCIP", "HiGHS"}, Feature.EXPONENTIAL: {"Gurobi", "HiGHS"}, Feature.ROTATED: {"HiGHS"},
+    Feature.INTEGER: {"Clarabel"},
+}  # fmt: skip
 
 
-def example(name: str) -> Model:
-    return get_formulation(name).example(np.random.default_rng(0))
+def example(row: str) -> Model:
+    """The example of a row: a formulation, or one with another loss."""
+    name, *loss = row.split(", ")
+    return get_formulation(name).example(np.random.default_rng(0), {"loss": loss[0]} if loss else {})
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +37,9 @@ def matrix() -> dict[str, dict[str, str]]:
 
 
 def test_every_cell_is_filled_or_has_its_reason(matrix: dict[str, dict[str, str]]) -> None:
-    assert set(matrix) == set(all_formulations()) and all(set(cells) == set(PACKAGES) for cells in matrix.values())
+    assert {row.split(", ")[0] for row in matrix} == set(all_formulations())
+    assert {"nonparallel, capped", "nonparallel, correntropy", "margin, logistic", "multiclass, zero-one"} <= set(matrix)
+    assert all(set(cells) == set(PACKAGES) for cells in matrix.values())
     for name, cells in matrix.items():
         if name in FORMLESS:
             assert all(cells.values())
@@ -38,12 +47,10 @@ def test_every_cell_is_filled_or_has_its_reason(matrix: dict[str, dict[str, str]
         if name in NONCONVEX:
             assert {package for package, reason in cells.items() if reason} == {"MOSEK", "CVXPY", "HiGHS", "Clarabel"}
             continue
-        form = example(name).form
-        whole, semidefinite = bool(form.integer.any()), name == "conic"
-        empty = {package for package, reason in cells.items() if reason}
-        allowed = {"Gurobi", "Pyomo", "SCIP", "HiGHS"} if semidefinite else set()
-        allowed |= ({"Clarabel"} if whole else set()) | ({"HiGHS"} if whole and form.quadratic is not None else set())
-        assert empty == allowed, name
+        features = example(name).form.features
+        lacking = set().union(*(LACKING.get(feature, set()) for feature in features))
+        lacking |= {"HiGHS"} if {Feature.INTEGER, Feature.QUADRATIC} <= features else set()
+        assert {package for package, reason in cells.items() if reason} == lacking, name
 
 
 @pytest.mark.parametrize("name", FORMS)

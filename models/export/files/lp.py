@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import write_texts
 from ...arrays import BoolArray, FloatArray
+from ...importing.quadratic_rows import plain_products, two_sided
 from ...importing.rows import IndicatorRow
-from ...program.cones import Feature, Indicator, Zero
+from ...program.cones import Bilinear, Feature, Indicator, Zero
 from ...program.form import Constraint, StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
+from ..programs import INFINITE, FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "REFUSED", "RESERVED", "Line", "Side", "Words", "labelled", "plain_names", "plain_rows", "sections"]
@@ -421,19 +422,18 @@ class _Parser:
             np.where(sides[:, 1] >= INFINITE, np.inf, sides[:, 1]),
         )
         names = self._row_names()
-        squares = [
-            (square, row.line)
+        curved = tuple(
+            side
             for i, row in enumerate(self.held)
             if (Q := symmetric(row.terms.quadratic, n)) is not None
-            for square in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
-        ]
-        cones = cone_rows(squares, lower, self.source.at)
+            for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        )
         indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
         plain = [i for i, row in enumerate(self.held) if row.switch is None and not row.terms.quadratic]
         A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
         return FlatProgram(
             symmetric(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
-            tuple(self.index), rows, self.maximise, INFINITE, indicators, cones,
+            tuple(self.index), rows, self.maximise, INFINITE, indicators, curved,
         )  # fmt: skip
 
     def _indicators(
@@ -475,8 +475,8 @@ def read_program(source: Source) -> FlatProgram:
     Raises
     ------
     DataError
-        A file that is cut or not understood, or one with semi-continuous variables, special ordered sets, general constraints,
-        or quadratic rows that are not convex; says which and where.
+        A file that is cut or not understood, or one with semi-continuous variables, special ordered sets or general constraints;
+        says which and where.
     """
     parser = _Parser(source)
     objectives = 0
@@ -503,9 +503,12 @@ def plain_names(names: list[str]) -> list[str]:
 
 
 def plain_rows(constraints: Sequence[Constraint]) -> list[str]:
-    """Return the names in a file of all linear rows, and behind them those of the indicators."""
-    linear = [name for c in constraints if not isinstance(c.cone, Indicator) for name in c.names()]
-    return plain_names(linear + [name for c in constraints if isinstance(c.cone, Indicator) for name in c.names()[1::2]])
+    """Return the names in a file of all linear rows, and behind them those of the indicators and of the quadratic rows."""
+    linear = [name for c in constraints if not isinstance(c.cone, Indicator | Bilinear) for name in c.names()]
+    switched = [name for c in constraints if isinstance(c.cone, Indicator) for name in c.names()[1::2]]
+    return plain_names(
+        linear + switched + [name for c in constraints if isinstance(c.cone, Bilinear) for name in bilinear_names(c)]
+    )
 
 
 def labelled(flat: FlatProgram, source: Source) -> StandardForm:
@@ -521,18 +524,21 @@ def labelled(flat: FlatProgram, source: Source) -> StandardForm:
     empty = [
         Constraint(c.label, sp.csr_array((c.cone.rows, 0)), np.zeros(c.cone.rows), c.cone, c.own) for c in layout.constraints
     ]
-    kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in empty if not isinstance(c.cone, Indicator)]
-    equal = np.concatenate([np.zeros(0, dtype=bool), *kinds])
-    arranged = flat.arranged(plain_names(layout.names), plain_rows(empty), equal)
+    linear = [c for c in empty if not isinstance(c.cone, Indicator | Bilinear)]
+    kinds = [("row", isinstance(c.cone, Zero)) for c in linear for _ in range(c.rows)]
+    kinds += [("indicator", False) for c in empty if isinstance(c.cone, Indicator) for _ in range(c.cone.count)]
+    kinds += [("quadratic row", c.cone.equality) for c in empty if isinstance(c.cone, Bilinear) for _ in range(c.cone.count)]
+    arranged = flat.arranged(plain_names(layout.names), plain_rows(empty), kinds)
     return flat.to_form(None) if arranged is None else arranged.to_form(layout)
 
 
 class _LP(FileFormat):
     suffix = ".lp"
     title = "LP"
-    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
+        form = plain_products(form)
         flat = FlatProgram.of(form)
         x = plain_names(form.names())
         rows = plain_rows(form.constraints)
@@ -540,7 +546,9 @@ class _LP(FileFormat):
         # every variable is named in the objective, so that the order of first mention is the order of x
         lines += list(_wrapped([f"{_signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.P is not None and flat.P.nnz:
-            lines += [" + [", *_wrapped(list(_quadratic_terms(flat.P, x))), " ] / 2"]
+            upper = sp.coo_array(sp.triu(flat.P))
+            twice = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
+            lines += [" + [", *_wrapped(list(_products(twice, x))), " ] / 2"]
         if flat.r:
             lines.append(f" {_signed(flat.r)}")
         lines.append("subject to")
@@ -548,9 +556,14 @@ class _LP(FileFormat):
             start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
             terms = _terms(flat.A.data[start:stop], flat.A.indices[start:stop], x)
             lines += [f" {name}:", *_wrapped(terms), f"  {'=' if flat.equal[i] else '>='} {flat.b[i]:.17g}"]
-        for name, row in zip(rows[flat.b.size :], flat.indicators, strict=True):
+        last = flat.b.size + len(flat.indicators)
+        for name, row in zip(rows[flat.b.size : last], flat.indicators, strict=True):
             terms = _terms(row.a.data, row.a.indices, x)
             lines += [f" {name}: {x[row.binary]} = {row.active} ->", *_wrapped(terms), f"  >= {row.lower:.17g}"]
+        for name, curved in zip(rows[last:], flat.curved, strict=True):
+            used = np.flatnonzero(curved.a)
+            lines += [f" {name}:", *_wrapped([f"{_signed(curved.a[j])} {x[j]}" for j in used]), " + ["]
+            lines += [*_wrapped(list(_products(curved.products(), x))), f" ] {'=' if curved.equality else '<='} {curved.b:.17g}"]
         lines.append("bounds")
         lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
         if flat.integer.any():
@@ -585,11 +598,10 @@ def _wrapped(terms: list[str]) -> Iterator[str]:
         yield "  " + " ".join(terms[k : k + _WIDTH])
 
 
-def _quadratic_terms(P: sp.csc_array, x: list[str]) -> Iterator[str]:
-    """[ ... ]/2 holds x'Px: P_jj x_j² and 2 P_ij x_i x_j for i < j."""
-    upper = sp.coo_array(sp.triu(P))
+def _products(upper: sp.coo_array, x: list[str]) -> Iterator[str]:
+    """Return the terms of Σ u_ij x_i x_j, i ≤ j."""
     for i, j, v in zip(upper.row, upper.col, upper.data, strict=True):
-        yield f"{_signed(v)} {x[i]} ^2" if i == j else f"{_signed(2 * v)} {x[i]} * {x[j]}"
+        yield f"{_signed(v)} {x[i]} ^2" if i == j else f"{_signed(v)} {x[i]} * {x[j]}"
 
 
 FORMAT = _LP()

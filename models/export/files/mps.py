@@ -1,4 +1,7 @@
-"""MPS with the sections QUADOBJ (QPS) and INDICATORS: linear rows, a quadratic objective, bounds, integers; labels beside it."""
+"""MPS with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: a quadratic objective, linear and quadratic rows, integers.
+
+Labels stand beside the file.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import write_texts
 from ...arrays import FloatArray
+from ...importing.quadratic_rows import QuadraticRow, plain_products, two_sided
 from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
+from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
 
@@ -308,13 +312,12 @@ class _Reader:
         left, right = self._limits()
         names = [*self.rows]
         parts = {i: self._symmetric(i) for i in self.quadratic}
-        squares = [
-            (row, self.quadratic[i][2])
+        curved = tuple(
+            row
             for i, Q in parts.items()
             if i is not None and Q is not None
             for row in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
-        ]
-        cones = cone_rows(squares, lower, self.source.at)
+        )
         indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
         special = {*self.switches, *(i for i, Q in parts.items() if i is not None and Q is not None)}
         plain = [i for i in range(m) if i not in special]
@@ -322,7 +325,7 @@ class _Reader:
         constant = float(self.constant.fill(np.zeros(1))[0])
         return FlatProgram(
             parts.get(None), q, constant, A, b, equal, lower, upper, integer, tuple(self.columns), rows, self.maximise, INFINITE,
-            indicators, cones,
+            indicators, curved,
         )  # fmt: skip
 
     def _intervals(self) -> tuple[FloatArray, FloatArray]:
@@ -490,9 +493,10 @@ class _MPS(FileFormat):
     suffix = ".mps"
     also_read = (".qps", ".sif")
     title = "MPS"
-    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
+        form = plain_products(form)
         flat = FlatProgram.of(form)
         x = plain_names(form.names())
         rows = plain_rows(form.constraints)
@@ -507,14 +511,14 @@ class _MPS(FileFormat):
             "ROWS",
             f" N {cost}",
         ]
-        equal = [*flat.equal.tolist(), *(False for _ in flat.indicators)]
-        lines += [f" {'E' if both else 'G'} {name}" for name, both in zip(rows, equal, strict=True)]
+        senses = ["E" if both else "G" for both in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
+        lines += [f" {sense} {name}" for name, sense in zip(rows, senses, strict=True)]
         lines.append("COLUMNS")
         lines += list(_columns(flat, x, rows, cost))
         lines.append("RHS")
         if flat.r:
             lines.append(f"    rhs {cost} {-flat.r:.17g}")  # the objective's constant, with its sign changed
-        sides = [*flat.b.tolist(), *(row.lower for row in flat.indicators)]
+        sides = [*flat.b.tolist(), *(side for _, _, side, _ in flat.behind)]
         lines += [f"    rhs {name} {value:.17g}" for name, value in zip(rows, sides, strict=True) if value]
         lines.append("BOUNDS")
         for name, low, high, integer in zip(x, flat.lower, flat.upper, flat.integer, strict=True):
@@ -523,9 +527,12 @@ class _MPS(FileFormat):
             lines.append("QUADOBJ")
             lower = sp.coo_array(sp.tril(flat.P))
             lines += [f"    {x[j]} {x[i]} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True)]
+        last = flat.b.size + len(flat.indicators)
+        for name, curved in zip(rows[last:], flat.curved, strict=True):
+            lines += [f"QCMATRIX {name}", *_whole(curved, x)]
         if flat.indicators:
             lines.append("INDICATORS")
-            lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size :], flat.indicators, strict=True)]
+            lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]
         text = "\n".join([*lines, "ENDATA", ""])
         write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
 
@@ -533,8 +540,14 @@ class _MPS(FileFormat):
         return labelled(read_program(source), source)
 
 
+def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:
+    """Both triangles of ½Q, which stands for x'(½Q)x."""
+    entries = sp.coo_array(row.Q)
+    yield from (f"    {x[j]} {x[i]} {0.5 * v:.17g}" for i, j, v in zip(entries.row, entries.col, entries.data, strict=True))
+
+
 def _columns(flat: FlatProgram, x: list[str], rows: list[str], cost: str) -> Iterator[str]:
-    A = sp.csc_array(sp.vstack([flat.A, *(row.a for row in flat.indicators)]))
+    A = sp.csc_array(sp.vstack([flat.A, *(a for _, a, _, _ in flat.behind)]))
     marked = False
     for j, name in enumerate(x):
         if bool(flat.integer[j]) != marked:

@@ -1,9 +1,9 @@
-"""NL, the text format of AMPL's solver library: quadratic objective, linear and convex quadratic rows, bounds, integers.
+"""NL, the text format of AMPL's solver library: quadratic objective, linear and quadratic rows, bounds, integers.
 
-The format prescribes the order of the variables (those of the quadratic part first, integers last of each kind); the
-sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and Pyomo write them; a file of
-others without a sidecar has them from there. Suffixes say nothing of the program but those of special ordered sets, which are
-refused.
+The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
+(quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
+Pyomo write them; a file of others without a sidecar has them from there. Suffixes say nothing of the program but those of
+special ordered sets, which are refused.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import read_text, write_texts
-from ...arrays import BoolArray, IntArray
-from ...program.cones import Feature
+from ...arrays import BoolArray, FloatArray, IntArray
+from ...importing.quadratic_rows import plain_products, two_sided
+from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
+from ..programs import FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
@@ -122,37 +123,43 @@ _REFUSED = {"L": "logical constraints", "V": "common expressions", "F": "importe
 class _NL(FileFormat):
     suffix = ".nl"
     title = "NL"
-    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
+        form = plain_products(form)
         flat = FlatProgram.of(form)
-        nonlinear = np.zeros(form.n, dtype=bool) if flat.P is None else np.diff(flat.P.indptr) > 0
-        order = _file_order(flat, nonlinear)
-        A = sp.csr_array(sp.csc_array(flat.A)[:, order])
-        A.eliminate_zeros()
-        gradient = np.flatnonzero((flat.q[order] != 0) | nonlinear[order])
-        lines = [f"g3 1 1 0\t# {' '.join(form.name.split())}", *_header(flat, nonlinear, A.nnz, gradient.size)]
-        for i in range(A.shape[0]):
-            lines += [f"C{i}", "n0"]
+        parts = _Nonlinear.of(flat)
+        order = parts.order(flat)
+        rows = [_columns(sp.csr_array(row.a[None, :]), _used(row.Q), order) for row in flat.curved]
+        rows += [_columns(flat.A[[i]], np.zeros(form.n, dtype=bool), order) for i in range(flat.b.size)]
+        gradient = np.flatnonzero((flat.q[order] != 0) | parts.objective[order])
+        lines = [f"g3 1 1 0\t# {' '.join(form.name.split())}"]
+        lines += _header(flat, parts, sum(columns.size for columns, _ in rows), gradient.size)
+        for i, curved in enumerate(flat.curved):
+            lines += [f"C{i}", *quadratic_lines(curved.Q, 0.0, order)]
+        for i in range(flat.b.size):
+            lines += [f"C{len(flat.curved) + i}", "n0"]
         lines += ["O0 0", *quadratic_lines(flat.P, flat.r, order), "r"]
+        lines += [f"{4 if row.equality else 1} {row.b:.17g}" for row in flat.curved]
         lines += [f"{4 if equal else 2} {value:.17g}" for equal, value in zip(flat.equal, flat.b, strict=True)]
         lines += ["b", *(_interval(flat.lower[j], flat.upper[j]) for j in order), f"k{form.n - 1}"]
-        lines += [str(total) for total in np.cumsum(np.bincount(A.indices, minlength=form.n))[:-1]]
-        for i in range(A.shape[0]):
-            entries = slice(A.indptr[i], A.indptr[i + 1])
-            if A.indptr[i] < A.indptr[i + 1]:
-                lines.append(f"J{i} {A.indptr[i + 1] - A.indptr[i]}")
-                lines += [f"{j} {v:.17g}" for j, v in zip(A.indices[entries], A.data[entries], strict=True)]
+        counts = np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in rows)]), minlength=form.n)
+        lines += [str(total) for total in np.cumsum(counts)[:-1]]
+        for i, (columns, values) in enumerate(rows):
+            if columns.size:
+                lines.append(f"J{i} {columns.size}")
+                lines += [f"{j} {v:.17g}" for j, v in zip(columns, values, strict=True)]
         if gradient.size:
             lines += [f"G0 {gradient.size}", *(f"{j} {flat.q[order[j]]:.17g}" for j in gradient)]
         names = form.names()
-        rows = "".join(f"{name}\n" for c in form.constraints for name in c.names())
+        called = [name for c in form.constraints if isinstance(c.cone, Bilinear) for name in bilinear_names(c)]
+        called += [name for c in form.constraints if not isinstance(c.cone, Bilinear) for name in c.names()]
         text = "\n".join([*lines, ""])
         write_texts(
             {
                 path: text,
                 path.with_suffix(".col"): "".join(f"{names[j]}\n" for j in order),
-                path.with_suffix(".row"): f"{rows}obj\n",
+                path.with_suffix(".row"): "".join(f"{name}\n" for name in (*called, "obj")),
                 sidecar(path): Layout.of(form, order).beside(text),
             }
         )
@@ -168,24 +175,55 @@ class _NL(FileFormat):
         return flat.by_columns(np.argsort(order)).to_form(layout)
 
 
-def _file_order(flat: FlatProgram, nonlinear: BoolArray) -> IntArray:
-    """Nonlinear continuous, nonlinear integer, linear continuous, linear binary, linear integer."""
-    binary = flat.integer & (flat.lower == 0) & (flat.upper == 1)
-    kind = np.where(nonlinear, flat.integer.astype(int), np.where(flat.integer, np.where(binary, 3, 4), 2))
-    return np.argsort(kind, kind="stable")
+def _used(P: sp.csc_array) -> BoolArray:
+    """Return the mask of the variables that have an entry."""
+    return np.asarray(np.diff(P.indptr) > 0)
 
 
-def _header(flat: FlatProgram, nonlinear: BoolArray, entries: int, gradient: int) -> list[str]:
-    m, n = flat.A.shape
-    linear = flat.integer & ~nonlinear
+def _columns(a: sp.csr_array, nonlinear: BoolArray, order: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return places in the file and linear coefficients of the variables of a row, zeros of nonlinear ones among them."""
+    values = a.toarray().ravel()[order]
+    columns = np.flatnonzero((values != 0) | nonlinear[order])
+    return columns, values[columns]
+
+
+@dataclass(frozen=True, eq=False)
+class _Nonlinear:
+    """Masks of the variables in products of the rows and of the objective."""
+
+    rows: BoolArray
+    objective: BoolArray
+
+    @classmethod
+    def of(cls, flat: FlatProgram) -> _Nonlinear:
+        rows, objective = np.zeros(flat.q.size, dtype=bool), np.zeros(flat.q.size, dtype=bool)
+        for curved in flat.curved:
+            rows |= _used(curved.Q)
+        return cls(rows, objective if flat.P is None else _used(flat.P))
+
+    def order(self, flat: FlatProgram) -> IntArray:
+        """Return the file's order: nonlinear in both, in rows, in the objective, each integers last; linear, binary, integer."""
+        binary = flat.integer & (flat.lower == 0) & (flat.upper == 1)
+        group = np.select([self.rows & self.objective, self.rows, self.objective], [0, 1, 2], 3)
+        kind = 2 * group + np.where(group < 3, flat.integer, np.where(flat.integer, np.where(binary, 1, 2), 0))
+        return np.argsort(kind, kind="stable")
+
+
+def _header(flat: FlatProgram, parts: _Nonlinear, entries: int, gradient: int) -> list[str]:
+    n, curved = flat.q.size, len(flat.curved)
+    m, equal = flat.b.size + curved, int(flat.equal.sum()) + sum(row.equality for row in flat.curved)
+    both, rows, objective = parts.rows & parts.objective, parts.rows & ~parts.objective, parts.objective & ~parts.rows
+    linear = flat.integer & ~(parts.rows | parts.objective)
     binary = int((linear & (flat.lower == 0) & (flat.upper == 1)).sum())
+    last = int((parts.rows | parts.objective).sum() if objective.any() else both.sum())
+    discrete = " ".join(str(int((flat.integer & part).sum())) for part in (both, rows, objective))
     return [
-        f" {n} {m} 1 0 {int(flat.equal.sum())}\t# variables, constraints, objectives, ranges, equalities",
-        f" 0 {int(nonlinear.any())}\t# nonlinear constraints, objectives",
+        f" {n} {m} 1 0 {equal}\t# variables, constraints, objectives, ranges, equalities",
+        f" {curved} {int(parts.objective.any())}\t# nonlinear constraints, objectives",
         " 0 0\t# network constraints: nonlinear, linear",
-        f" 0 {int(nonlinear.sum())} 0\t# nonlinear variables in constraints, objectives, both",
+        f" {int(parts.rows.sum())} {last} {int(both.sum())}\t# nonlinear variables in constraints, objectives, both",
         " 0 0 0 1\t# linear network variables; functions; arithmetic, flags",
-        f" {binary} {int(linear.sum()) - binary} 0 0 {int((flat.integer & nonlinear).sum())}"
+        f" {binary} {int(linear.sum()) - binary} {discrete}"
         "\t# discrete variables: binary, integer, nonlinear (both, constraints, objectives)",
         f" {entries} {gradient}\t# entries of the Jacobian, of the objective's gradient",
         " 0 0\t# longest name of a row, of a variable",
@@ -224,8 +262,7 @@ class _Reader:
         self.sides: list[tuple[float, float]] = []
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
-        #: Quadratic terms of rows, and the line behind them.
-        self.squares: dict[int, tuple[Quadric, int]] = {}
+        self.squares: dict[int, Quadric] = {}
         self.maximise = False
         #: Heads of the segments so far, of which a file has one each.
         self.segments: set[tuple[str, ...]] = set()
@@ -244,23 +281,23 @@ class _Reader:
         lower, upper = np.array(self.bounds).reshape(-1, 2).T + 0.0
         called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None
         row_names = _names_beside(self.path.with_suffix(".row"), self.m) if named else None
-        squares = [
-            (square, line)
-            for i, (terms, line) in self.squares.items()
-            for square in two_sided(
+        curved = tuple(
+            side
+            for i, terms in sorted(self.squares.items())
+            for side in two_sided(
                 row_names[i] if row_names else f"c{i}",
                 self._matrix(terms),
                 A[[i]].toarray().ravel(),
                 float(left[i]),
                 float(right[i]),
             )
-        ]
+        )
         plain = [i for i in range(self.m) if i not in self.squares]
         names = [row_names[i] for i in plain] if row_names else None
         flat = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
         return FlatProgram(
             self.P, self.q, self.r, flat.A, flat.b, flat.equal, lower, upper, self.integer, called, flat.names, self.maximise,
-            cones=cone_rows(squares, lower, self.source.at),
+            curved=curved,
         )  # fmt: skip
 
     def _matrix(self, terms: Quadric) -> sp.csc_array:
@@ -290,8 +327,8 @@ class _Reader:
             i = _index(words[0], self.m)
             self.constants[i] = expression.constant
             self.entries += [(i, _index(j, self.n), v) for j, v in expression.linear.items()]
-            if any(expression.quadratic.values()):
-                self.squares[i] = expression, self.source.line
+            if expression.quadratic:
+                self.squares[i] = expression
         elif letter == "O":
             if words[1:] not in (["0"], ["1"]):
                 raise DataError("an objective is of the sense 0 (least) or 1 (most)")

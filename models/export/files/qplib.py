@@ -1,4 +1,4 @@
-"""QPLIB: the library's format for quadratic programs: quadratic objective ½x'Px + q'x + r, linear rows, bounds, integers.
+"""QPLIB: the library's format for quadratic programs: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
 Names that others give are read. Ours go to the sidecar: none of the library's files has any, and other readers refuse them.
 """
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
+from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, one_sided, sidecar, symmetric
@@ -26,24 +27,31 @@ __all__ = ["FORMAT"]
 class _QPLIB(FileFormat):
     suffix = ".qplib"
     title = "QPLIB"
-    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER})
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
+        form = plain_products(form)
         flat = FlatProgram.of(form)
-        m, n = flat.A.shape
-        lines = [_word(form.name), _kind(flat), "minimize", f"{n} # number of variables"]
+        m, n = flat.b.size + len(flat.curved), flat.q.size
+        kind = _kind(flat, Feature.NONCONVEX in form.features)
+        lines = [_word(form.name), kind, "minimize", f"{n} # number of variables"]
         lines += [f"{m} # number of constraints"] if m else []
         if flat.P is not None and flat.P.nnz:
             lines += _matrix(sp.coo_array(sp.tril(flat.P)), "quadratic terms in objective")
         lines += _vector(flat.q, 0.0, "linear coefficients in objective")
         lines.append(f"{flat.r:.17g} # objective constant")
-        if m:
-            lines += _matrix(sp.coo_array(flat.A), "linear terms in all constraints")
         infinity = _infinity(flat)
+        if flat.curved:
+            lines += _products(flat)
+        if m:
+            A = sp.vstack([flat.A, *(sp.csr_array(row.a[None, :]) for row in flat.curved)])
+            lines += _matrix(sp.coo_array(A), "linear terms in all constraints")
         lines.append(f"{infinity:.17g} # value for infinity")
         if m:
-            lines += _vector(flat.b, 0.0, "left-hand-sides")
-            lines += _vector(np.where(flat.equal, flat.b, infinity), infinity, "right-hand-sides")
+            left = np.append(flat.b, [row.b if row.equality else -infinity for row in flat.curved])
+            right = np.append(np.where(flat.equal, flat.b, infinity), [row.b for row in flat.curved])
+            lines += _vector(left, 0.0, "left-hand-sides")
+            lines += _vector(right, infinity, "right-hand-sides")
         lines += _vector(np.maximum(flat.lower, -infinity), -infinity, "variable lower bounds")
         lines += _vector(np.minimum(flat.upper, infinity), infinity, "variable upper bounds")
         if flat.integer.any() and not flat.integer.all():
@@ -65,18 +73,29 @@ def _word(name: str) -> str:
     return "_".join(name.replace("#", " ").split()) or "program"
 
 
-def _kind(flat: FlatProgram) -> str:
-    """Three letters: objective (linear, diagonal convex, convex), variables (continuous, integer, general), constraints."""
+def _kind(flat: FlatProgram, nonconvex: bool) -> str:
+    """Three letters: objective (linear, diagonal convex, convex, quadratic), variables (continuous, integer, general), rows."""
     objective = "L"
     if flat.P is not None and flat.P.nnz:
-        objective = "D" if abs(flat.P - sp.diags_array(flat.P.diagonal())).sum() == 0 else "C"
+        diagonal = abs(flat.P - sp.diags_array(flat.P.diagonal())).sum() == 0
+        objective = "Q" if nonconvex else "D" if diagonal else "C"
     variables = "G" if flat.integer.any() else "C"
-    return objective + ("I" if flat.integer.all() else variables) + ("L" if flat.b.size else "B")
+    rows = "Q" if flat.curved else "L" if flat.b.size else "B"
+    return objective + ("I" if flat.integer.all() else variables) + rows
+
+
+def _products(flat: FlatProgram) -> Iterator[str]:
+    """Lower triangles of Q of the rows ½x'Qx + a'x ≤ b, which come behind the linear ones."""
+    lowers = [sp.coo_array(sp.tril(row.Q)) for row in flat.curved]
+    yield f"{sum(lower.nnz for lower in lowers)} # number of quadratic terms in all constraints"
+    for k, lower in enumerate(lowers, flat.b.size + 1):
+        yield from (f"{k} {i + 1} {j + 1} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True))
 
 
 def _infinity(flat: FlatProgram) -> float:
     """1e20, or more where a finite bound or side is as large."""
-    finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in (flat.lower, flat.upper, flat.b)]
+    sides = np.array([row.b for row in flat.curved])
+    finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in (flat.lower, flat.upper, flat.b, sides)]
     return max(1e20, 10.0 * max(finite))
 
 
@@ -105,13 +124,14 @@ class _Reader:
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
         if sense not in ("minimize", "maximize"):
             raise DataError(f"an objective is to be minimised or maximised, not {sense!r}")
-        if len(kind) != 3 or kind[0] not in "LDCQ" or kind[1] not in "CBMIG" or kind[2] not in "NBL":
-            raise DataError(f"problems of the type {kind} are not read: linear constraints only")
+        if len(kind) != 3 or kind[0] not in "LDCQ" or kind[1] not in "CBMIG" or kind[2] not in "NBLDCQ":
+            raise DataError(f"problems of the type {kind} are not known")
         n = self._whole()
-        m = self._whole() if kind[2] == "L" else 0
+        m = self._whole() if kind[2] not in "NB" else 0
         check_bytes(64 * (n + m), "the variables and rows that it declares")
         P = None if kind[0] == "L" else symmetric(self._triples(), n)
         q, r = self._full(n), float(next(self.lines)[0])
+        products = self._products(m, n) if m and kind[2] in "DCQ" else {}
         entries = self._triples() if m else []
         infinity = float(next(self.lines)[0])
         left, right = (self._full(m), self._full(m)) if m else (np.zeros(0), np.zeros(0))
@@ -123,8 +143,30 @@ class _Reader:
             self._optional(size)
         columns, rows = self._names(n, "x"), self._names(m, "c") if m else None
         left, right = np.where(left <= -infinity, -np.inf, left), np.where(right >= infinity, np.inf, right)
-        A, b, equal, rows = one_sided(_entries(entries, m, n), left, right, rows)
-        return FlatProgram(P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize")
+        A = _entries(entries, m, n)
+        curved = tuple(
+            side
+            for i, Q in products.items()
+            for side in two_sided(rows[i] if rows else f"c{i + 1}", Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        )
+        plain = [i for i in range(m) if i not in products]
+        names = [rows[i] for i in plain] if rows else None
+        A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        return FlatProgram(
+            P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize", curved=curved
+        )  # fmt: skip
+
+    def _products(self, m: int, n: int) -> dict[int, sp.csc_array]:
+        """Return Q of ½x'Qx by row, from lines with the row, one triangle's row and column, and the entry."""
+        triangles: dict[int, dict[tuple[int, int], float]] = {}
+        for _ in range(self._whole()):
+            row, i, j, v = next(self.lines)
+            triangle, place = triangles.setdefault(_index(row, m), {}), (_index(i, n), _index(j, n))
+            if place in triangle or place[::-1] in triangle:
+                raise DataError(f"a second entry of row {i} and column {j} of the constraint {row}")
+            triangle[place] = float(v)
+        entries = {k: [(i, j, v) for (i, j), v in triangle.items()] for k, triangle in sorted(triangles.items())}
+        return {k: Q for k, part in entries.items() if (Q := symmetric(part, n)) is not None}
 
     def _optional(self, size: int) -> None:
         """A vector that many files end before."""

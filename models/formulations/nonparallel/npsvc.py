@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kern
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
+from .capped import CappedProgram
 from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor, as_classes, neighbour_laplacian
 from .hinge_quadratic import HingeQuadratic
 
@@ -31,16 +32,13 @@ __all__ = [
     "HINGE",
     "NONCONVEX",
     "SIMILARITY",
-    "ClassProblem",
     "NonparallelSVM",
     "PairLoss",
     "class_statement",
     "convex_program",
     "explained_points",
-    "majorant_program",
     "nearest_hyperplane",
     "rows_of_all",
-    "stated_objective",
 ]
 
 #: Table 1 by the methods' names: similarity loss and dissimilarity loss.
@@ -59,93 +57,14 @@ DISSIMILARITY = {
 }
 HINGE = ("(s - a)_+", "[s - a]_+")
 NONCONVEX = ("correntropy", "capped")
+#: How the form states a similarity loss that is not convex, or why it has no form.
+_FORMS = {
+    "capped": "form: ls(f_i) = min xi_i + epsilon z_i, |f_i| <= xi_i + M_i z_i, z_i in {0, 1}, M_i = ||psi_i|| sqrt(2 c s m/r)",
+    "correntropy": "no form: t >= 1 - exp(-gamma |a|) needs exp of a nonconvex argument, which no cone holds",
+}
 
 
-class ClassProblem(Protocol):
-    """Data and parameters of NPSVC++ (2), and what its programs share."""
-
-    @property
-    def X(self) -> Points:
-        """Points (n, p)."""
-
-    @property
-    def y(self) -> npt.NDArray[Any]:
-        """Their classes."""
-
-    @property
-    def target(self) -> Any:
-        """The class whose hyperplane it is."""
-
-    @property
-    def inside(self) -> BoolArray:
-        """Points of the target class."""
-
-    @property
-    def loss(self) -> PairLoss:
-        """The pair of Table 1."""
-
-    @property
-    def convex(self) -> bool:
-        """True if both losses are convex."""
-
-    @property
-    def c(self) -> float:
-        """Weight of the others' losses."""
-
-    @property
-    def r(self) -> float:
-        """Weight of the norm."""
-
-    @property
-    def margin(self) -> float:
-        """s."""
-
-    @property
-    def epsilon(self) -> float:
-        """ε."""
-
-    @property
-    def tau(self) -> float:
-        """τ."""
-
-    @property
-    def gamma(self) -> float:
-        """γ of "correntropy"."""
-
-    @property
-    def manifold(self) -> float:
-        """μ."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """Kernel of the features."""
-
-    @property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-
-    @property
-    def regulariser(self) -> FloatArray:
-        """rI + μΨ'LΨ."""
-
-    @property
-    def base(self) -> Ridge | Base:
-        """The same, as `HingeFactor` reads it."""
-
-    @property
-    def kernel_rows(self) -> KernelRows | None:
-        """The rows that the classes' quadratics share with a kernel and no graph."""
-
-    @property
-    def shared_rows(self) -> SharedRows | None:
-        """The rows of all points that the classes' quadratics share with a kernel."""
-
-    @property
-    def all_rows(self) -> HingeFactor | SignedFactor:
-        """The quadratic with the rows of all points, the target class's in both signs where the losses are convex."""
-
-
-def convex_program(model: ClassProblem) -> HingeQuadratic:
+def convex_program(model: NonparallelSVM) -> HingeQuadratic:
     """A convex pair of losses: a quadratic with piecewise-linear losses."""
     psi = model.features.rows
     if model.loss in ("twsvm", "pinball") and model.kernel_rows is not None:
@@ -158,14 +77,14 @@ def convex_program(model: ClassProblem) -> HingeQuadratic:
     return _hinged(model, HingeFactor(model.regulariser + A.T @ A, B, A, model.base))
 
 
-def _hinged(model: ClassProblem, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
+def _hinged(model: NonparallelSVM, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
     """Squares on the class, hinges (with a slope τ beyond the margin) on the others."""
     m, p = factor.shape
     tau = np.full(m, model.tau if model.loss == "pinball" else 0.0)
     return HingeQuadratic(factor, np.zeros(p), np.full(m, model.margin), np.full(m, model.c), tau)
 
 
-def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadratic:
+def _squares(model: NonparallelSVM, A: FloatArray, B: FloatArray) -> HingeQuadratic:
     """Squares on both sides: no hinge is left, and one linear system solves it."""
     m, p = B.shape
     H = model.regulariser + A.T @ A + model.c * (B.T @ B)
@@ -176,7 +95,7 @@ def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadrati
     return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
 
 
-def rows_of_all(model: ClassProblem) -> HingeFactor | SignedFactor:
+def rows_of_all(model: NonparallelSVM) -> HingeFactor | SignedFactor:
     """rI + μΨ'LΨ with the rows of all points: the class in both signs for the insensitive loss, once for every majorant."""
     twice = model.convex
     if model.shared_rows is not None:
@@ -187,7 +106,7 @@ def rows_of_all(model: ClassProblem) -> HingeFactor | SignedFactor:
     return HingeFactor(model.regulariser, rows, np.zeros((0, rows.shape[1])), model.base)
 
 
-def _insensitive(model: ClassProblem) -> HingeQuadratic:
+def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
     """Similarity loss Σ (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
     (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
     h = np.where(np.arange(rows) < m, model.margin, -model.epsilon)
@@ -195,7 +114,15 @@ def _insensitive(model: ClassProblem) -> HingeQuadratic:
     return HingeQuadratic(model.all_rows, np.zeros(p), h, w, np.zeros(rows))
 
 
-def majorant_program(model: ClassProblem, u: FloatArray) -> HingeQuadratic:
+def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
+    if model.loss == "correntropy":
+        decay = np.exp(-model.gamma * size)
+        return 1.0 - decay, model.gamma * decay
+    return np.minimum(size, model.epsilon), np.where(size < model.epsilon, 1.0, 0.0)
+
+
+def _majorant(model: NonparallelSVM, u: FloatArray) -> HingeQuadratic:
     """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|.
 
     ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
@@ -211,15 +138,7 @@ def majorant_program(model: ClassProblem, u: FloatArray) -> HingeQuadratic:
     )
 
 
-def _concave(model: ClassProblem, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
-    if model.loss == "correntropy":
-        decay = np.exp(-model.gamma * size)
-        return 1.0 - decay, model.gamma * decay
-    return np.minimum(size, model.epsilon), np.where(size < model.epsilon, 1.0, 0.0)
-
-
-def stated_objective(model: ClassProblem, u: FloatArray) -> float:
+def _stated_objective(model: NonparallelSVM, u: FloatArray) -> float:
     """The stated objective at u where the similarity loss is concave."""
     f = model.features.rows @ u
     similarity = _concave(model, np.abs(f[model.inside]))[0].sum()
@@ -228,7 +147,7 @@ def stated_objective(model: ClassProblem, u: FloatArray) -> float:
 
 
 def explained_points(
-    model: ClassProblem, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
+    model: NonparallelSVM, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
 ) -> PointExplanation:
     """f of every point; the class's own are to be near 0, the others beyond s."""
     f = model.features.rows @ values["u"]
@@ -253,7 +172,7 @@ def explained_points(
     return PointExplanation(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
 
 
-def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:
+def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
     label = str(model.y[i])
     if model.inside[i]:
@@ -264,7 +183,7 @@ def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: fl
     return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
 
 
-def class_statement(model: ClassProblem) -> Statement:
+def class_statement(model: NonparallelSVM) -> Statement:
     """NPSVC++ (2)."""
     similar, similar_latex = SIMILARITY[model.loss]
     other, other_latex = DISSIMILARITY.get(model.loss, HINGE)
@@ -273,7 +192,7 @@ def class_statement(model: ClassProblem) -> Statement:
     graph_latex = "" if model.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
     return Statement(
         title=f"Nonparallel classifier ({model.loss}), hyperplane of class {model.target}",
-        problem_class="convex QP" if model.convex else "nonconvex: similarity loss concave in |a|",
+        problem_class=_problem_class(model),
         sense="minimise",
         over=Line("u", r"u"),
         objective=Line(
@@ -286,9 +205,20 @@ def class_statement(model: ClassProblem) -> Statement:
         ),
         sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features, "
         f"c = {model.c:g}, r = {model.r:g}" + (f", mu = {model.manifold:g}" if model.manifold else ""),
-        notes=(f"f_i = u'psi_i, {model.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
+        notes=(
+            f"f_i = u'psi_i, {model.kernel}",
+            "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||",
+            *(note for loss, note in _FORMS.items() if loss == model.loss),
+        ),
         source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
     )
+
+
+def _problem_class(model: NonparallelSVM) -> str:
+    if model.convex:
+        return "convex QP"
+    mixed = "mixed-integer convex QP; " if model.loss == "capped" else ""
+    return f"{mixed}nonconvex: similarity loss concave in |a|"
 
 
 V = TypeVar("V")
@@ -332,9 +262,11 @@ class NonparallelSVM(Model):
     Notes
     -----
     The four convex pairs compile to the form of `HingeQuadratic` (blocks ``u``, ``xi``) and have the `BoxQP` dual. The two
-    others are concave in |a| and have no convex form: ``majorant(u)`` replaces ℓ_s(a) by its tangent in |a| at u, a convex
-    problem that touches the objective at u and lies above it elsewhere; the solver "npsvc-mm" repeats that. A result carries the
-    certificate of the majorant at its own point: optimal for it means stationary for the model.
+    others are concave in |a|: ``majorant(u)`` replaces ℓ_s(a) by its tangent in |a| at u, a convex
+    problem that touches the objective at u and lies above it elsewhere; the solver "npsvc-mm" repeats that. Its result carries
+    the certificate of the majorant at its own point: optimal for it means stationary for the model. ``"capped"`` also has a
+    mixed-integer form with valid big-M constants (`CappedProgram`: blocks ``u``, ``xi``, ``z``), whose optimum is global;
+    ``"correntropy"`` has none, since exp of a nonconvex argument is in no cone.
 
     Raises
     ------
@@ -360,6 +292,8 @@ class NonparallelSVM(Model):
     name = "NonparallelSVM"
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "0 where f clears its target, the loss's weight where it falls short, and between them only on it",
+        "above": "integer variables: no multipliers; z_i = 1 marks the points of the class that cost epsilon",
+        "below": "as above, with the other sign of f",
         "bounds": "the reduced cost of xi_j is what is left of the loss's weight",
     }
 
@@ -468,7 +402,7 @@ class NonparallelSVM(Model):
         """
         if not self.convex:
             raise UnsupportedModelError(
-                f"the loss pair {self.loss!r} is not convex, so the problem has no convex form; solve(model, 'npsvc-mm') finds a "
+                f"the loss pair {self.loss!r} is not convex, so the problem is no convex one; solve(model, 'npsvc-mm') finds a "
                 "stationary point, and model.majorant(u) is the convex problem that it solves last"
             )
         return convex_program(self)
@@ -485,13 +419,13 @@ class NonparallelSVM(Model):
         """
         if self.convex:
             raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
-        return majorant_program(self, u)
+        return _majorant(self, u)
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, u: FloatArray) -> float:
         """The stated objective at u, for every loss."""
-        return self.program.value(u) if self.convex else stated_objective(self, u)
+        return self.program.value(u) if self.convex else _stated_objective(self, u)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
@@ -529,12 +463,41 @@ class NonparallelSVM(Model):
         return 12 * p * p + 24 * self.X.shape[0] * p
 
     def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name."""
-        return self.program.form.replace(name=self.name)
+        """The form of `HingeQuadratic`, under this model's name; that of `CappedProgram` for the capped loss.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The loss is correntropy, which has none.
+        """
+        if self.convex:
+            return self.program.form.replace(name=self.name)
+        if self.loss != "capped":
+            raise UnsupportedModelError(f"{_FORMS[self.loss]}; solve(model, 'npsvc-mm') finds a stationary point")
+        return self._capped.form(self.name)
+
+    @property
+    def _capped(self) -> CappedProgram:
+        rows, H = self.features.rows, self.regulariser
+        return CappedProgram(rows, self.inside, H, self.r, self.c, self.margin, self.epsilon)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`."""
-        return self.program.bound(x, multipliers)
+        """The dual value of `HingeQuadratic`; the form's Lagrangian for the capped loss."""
+        return self.program.bound(x, multipliers) if self.convex else super().bound(x, multipliers)
+
+    @property
+    def value_at_zero(self) -> float:
+        """c s for each other point, where the similarity loss is concave."""
+        return super().value_at_zero if self.convex else self.c * self.margin * float((~self.inside).sum())
+
+    @property
+    def cutoff(self) -> float:
+        """The objective of u = 0, which is behind the capped loss's big-M constants."""
+        return self.value_at_zero if self.loss == "capped" else super().cutoff
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks of the capped loss's form from ``u``."""
+        return dict(values) if self.loss != "capped" or "z" in values else self._capped.values(values["u"])
 
     @property
     def statement(self) -> Statement:

@@ -88,7 +88,7 @@ def formulations(a: argparse.Namespace) -> int:
 def _packages(a: argparse.Namespace) -> int:
     """The matrix formulation × package of the examples; the reasons of empty cells below it."""
     matrix = package_matrix()
-    chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name)}
+    chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
     if a.json:
         print(json_text(chosen))
         return SOLVED

@@ -87,8 +87,6 @@ def test_a_spelling_says_the_same(old: str, new: str, tmp_path: Path) -> None:
         ("c2: -5", "c2: z = 2 -> x - y <= 2\n c3: -5", "line 5: an indicator asks for z = 0 or 1"),
         ("c2: -5", "c2: z >= 1 -> x - y <= 2\n c3: -5", "line 5: an indicator that is not understood: row c2"),
         ("c2: -5", "c2: z = 1 -> [ x ^2 ] <= 2\n c3: -5", "line 5: indicators of quadratic rows are not read: row c2"),
-        ("c2: -5", "ball: [ x ^2 - y ^2 ] <= 4\n c3: -5", "line 5: the quadratic constraint ball is not convex"),
-        ("c2: -5", "ball: [ x ^2 ] = 4\n c3: -5", "line 5: the quadratic constraint ball is not convex"),
         ("-5 <= x - y <= 6", "-4 <= x - y + 1 <= 7", "line 5: a number stands among the terms of the row c2"),
         ("0 <= x <= 2", "x <= 2\n x free", "line 8: x is free and has bounds"),
         ("+ 7", "+ [ x ^2 ] / 3", "line 2: a quadratic part ends with ']' or with '] / 2'"),

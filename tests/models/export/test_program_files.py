@@ -133,7 +133,6 @@ REFUSED = [
     ("ENDATA", "QSECTION\n    y y 1\nENDATA", 18, "the name of one row must stand behind QSECTION"),
     ("ENDATA", "QCMATRIX zz\n    y y 1\nENDATA", 18, "the row 'zz' is not declared in ROWS"),
     ("ENDATA", "QCMATRIX c1\n    y y 1\n    y y 1\nENDATA", 18, "a second entry of one pair of variables"),
-    ("ENDATA", "QCMATRIX c1\n    y y -1\nENDATA", 18, "the quadratic constraint c1 is not convex"),
     ("ENDATA", "INDICATORS\n IF c1 x 1\nENDATA", 19, "the switch of the indicator c1, x,"),
     ("ENDATA", "INDICATORS\n IF c1 x\nENDATA", 19, "an indicator"),
     ("ENDATA", "INDICATORS\n IF c1 x 2\nENDATA", 19, "an indicator"),
@@ -420,7 +419,6 @@ def test_nl_suffixes_and_quadratic_rows(tmp_path: Path) -> None:
     [
         ("S0 1 priority", "S0 1 sosno", "line 12: special ordered sets are not read: suffix sosno"),
         ("S0 1 priority", "L0\nn1", "logical constraints are not read"),
-        ("r\n1 3", "r\n4 3", "the quadratic constraint c0 is not convex"),
     ],
 )
 def test_what_nl_has_beyond_a_form_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:

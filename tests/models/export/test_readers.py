@@ -268,7 +268,7 @@ _BAD = {
     "unknown.ptf": ("Task ''\nObjective\n    Minimize + x\nConstraints\nVariables\n    y\n", "'x' is not among"),
     "bad.nl": ("b3 1 1 0\n", "first letter is g"),
     "short.nl": ("g3 1 1 0\n 2 1 1 0 0\n", "not a NL file"),
-    "bad.qplib": ("name\nLCQ\nminimize\n", "LCQ are not read"),
+    "bad.qplib": ("name\nLCX\nminimize\n", "LCX are not known"),
     "short.qplib": ("name\nLCL\nminimize\n3\n", "ends too early"),
 }
 

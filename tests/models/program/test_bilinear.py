@@ -146,7 +146,7 @@ def test_layouts_keep_the_sense_of_a_bilinear_row(tmp_path: Path) -> None:
     for equality in (True, False):
         form = boxed(np.zeros((3, 3)), np.ones(3), row(equality))
         assert read_form(write_form(form, tmp_path / "form.npz")).equals(form)
-        for suffix in ("lp", "mps", "cbf", "mof.json"):
+        for suffix in ("ptf", "cbf", "mof.json"):
             with pytest.raises(ExportError, match="bilinear"):
                 write_form(form, tmp_path / f"form.{suffix}")
     objective = boxed(np.array([[0.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 2.0]]), np.ones(3))

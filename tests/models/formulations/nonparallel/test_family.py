@@ -130,10 +130,13 @@ def test_majorant_lies_above_and_touches() -> None:
 
 def test_nonconvex_members_refuse_convex_solvers() -> None:
     X, y = _data()
-    model = NonparallelSVM(X, y, 0, loss="capped")
-    for solver in ("clarabel", "boxqp"):
-        with pytest.raises(UnsupportedModelError, match=r"convex|view"):
-            solvers.solve(model, solver)
+    for loss in NONCONVEX:
+        model = NonparallelSVM(X, y, 0, loss=loss)  # type: ignore[arg-type]
+        for solver in ("clarabel", "boxqp"):
+            with pytest.raises(UnsupportedModelError, match=r"integer|no form|view"):
+                solvers.solve(model, solver)
+        with pytest.raises(UnsupportedModelError, match="convex"):
+            _ = model.program
     with pytest.raises(InputError, match="convex"):
         NonparallelSVM(X, y, 0).majorant(np.zeros(4))
 

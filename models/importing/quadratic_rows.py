@@ -1,0 +1,179 @@
+"""Quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them: as cones or bilinear rows of a form, and back.
+
+A row is the first of these: convex as it stands, a second-order cone with non-negative head variables, or a bilinear row
+b - a'x ≥ or = x'Ux with the upper triangle U of Q and half of its diagonal. Those products of single variables with the rows of U
+are the *plain* ones: the row is read off them to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import FloatArray, IntArray
+from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
+from ..program.form import Constraint, StandardForm
+
+__all__ = ["QuadraticRow", "bilinear_stack", "plain_products", "quadratic_cone", "quadratic_rows", "slack_of", "two_sided"]
+
+#: Eigenvalues of a quadratic row below this share of the largest count as zero.
+_ZERO = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticRow:
+    """½x'Qx + a'x ≤ b, or = b with ``equality``, under a name; Q is symmetric."""
+
+    name: str
+    Q: sp.csc_array
+    a: FloatArray
+    b: float
+    equality: bool = False
+
+    def by_columns(self, place: IntArray) -> QuadraticRow:
+        """Return the row whose variable j is this one's variable ``place[j]``."""
+        Q = sp.csc_array(sp.csr_array(self.Q[:, place])[place])
+        return QuadraticRow(self.name, Q, self.a[place], self.b, self.equality)
+
+    def products(self) -> sp.coo_array:
+        """Return U, upper triangular, with x'Ux = ½x'Qx: an entry for each product of two variables."""
+        upper = sp.coo_array(sp.triu(self.Q))
+        data = np.where(upper.row == upper.col, 0.5 * upper.data, upper.data)
+        return sp.coo_array((data, upper.coords), shape=upper.shape)
+
+
+def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
+    """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
+    if left == right:
+        yield QuadraticRow(name, Q, a, right, equality=True)
+        return
+    if left > -np.inf:
+        yield QuadraticRow(name, sp.csc_array(-Q), -a + 0.0, -left + 0.0)
+    if right < np.inf:
+        yield QuadraticRow(name, Q, a, right)
+
+
+def slack_of(c: Constraint, x: FloatArray) -> float:
+    """Return b - a'x - ½x'Qx from the constraint that `quadratic_cone` made of a row.
+
+    ||Rx||² ≤ 2uv and ||Rx||² ≤ t² have differences of twice the slack.
+    """
+    v = c.value(x)
+    if isinstance(c.cone, Bilinear):
+        k = (c.cone.dim - 1) // 2
+        return float(v[0] - v[1 : 1 + k] @ v[1 + k :])
+    if isinstance(c.cone, RotatedSecondOrder):
+        return float(v[0] * v[1] - 0.5 * (v[2:] @ v[2:]))
+    return float(0.5 * (v[0] ** 2 - v[1:] @ v[1:]))
+
+
+def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArray, Cone]:
+    """Return rows, all equalities or none, as one stack of bilinear rows with plain products; factors that lack are empty."""
+    n, pieces, uppers = rows[0].a.size, list[sp.csr_array](), [sp.csr_array(row.products()) for row in rows]
+    for upper in uppers:
+        upper.eliminate_zeros()
+    factors = [np.flatnonzero(np.diff(upper.indptr)) for upper in uppers]
+    k = max(1, *(used.size for used in factors))
+    for row, upper, used in zip(rows, uppers, factors, strict=True):
+        single = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(k, n))
+        rest = sp.csr_array((k - used.size, n))
+        pieces += [sp.csr_array(-row.a[None, :]), single, upper[used], rest]
+    g = np.zeros((len(rows), 1 + 2 * k))
+    g[:, 0] = [row.b for row in rows]
+    F = sp.csr_array(sp.vstack(pieces, format="csr"))
+    F.eliminate_zeros()
+    return F, g.ravel(), Bilinear(1 + 2 * k, len(rows), rows[0].equality)
+
+
+def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
+    """Multiply out every row t ≥ or = a'b of a stack of bilinear rows.
+
+    A row whose products cancel keeps a zero square of the first variable: files know it as a quadratic row by that.
+    """
+    assert isinstance(c.cone, Bilinear)
+    dim, n = c.cone.dim, c.F.shape[1]
+    k = (dim - 1) // 2
+    for place, first in enumerate(range(0, c.rows, dim)):
+        t, a, b = slice(first, first + 1), slice(first + 1, first + 1 + k), slice(first + 1 + k, first + dim)
+        A, B = c.F[a], c.F[b]
+        half = sp.csc_array(A.T @ B)
+        Q = sp.csc_array(half + half.T)
+        Q.eliminate_zeros()
+        if not Q.nnz:
+            Q = sp.csc_array(([0.0], ([0], [0])), shape=(n, n))
+        linear = A.T @ c.g[b] + B.T @ c.g[a] - c.F[t].toarray().ravel()
+        name = c.label if c.cone.count == 1 else f"{c.label}[{place}]"
+        yield QuadraticRow(name, Q, linear + 0.0, float(c.g[first] - c.g[a] @ c.g[b]) + 0.0, c.cone.equality)
+
+
+def plain_products(form: StandardForm) -> StandardForm:
+    """Return the form with every bilinear row multiplied out and stated by plain products; the same program."""
+    if not any(isinstance(c.cone, Bilinear) for c in form.constraints):
+        return form
+    return form.replace(constraints=tuple(_plain(c) if isinstance(c.cone, Bilinear) else c for c in form.constraints))
+
+
+def _plain(c: Constraint) -> Constraint:
+    return Constraint(c.label, *bilinear_stack(list(quadratic_rows(c))), points=c.points) if c.rows else c
+
+
+def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
+    """Return a quadratic row as one cone: convex as it stands, ||c|| ≤ t, or ||c||² ≤ 2uv; else as a bilinear row.
+
+    Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with
+    t ≥ 0 by its bound; or one negative product, ||Rx||² ≤ 2(|Q_uv| u)v with u, v ≥ 0 by theirs. An equality is bilinear.
+    """
+    return (None if row.equality else _convex(row, lower)) or bilinear_stack([row])
+
+
+def _convex(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone] | None:
+    """Return the row as a convex cone; None where it is not known to be one."""
+    n = lower.size
+    used = np.unique(np.concatenate(sp.coo_array(row.Q).coords))
+    Q = sp.csc_array(row.Q)[used][:, used].toarray()
+    R = _factor(Q)
+    if R is not None:
+        F = sp.vstack([sp.csr_array(-row.a[None, :]), sp.csr_array((1, n)), _spread(R, used, n)], format="csr")
+        return sp.csr_array(F), np.concatenate([[row.b, 1.0], np.zeros(R.shape[0])]), RotatedSecondOrder(R.shape[0] + 2)
+    heads = _heads(Q) if not row.a.any() and row.b == 0.0 else None
+    if heads is not None and (lower[used[list(heads)]] >= 0).all():
+        i, j = heads
+        rest = Q.copy()
+        rest[i, j] = rest[j, i] = 0.0
+        R = _factor(rest)
+        if R is not None:
+            unit = sp.csr_array((np.ones(2), (np.arange(2), used[[i, j]])), shape=(2, n))
+            head = np.sqrt(-Q[i, i]) * unit[[0]] if i == j else sp.diags_array([-Q[i, j], 1.0]) @ unit
+            cone: Cone = SecondOrder(R.shape[0] + 1) if i == j else RotatedSecondOrder(R.shape[0] + 2)
+            F = sp.vstack([head, _spread(R, used, n)], format="csr")
+            return sp.csr_array(F), np.zeros(cone.rows), cone
+    return None
+
+
+def _heads(Q: FloatArray) -> tuple[int, int] | None:
+    """The one variable with a negative square, twice, or the one pair with a negative product and no squares."""
+    squares = np.flatnonzero(np.diag(Q) < 0)
+    if squares.size == 1:
+        return int(squares[0]), int(squares[0])
+    free = np.flatnonzero(np.diag(Q) == 0)
+    pairs = [(int(i), int(j)) for i in free for j in free if i < j and Q[i, j] < 0]
+    return pairs[0] if not squares.size and len(pairs) == 1 else None
+
+
+def _factor(Q: FloatArray) -> FloatArray | None:
+    """R with R'R = Q, one row for each eigenvalue that is not zero; None where one is negative."""
+    values, vectors = np.linalg.eigh(Q)
+    largest = max(float(values.max(initial=0.0)), 0.0)
+    if values.min(initial=0.0) < -_ZERO * largest:
+        return None
+    large = values > _ZERO * largest
+    return np.asarray(np.sqrt(values[large])[:, None] * vectors[:, large].T)
+
+
+def _spread(R: FloatArray, used: IntArray, n: int) -> sp.csr_array:
+    """Rows over the used variables as rows over all."""
+    columns = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(used.size, n))
+    return sp.csr_array(sp.csr_array(R) @ columns)

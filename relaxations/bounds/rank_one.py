@@ -1,0 +1,137 @@
+"""Rank-one hulls of several points' steps at once, as rows of the SDP: for a combination of violations and its square.
+
+For the step 1{r_i > 0} of the violation r_i = t - y_i x_i'w, z_i in {0, 1}, z_i = 0 asks r_i ≤ 0 and z_i = 1 asks r_i ≥ 0. For a
+vector c let s = Σ c_i r_i, and ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where c_i < 0. If s > 0 then some c_i r_i > 0, so that some
+ζ_i = 1; if s < 0 then some ζ_i = 0. So
+
+    s² ≥ s_+²/v_+ + s_-²/v_-,   v_+ = min(1, Σ ζ_i),   v_- = min(1, Σ (1 - ζ_i)),   s = s_+ - s_-,
+
+sums over the points with c_i ≠ 0, holds at every point of the problem. Its right-hand side is convex in (w, z): y²/v is jointly
+convex and falls with v, and v_± is concave. With W for ww', s² is d'Wd - 2σd'w + σ², d = Σ c_i y_i x_i, σ = tΣ c_i. One point
+alone, c = e_i, is the row of the SDP (Conic (21)).
+
+*Place in the order.* SDP ≤ SDP with these rows for pairs ≤ SDP with the hulls of the same pairs whose violated branch ends at t.
+The first since rows are added. For the second take a feasible point of a pair's hull: cells kl of weight z_kl with parts s_kl of
+s, and lifted square at least Σ s_kl²/z_kl. Cells with s_kl > 0 have ζ_i = 1 or ζ_j = 1, so their weights sum to at most v_+, and
+by Cauchy and Schwarz Σ_{s_kl > 0} s_kl²/z_kl ≥ (Σ (s_kl)_+)²/v_+; likewise for s_kl < 0. `PairHulls` leaves that branch open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...models.arrays import FloatArray, to_dense
+from ...models.formulations.margin.assembly import Affine, Assembly
+from ...models.formulations.margin.loss import Branch, Loss
+from ...models.formulations.margin.margin_losses import ZeroOne
+from ...models.formulations.margin.model import Margin
+from ...models.formulations.margin.part import Setting
+from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
+from ...models.statement import Line
+from ..composed.hull_reductions import AllHulls, LiftedHulls, Pieces, conflicting_pairs
+from ..reduction import Relaxation
+
+__all__ = ["RankOne", "RankOneHulls"]
+
+
+@dataclass(frozen=True, eq=False)
+class RankOneHulls(LiftedHulls):
+    """The SDP with a rank-one row for each of the given combinations.
+
+    Parameters
+    ----------
+    combinations : ndarray (k, n)
+        Vectors c.
+    """
+
+    combinations: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Kept from t on, violated up to t."""
+        assert isinstance(self.of, ZeroOne)
+        t = self.of.threshold
+        return Branch(((0.0, 0.0),), low=t), Branch(((0.0, 1.0),), high=t)
+
+    def add_rows(self, builder: Assembly, context: Setting, W: Affine, pieces: Pieces) -> None:
+        """v, s and q of both signs, and the lifted square that they bound."""
+        assert isinstance(self.of, ZeroOne)
+        C, t = self.combinations, self.of.threshold
+        k, positive, negative = C.shape[0], 1.0 * (self.combinations > 0.0), 1.0 * (self.combinations < 0.0)
+        kept, violated = pieces.z
+        sums = {
+            "over": violated.under(positive) + kept.under(negative),
+            "under": kept.under(positive) + violated.under(negative),
+        }
+        D = C @ context.argument.terms["w"].dense()
+        sigma = t * C.sum(axis=1)
+        combined = context.argument.under(-C) + sigma
+        square = W.under(svec_rank_one(D)) + context.w.under(-2.0 * sigma[:, None] * D) + sigma**2
+        for sign, (name, most) in zip((1.0, -1.0), sums.items(), strict=True):
+            v = builder.variables(f"{name} v", k, 0.0, 1.0)
+            s = builder.variables(f"{name} s", k, 0.0)
+            q = builder.variables(f"{name} q", k, 0.0)
+            builder.require_nonnegative(f"{name} sum", most - v)
+            builder.require(f"{name} cone", Affine.interleaved(q.scaled(0.5), v, s), RotatedSecondOrder(3, k))
+            combined = combined - s.scaled(sign)
+            square = square - q
+        builder.require("combined", combined, Zero(k))
+        builder.require_nonnegative("rank one", square)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of the SDP, and the rank-one rows."""
+        row = Line(
+            "lifted (sum_i c_i r_i)^2 >= s_+^2/v_+ + s_-^2/v_- for each c",
+            r"\bigl\langle\textstyle\sum_i c_i r_i\bigr\rangle^2 \ge s_+^2/v_+ + s_-^2/v_-\ \text{for each } c",
+            "rank one",
+        )
+        return (*super().lines(), row)
+
+
+@dataclass(frozen=True)
+class RankOne(AllHulls):
+    """`RankOneHulls` for sums and differences of two points' violations, relative to the points' norms.
+
+    Parameters
+    ----------
+    pairs : int
+        How many: those whose margins conflict most, as in `PairHulls`.
+    """
+
+    pairs: int = 200
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return f"rank-one hulls, {self.pairs} pairs{self._suffix}"
+
+    def missing(self, composed: Margin) -> str:
+        """A step loss, and what hulls ask."""
+        if not isinstance(composed.loss, ZeroOne):
+            return (
+                f"{type(composed.loss).__name__} is no step; rank-one hulls are those of ZeroOne, and 'hulls' reads other losses"
+            )
+        return super().missing(composed)
+
+    def hull(self, composed: Margin) -> Loss:
+        """The combinations are chosen from the data alone."""
+        rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
+        norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+        pairs = conflicting_pairs(rows, self.pairs)
+        C = np.zeros((2 * len(pairs), rows.shape[0]))
+        for number, (i, j) in enumerate(pairs):
+            C[2 * number : 2 * number + 2, i] = 1.0 / norms[i]
+            C[2 * number : 2 * number + 2, j] = 1.0 / norms[j], -1.0 / norms[j]
+        return RankOneHulls(composed.loss, composed.regulariser.curvature(), (), self.reach, C)
+
+
+RELAXATIONS = (
+    Relaxation(
+        "rank-one",
+        "the SDP with rank-one rows for sums and differences of two points' violations",
+        RankOne(),
+        "Choi, Cepeda, Gomez, Han: Rank-one convexification (2025); derived here",
+        rank=93,
+    ),
+)
