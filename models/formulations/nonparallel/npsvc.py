@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +31,9 @@ __all__ = [
     "HINGE",
     "NONCONVEX",
     "SIMILARITY",
-    "ClassProblem",
     "NonparallelSVM",
     "PairLoss",
-    "class_statement",
-    "convex_program",
-    "explained_points",
-    "majorant_program",
     "nearest_hyperplane",
-    "rows_of_all",
-    "stated_objective",
 ]
 
 #: Table 1 by the methods' names: similarity loss and dissimilarity loss.
@@ -61,111 +54,14 @@ HINGE = ("(s - a)_+", "[s - a]_+")
 NONCONVEX = ("correntropy", "capped")
 
 
-class ClassProblem(Protocol):
-    """Data and parameters of NPSVC++ (2), and what its programs share."""
-
-    @property
-    def X(self) -> Points:
-        """Points (n, p)."""
-
-    @property
-    def y(self) -> npt.NDArray[Any]:
-        """Their classes."""
-
-    @property
-    def target(self) -> Any:
-        """The class whose hyperplane it is."""
-
-    @property
-    def inside(self) -> BoolArray:
-        """Points of the target class."""
-
-    @property
-    def loss(self) -> PairLoss:
-        """The pair of Table 1."""
-
-    @property
-    def convex(self) -> bool:
-        """True if both losses are convex."""
-
-    @property
-    def c(self) -> float:
-        """Weight of the others' losses."""
-
-    @property
-    def r(self) -> float:
-        """Weight of the norm."""
-
-    @property
-    def margin(self) -> float:
-        """s."""
-
-    @property
-    def epsilon(self) -> float:
-        """ε."""
-
-    @property
-    def tau(self) -> float:
-        """τ."""
-
-    @property
-    def gamma(self) -> float:
-        """γ of "correntropy"."""
-
-    @property
-    def manifold(self) -> float:
-        """μ."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """Kernel of the features."""
-
-    @property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-
-    @property
-    def regulariser(self) -> FloatArray:
-        """rI + μΨ'LΨ."""
-
-    @property
-    def base(self) -> Ridge | Base:
-        """The same, as `HingeFactor` reads it."""
-
-    @property
-    def kernel_rows(self) -> KernelRows | None:
-        """The rows that the classes' quadratics share with a kernel and no graph."""
-
-    @property
-    def shared_rows(self) -> SharedRows | None:
-        """The rows of all points that the classes' quadratics share with a kernel."""
-
-    @property
-    def all_rows(self) -> HingeFactor | SignedFactor:
-        """The quadratic with the rows of all points, the target class's in both signs where the losses are convex."""
-
-
-def convex_program(model: ClassProblem) -> HingeQuadratic:
-    """A convex pair of losses: a quadratic with piecewise-linear losses."""
-    psi = model.features.rows
-    if model.loss in ("twsvm", "pinball") and model.kernel_rows is not None:
-        return _hinged(model, PointsFactor(model.kernel_rows, model.inside))
-    A, B = psi[model.inside], psi[~model.inside]
-    if model.loss == "npsvm":
-        return _insensitive(model)
-    if model.loss == "lstsvm":
-        return _squares(model, A, B)
-    return _hinged(model, HingeFactor(model.regulariser + A.T @ A, B, A, model.base))
-
-
-def _hinged(model: ClassProblem, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
+def _hinged(model: NonparallelSVM, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
     """Squares on the class, hinges (with a slope τ beyond the margin) on the others."""
     m, p = factor.shape
     tau = np.full(m, model.tau if model.loss == "pinball" else 0.0)
     return HingeQuadratic(factor, np.zeros(p), np.full(m, model.margin), np.full(m, model.c), tau)
 
 
-def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadratic:
+def _squares(model: NonparallelSVM, A: FloatArray, B: FloatArray) -> HingeQuadratic:
     """Squares on both sides: no hinge is left, and one linear system solves it."""
     m, p = B.shape
     H = model.regulariser + A.T @ A + model.c * (B.T @ B)
@@ -176,18 +72,7 @@ def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadrati
     return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
 
 
-def rows_of_all(model: ClassProblem) -> HingeFactor | SignedFactor:
-    """rI + μΨ'LΨ with the rows of all points: the class in both signs for the insensitive loss, once for every majorant."""
-    twice = model.convex
-    if model.shared_rows is not None:
-        return SignedFactor(model.shared_rows, model.inside, twice)
-    psi = model.features.rows
-    A, B = psi[model.inside], psi[~model.inside]
-    rows = np.vstack([B, -A, A] if twice else [B, A])
-    return HingeFactor(model.regulariser, rows, np.zeros((0, rows.shape[1])), model.base)
-
-
-def _insensitive(model: ClassProblem) -> HingeQuadratic:
+def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
     """Similarity loss Σ (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
     (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
     h = np.where(np.arange(rows) < m, model.margin, -model.epsilon)
@@ -195,23 +80,7 @@ def _insensitive(model: ClassProblem) -> HingeQuadratic:
     return HingeQuadratic(model.all_rows, np.zeros(p), h, w, np.zeros(rows))
 
 
-def majorant_program(model: ClassProblem, u: FloatArray) -> HingeQuadratic:
-    """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|.
-
-    ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
-    """
-    size = np.abs(model.features.rows[model.inside] @ np.asarray(u, dtype=np.float64))
-    value, slope = _concave(model, size)
-    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
-    others = np.arange(rows) < m
-    w = np.concatenate([np.full(m, model.c), slope])
-    constant = float(np.sum(value - slope * size))
-    return HingeQuadratic(
-        model.all_rows, np.zeros(p), np.where(others, model.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
-    )
-
-
-def _concave(model: ClassProblem, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
     if model.loss == "correntropy":
         decay = np.exp(-model.gamma * size)
@@ -219,41 +88,7 @@ def _concave(model: ClassProblem, size: FloatArray) -> tuple[FloatArray, FloatAr
     return np.minimum(size, model.epsilon), np.where(size < model.epsilon, 1.0, 0.0)
 
 
-def stated_objective(model: ClassProblem, u: FloatArray) -> float:
-    """The stated objective at u where the similarity loss is concave."""
-    f = model.features.rows @ u
-    similarity = _concave(model, np.abs(f[model.inside]))[0].sum()
-    short = np.maximum(model.margin - f[~model.inside], 0.0).sum()
-    return float(similarity + model.c * short + 0.5 * model.base.applied(u).quadratic.value)
-
-
-def explained_points(
-    model: ClassProblem, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
-) -> PointExplanation:
-    """f of every point; the class's own are to be near 0, the others beyond s."""
-    f = model.features.rows @ values["u"]
-    others = np.flatnonzero(~model.inside)
-    z = None if multipliers is None else multipliers.get("margin")
-    weights = None
-    if z is not None and z.size >= others.size:  # the rows of the other points come first
-        weights = np.full(f.size, np.nan)
-        weights[others] = z[: others.size]
-    top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
-    rows = []
-    for i in range(f.size):
-        weight = None if weights is None or model.inside[i] else float(weights[i])
-        rows.append(_placed(model, i, float(f[i]), weight, top))
-    what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
-    levels = ((0.0, "solid"), (model.margin, "dashed"))
-
-    def surface(grid: FloatArray) -> FloatArray:
-        return model.features.project(values["u"][:, None], grid)[:, 0]
-
-    drawn = None if model.kernel.of_rows else surface
-    return PointExplanation(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
-
-
-def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: float) -> PointRow:
+def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
     label = str(model.y[i])
     if model.inside[i]:
@@ -262,33 +97,6 @@ def _placed(model: ClassProblem, i: int, f: float, weight: float | None, top: fl
     kind = "on its margin" if abs(left) <= ON * model.margin else "beyond its margin" if left > 0 else "short of its margin"
     supports = weight is not None and abs(weight) > ZERO * top
     return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
-
-
-def class_statement(model: ClassProblem) -> Statement:
-    """NPSVC++ (2)."""
-    similar, similar_latex = SIMILARITY[model.loss]
-    other, other_latex = DISSIMILARITY.get(model.loss, HINGE)
-    inside = int(model.inside.sum())
-    graph = "" if model.manifold == 0 else " + mu/2 f'Lf"
-    graph_latex = "" if model.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
-    return Statement(
-        title=f"Nonparallel classifier ({model.loss}), hyperplane of class {model.target}",
-        problem_class="convex QP" if model.convex else "nonconvex: similarity loss concave in |a|",
-        sense="minimise",
-        over=Line("u", r"u"),
-        objective=Line(
-            f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
-            r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
-        ),
-        constraints=(
-            Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
-            Line(f"ld(a) = {other}, s = {model.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
-        ),
-        sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features, "
-        f"c = {model.c:g}, r = {model.r:g}" + (f", mu = {model.manifold:g}" if model.manifold else ""),
-        notes=(f"f_i = u'psi_i, {model.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
-        source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
-    )
 
 
 V = TypeVar("V")
@@ -471,27 +279,55 @@ class NonparallelSVM(Model):
                 f"the loss pair {self.loss!r} is not convex, so the problem has no convex form; solve(model, 'npsvc-mm') finds a "
                 "stationary point, and model.majorant(u) is the convex problem that it solves last"
             )
-        return convex_program(self)
+        psi = self.features.rows
+        if self.loss in ("twsvm", "pinball") and self.kernel_rows is not None:
+            return _hinged(self, PointsFactor(self.kernel_rows, self.inside))
+        A, B = psi[self.inside], psi[~self.inside]
+        if self.loss == "npsvm":
+            return _insensitive(self)
+        if self.loss == "lstsvm":
+            return _squares(self, A, B)
+        return _hinged(self, HingeFactor(self.regulariser + A.T @ A, B, A, self.base))
 
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
         """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
-        return rows_of_all(self)
+        twice = self.convex
+        if self.shared_rows is not None:
+            return SignedFactor(self.shared_rows, self.inside, twice)
+        psi = self.features.rows
+        A, B = psi[self.inside], psi[~self.inside]
+        rows = np.vstack([B, -A, A] if twice else [B, A])
+        return HingeFactor(self.regulariser, rows, np.zeros((0, rows.shape[1])), self.base)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
         """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).
 
         At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
+        ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
         """
         if self.convex:
             raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
-        return majorant_program(self, u)
+        size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
+        value, slope = _concave(self, size)
+        (rows, p), m = self.all_rows.shape, int((~self.inside).sum())
+        others = np.arange(rows) < m
+        w = np.concatenate([np.full(m, self.c), slope])
+        constant = float(np.sum(value - slope * size))
+        return HingeQuadratic(
+            self.all_rows, np.zeros(p), np.where(others, self.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
+        )
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, u: FloatArray) -> float:
         """The stated objective at u, for every loss."""
-        return self.program.value(u) if self.convex else stated_objective(self, u)
+        if self.convex:
+            return self.program.value(u)
+        f = self.features.rows @ u
+        similarity = _concave(self, np.abs(f[self.inside]))[0].sum()
+        short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
+        return float(similarity + self.c * short + 0.5 * self.base.applied(u).quadratic.value)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
@@ -503,7 +339,26 @@ class NonparallelSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point; the class's own are to be near 0, the others beyond s."""
-        return explained_points(self, values, multipliers)
+        f = self.features.rows @ values["u"]
+        others = np.flatnonzero(~self.inside)
+        z = None if multipliers is None else multipliers.get("margin")
+        weights = None
+        if z is not None and z.size >= others.size:  # the rows of the other points come first
+            weights = np.full(f.size, np.nan)
+            weights[others] = z[: others.size]
+        top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
+        rows = []
+        for i in range(f.size):
+            weight = None if weights is None or self.inside[i] else float(weights[i])
+            rows.append(_placed(self, i, float(f[i]), weight, top))
+        what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
+        levels = ((0.0, "solid"), (self.margin, "dashed"))
+
+        def surface(grid: FloatArray) -> FloatArray:
+            return self.features.project(values["u"][:, None], grid)[:, 0]
+
+        drawn = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""
@@ -539,7 +394,29 @@ class NonparallelSVM(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (2)."""
-        return class_statement(self)
+        similar, similar_latex = SIMILARITY[self.loss]
+        other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
+        inside = int(self.inside.sum())
+        graph = "" if self.manifold == 0 else " + mu/2 f'Lf"
+        graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
+        return Statement(
+            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
+            problem_class="convex QP" if self.convex else "nonconvex: similarity loss concave in |a|",
+            sense="minimise",
+            over=Line("u", r"u"),
+            objective=Line(
+                f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
+                r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
+            ),
+            constraints=(
+                Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
+                Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
+            ),
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features, "
+            f"c = {self.c:g}, r = {self.r:g}" + (f", mu = {self.manifold:g}" if self.manifold else ""),
+            notes=(f"f_i = u'psi_i, {self.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
+        )
 
 
 def nearest_hyperplane(
