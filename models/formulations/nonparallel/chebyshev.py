@@ -573,7 +573,7 @@ class ChebyshevNPSVC(Model):
         if self.P is None:
             violations["orthonormal"] = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
             residual, argument = max(residual, violations["orthonormal"]), "nonconvex: no bound"
-        return Appraisal(float(values["rho"]), residual, violations, bound.value, argument)
+        return Appraisal(float(values["rho"]), residual, violations, bound=bound.value, argument=argument)
 
     @property
     def statement(self) -> Statement:
