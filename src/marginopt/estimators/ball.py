@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from .training_set import KernelSpace, Sample, Scaling, Solution, is_precomputed
 __all__ = ["MEBOneClass"]
 
 
+@dataclass(eq=False, repr=False)
 class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
     """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
 
@@ -49,30 +51,17 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
         As `L2SVC`.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        contamination: float = 0.1,
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
-        self.solver = solver
-        self.tol = tol
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
+    contamination: float = 0.1
+    solver: Any = "auto"
+    tol: float | None = 1e-4
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR); y is not used. Points have no weights in this problem: a ball encloses all.

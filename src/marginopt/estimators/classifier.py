@@ -10,8 +10,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -72,6 +72,7 @@ class Stage:
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
 
 
+@dataclass(eq=False, repr=False)
 class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
 
@@ -84,17 +85,17 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     #: Whether points have weights, so that equal ones may be merged.
     _weighted = False
     #: Ways to end that are no reason to warn.
-    _expected: frozenset[Status] = frozenset()
+    _expected: ClassVar[frozenset[Status]] = frozenset()
 
-    # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
-    multi_class: str
-    n_jobs: int | None
-    standardise: bool
-    solver: Any
-    tol: float | None
-    time_limit: float | None
-    verbose: bool
-    class_weight: Any = None  # a parameter of some
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    multi_class: str = "ovo"
+    n_jobs: int | None = None
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
+    class_weight: Any = field(default=None, init=False)  # a parameter of some
 
     # -- what a subclass says -----------------------------------------------------------------------------------
 
@@ -232,8 +233,12 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class WeightedClassifier(ModelClassifier):
     """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
+
+    _: KW_ONLY
+    class_weight: Any = None
 
     _weighted = True
 
@@ -261,11 +266,13 @@ class LinearClassifier(ModelClassifier):
         return Solution(w[1:], float(w[0]))
 
 
+@dataclass(eq=False, repr=False)
 class SearchedClassifier(WeightedClassifier, LinearClassifier):
     """A linear classifier by branch and bound: a search that its budget ends gives its best classifier, without a warning."""
 
-    node_limit: int | None
-    random_state: int
+    _: KW_ONLY
+    node_limit: int | None = None
+    random_state: int = 0
 
     _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
 
@@ -273,13 +280,14 @@ class SearchedClassifier(WeightedClassifier, LinearClassifier):
         return replace(super()._options(start), node_limit=self.node_limit, seed=self.random_state)
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(ModelClassifier):
     """A classifier over the training points: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
+    _: KW_ONLY
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
@@ -336,6 +344,7 @@ class PathClassifier(ModelClassifier):
         return predictors
 
 
+@dataclass(eq=False, repr=False)
 class CrossValidated(PathClassifier):
     """The parameter with the best validated accuracy, then a fit to all points with it.
 
@@ -343,7 +352,8 @@ class CrossValidated(PathClassifier):
     best mean scores), ``best_score_``.
     """
 
-    cv: Any
+    _: KW_ONLY
+    cv: Any = 5
 
     @abstractmethod
     def _values(self) -> FloatArray:

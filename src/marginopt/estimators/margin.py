@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ from .training_set import LinearPredictor, LinearSpace, Sample, Scaling, Space, 
 __all__ = ["MarginClassifier", "MulticlassSVC"]
 
 
+@dataclass(eq=False, repr=False)
 class MarginClassifier(SearchedClassifier):
     """Linear classifier of a composed problem, `marginopt.Margin`: min R(w) + λ Σ s_i ℓ(y_i f(x_i)).
 
@@ -75,42 +77,14 @@ class MarginClassifier(SearchedClassifier):
         When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of margins.
     """
 
-    def __init__(
-        self,
-        loss: Any = "hinge",
-        regulariser: Any = "l2",
-        *,
-        lam: float = 1.0,
-        intercept: str = "penalised",
-        domain: Any = "reals",
-        subject_to: Any = (),
-        solver: Any = "auto",
-        tol: float | None = None,
-        node_limit: int | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.regulariser = regulariser
-        self.lam = lam
-        self.intercept = intercept
-        self.domain = domain
-        self.subject_to = subject_to
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
+    loss: Any = "hinge"
+    regulariser: Any = "l2"
+    _: KW_ONLY
+    lam: float = 1.0
+    intercept: str = "penalised"
+    domain: Any = "reals"
+    subject_to: Any = ()
+    tol: float | None = None
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")
@@ -121,6 +95,7 @@ class MarginClassifier(SearchedClassifier):
         return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
 
 
+@dataclass(eq=False, repr=False)
 class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
 
@@ -154,26 +129,15 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         When it is fitted: λ ≤ 0, an unknown loss, one class only.
     """
 
-    def __init__(
-        self,
-        loss: str = "crammer-singer",
-        *,
-        lam: float = 1.0,
-        solver: Any = "auto",
-        tol: float | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.solver = solver
-        self.tol = tol
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.standardise = standardise
+    loss: str = "crammer-singer"
+    _: KW_ONLY
+    lam: float = 1.0
+    solver: Any = "auto"
+    tol: float | None = None
+    time_limit: float | None = None
+    verbose: bool = False
+    class_weight: Any = None
+    standardise: bool = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,6 +45,7 @@ from .training_set import (
 __all__ = ["EpsilonSVR", "MarginRegressor", "ModelRegressor"]
 
 
+@dataclass(eq=False, repr=False)
 class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
     """A regressor that fits one model of `marginopt.models`.
 
@@ -52,11 +53,12 @@ class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
     Fitted attributes of all: ``problem_`` (the model), ``result_``, ``certificate_`` and ``n_features_in_``.
     """
 
-    solver: Any
-    tol: float | None
-    time_limit: float | None
-    standardise: bool
-    verbose: bool
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
 
     @abstractmethod
     def _space(self, X: Points, sample: Sample) -> Space:
@@ -119,6 +121,7 @@ class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonSVR(ModelRegressor):
     """Support vector regression, `marginopt.models.EpsilonSVR`: min ½||w||² + C Σ s_i (|y_i - f(x_i)| - ε)_+, the intercept free.
 
@@ -150,32 +153,13 @@ class EpsilonSVR(ModelRegressor):
         When it is fitted: C ≤ 0, ε < 0, no such kernel.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        *,
-        epsilon: float = 0.1,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    C: float = 1.0
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    epsilon: float = 0.1
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
         if is_linear(self.kernel):
@@ -199,6 +183,7 @@ class EpsilonSVR(ModelRegressor):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class MarginRegressor(ModelRegressor):
     """Linear regressor of a composed problem, `marginopt.models.Margin`: min R(w) + λ Σ s_i ℓ(y_i - f(x_i)).
 
@@ -225,36 +210,16 @@ class MarginRegressor(ModelRegressor):
         When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of residuals.
     """
 
-    def __init__(
-        self,
-        loss: Any = "epsilon-insensitive",
-        regulariser: Any = "half-l2",
-        *,
-        lam: float = 1.0,
-        intercept: str = "free",
-        domain: Any = "reals",
-        subject_to: Any = (),
-        solver: Any = "auto",
-        tol: float | None = None,
-        node_limit: int | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.regulariser = regulariser
-        self.lam = lam
-        self.intercept = intercept
-        self.domain = domain
-        self.subject_to = subject_to
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.standardise = standardise
+    loss: Any = "epsilon-insensitive"
+    regulariser: Any = "half-l2"
+    _: KW_ONLY
+    lam: float = 1.0
+    intercept: str = "free"
+    domain: Any = "reals"
+    subject_to: Any = ()
+    tol: float | None = None
+    node_limit: int | None = None
+    random_state: int = 0
 
     def _options(self) -> Options:
         return replace(super()._options(), node_limit=self.node_limit, seed=self.random_state)
