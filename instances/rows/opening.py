@@ -29,7 +29,7 @@ from .unpacked_arrays import (
 )
 
 if TYPE_CHECKING:
-    from ...rows.sparse import StoredBlock
+    from ...rows.blocks import StoredBlock
 
 __all__ = ["OpenedRows", "SparseReader", "open_rows"]
 
@@ -336,7 +336,7 @@ class SparseReader:
         indices = _either(self._part(1, first, last), np.int32, np.int64)
         # compiled: not everybody who reads a data set needs it
         from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
-        from ...rows.sparse import StoredBlock
+        from ...rows.blocks import StoredBlock
 
         found, row = check(indices, ends, columns)
         if found == NO_ENDS:

@@ -25,7 +25,7 @@ from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
 from .data import build_data, data_digest, stated_model
 from .entries import Entry, find_entry
-from .exact import exact_bound, exact_value, rounded_up
+from .verification import exact_bound, exact_value, rounded_up
 
 __all__ = ["DEFAULT_SOLVERS", "Run", "run_entry", "solved_entry", "submit_result"]
 
