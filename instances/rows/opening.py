@@ -335,8 +335,8 @@ class SparseReader:
         data = _either(self._part(0, first, last), np.float32, np.float64)
         indices = _either(self._part(1, first, last), np.int32, np.int64)
         # compiled: not everybody who reads a data set needs it
-        from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
         from ...rows.blocks import StoredBlock
+        from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
 
         found, row = check(indices, ends, columns)
         if found == NO_ENDS:

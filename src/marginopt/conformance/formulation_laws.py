@@ -1,4 +1,4 @@
-"""Laws that a formulation meets on its own (print, LaTeX, refusal of bad input, form, bound, files), and those of a relaxation."""
+"""Laws that a formulation meets on its own (print, LaTeX, refusals of bad input, form, bound, files), and a relaxation."""
 
 from __future__ import annotations
 
