@@ -26,8 +26,6 @@ from .sources import (
     from_scikit_learn,
 )
 
-__all__ = ["CatalogueEntry", "catalogue", "load"]
-
 
 @dataclass(frozen=True)
 class CatalogueEntry:

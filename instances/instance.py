@@ -18,8 +18,6 @@ from ..labelled import DataNames, LabelledData
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import Naming, checked, composed
 
-__all__ = ["Instance", "Population", "Rng", "Scaling", "as_count", "as_fraction", "as_generator", "choose_rows", "split_rows"]
-
 #: A seed, or a generator that is advanced. Nothing here draws from global or unseeded state.
 Rng: TypeAlias = "int | np.random.Generator"
 

@@ -14,18 +14,6 @@ from ..errors import InputError
 from .kernels.kernels import RBF, Kernel, Linear, Polynomial
 from .model import Model
 
-__all__ = [
-    "Arrays",
-    "Chosen",
-    "DataKind",
-    "FormulationInfo",
-    "Parameter",
-    "always",
-    "kernel_parameters",
-    "named_kernel",
-    "with_kernel",
-]
-
 #: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
 Arrays: TypeAlias = Mapping[str, Any]
 #: The values of its parameters by name, every one of them.

@@ -31,8 +31,6 @@ from .unpacked_arrays import (
 if TYPE_CHECKING:
     from ...rows.blocks import StoredBlock
 
-__all__ = ["OpenedRows", "SparseReader", "open_rows"]
-
 # Rows that stay in files: dense ones, and CSR in three arrays; a column of ones may be put before them.
 
 

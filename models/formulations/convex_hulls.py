@@ -18,8 +18,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import KernelSVMDual, SimplexModel
 
-__all__ = ["ConvexHullsDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConvexHullsDual(KernelSVMDual, SimplexModel):

@@ -20,8 +20,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import SimplexModel
 
-__all__ = ["MEBDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MEBDual(SimplexModel):

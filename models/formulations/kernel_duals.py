@@ -21,8 +21,6 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..rounding import UNIT, dot, total
 from ..views import SimplexQP
 
-__all__ = ["KernelSVMDual", "SimplexModel"]
-
 V = TypeVar("V")
 
 

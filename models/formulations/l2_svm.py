@@ -17,8 +17,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import KernelSVMDual, SimplexModel
 
-__all__ = ["L2SVMDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class L2SVMDual(KernelSVMDual, SimplexModel):

@@ -20,8 +20,6 @@ from ..views import SimplexQP
 from .kernel_duals import SimplexModel
 from .stiefel import stiefel_gradient
 
-__all__ = ["GradientKind", "ParetoQP", "manifold_gradient"]
-
 #: The gradient of the embedded metric, or the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]
 

@@ -13,8 +13,6 @@ from ..arrays import FloatArray
 from .rows import IndicatorRow, QuadraticRow, RowProgram, RowSource, indicators, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned
 
-__all__ = ["GurobiSource"]
-
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
 _INFINITE = 1e20

@@ -14,8 +14,6 @@ from ..arrays import FloatArray
 from .rows import QuadraticRow, RowProgram, RowSource, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned, Row
 
-__all__ = ["PyomoSource"]
-
 #: Pyomo's termination conditions.
 _CONDITIONS = {
     Ending.OPTIMAL: "optimal",

@@ -18,21 +18,6 @@ from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, Se
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .source import Evaluated, Row, Source
 
-__all__ = [
-    "IndicatorRow",
-    "QuadraticRow",
-    "RowProgram",
-    "RowSource",
-    "Taken",
-    "from_qp",
-    "indicators",
-    "objective_size",
-    "quadratic_cone",
-    "row_values",
-    "slacks",
-    "unique",
-]
-
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.

@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = [
-    "FORMATS", "FORMAT_VERSION", "Format", "format_of", "fragment", "markdown_escaped", "read_json", "render_csv", "render_html",
-    "render_json", "render_markdown",
-]  # fmt: skip
-
-
 # JSON: the stored form.
 
 _JSON_NAME = "marginopt gap report"

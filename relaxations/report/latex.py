@@ -13,8 +13,6 @@ from .columns import Column, Table, shown
 from .document import Document, ReportScope
 from .means import exact_ratios, fraction_within
 
-__all__ = ["escaped", "render_latex"]
-
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
 #: Characters that a column of words has on a line, and how wide it is where some have more.

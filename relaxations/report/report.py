@@ -16,8 +16,6 @@ from .document import Document
 from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
 from .tables import report_text
 
-__all__ = ["GapReport"]
-
 
 class GapReport(ReportData):
     """A gap report: data, and ways to write them down. `write` goes by the suffix of the file; one file is one format."""

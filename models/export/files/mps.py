@@ -20,8 +20,6 @@ from ..programs import INFINITE, FlatProgram, Layout, cone_rows, one_sided, side
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
 
-__all__ = ["FORMAT"]
-
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
 #
 # Each line is read or refused. A value that is stated twice must be the same; one of a second set of sides, ranges or bounds is

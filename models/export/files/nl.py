@@ -23,8 +23,6 @@ from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, cone_rows, one_sided, sidecar, symmetric, two_sided
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
 

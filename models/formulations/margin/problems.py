@@ -19,21 +19,6 @@ from .part import Domain, Part, Polyhedral, Setting
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
 
-__all__ = [
-    "MarginProblemView",
-    "RiskProblem",
-    "ScoringProblem",
-    "SparseProblem",
-    "UnreadError",
-    "alone",
-    "as_bounds",
-    "as_fraction",
-    "composed_problem",
-    "linear_rows",
-    "margin_problem_of",
-    "sparse_problem_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class MarginProblemView:

@@ -40,8 +40,6 @@ from .factors import (
 )
 from .hinge_quadratic import HingeQuadratic
 
-__all__ = ["FORMULATIONS", "ChebyshevNPSVC", "Orientation"]
-
 
 def _root(model: ChebyshevNPSVC) -> FloatArray:
     """√μ B with S = B'B."""

@@ -25,8 +25,6 @@ from ...views import BoxQP
 from .factors import HingeFactor, Ridge, as_classes
 from .hinge_quadratic import HingeQuadratic
 
-__all__ = ["FORMULATIONS", "JointHyperplanesSVM"]
-
 V = TypeVar("V")
 
 

@@ -25,17 +25,6 @@ from ...views import BoxQP
 from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor, as_classes, neighbour_laplacian
 from .hinge_quadratic import HingeQuadratic
 
-__all__ = [
-    "DISSIMILARITY",
-    "FORMULATIONS",
-    "HINGE",
-    "NONCONVEX",
-    "SIMILARITY",
-    "NonparallelSVM",
-    "PairLoss",
-    "nearest_hyperplane",
-]
-
 #: Table 1 by the methods' names: similarity loss and dissimilarity loss.
 PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
 SIMILARITY = {

@@ -25,16 +25,6 @@ from ..solvers.linear.newton import LinearNewton
 from ..solvers.records import Options
 from .values import Audit, audited, feasible, hinge_cost, mended, norm, scores, squared_norm
 
-__all__ = [
-    "appraised_logistic",
-    "audit_l1",
-    "audit_linear_svr",
-    "audit_logistic",
-    "audit_stochastic",
-    "audit_svr",
-    "solved_bound",
-]
-
 #: Gap to which our own multipliers are found, and steps that they may take.
 _NEWTON_TOL, _NEWTON_STEPS = 1e-12, 60
 

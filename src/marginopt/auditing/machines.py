@@ -66,8 +66,6 @@ from .values import (
     wrapped,
 )
 
-__all__ = ["audit"]
-
 #: What a bound rests on where no theorem says it.
 _ASSUMED = "the kernel matrix is positive semidefinite"
 #: Rows up to which a kernel matrix is formed.

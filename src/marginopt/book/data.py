@@ -18,8 +18,6 @@ from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.formulations import get_formulation
 
-__all__ = ["PlannedInstance", "build_data", "data_digest", "describe_data", "planned_instances", "stated_model"]
-
 #: Features are rounded to whole multiples of 1/1024, so that other libraries' last digits change no instance.
 _STEP = 1024.0
 

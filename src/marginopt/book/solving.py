@@ -27,8 +27,6 @@ from .data import build_data, data_digest, stated_model
 from .entries import Entry, find_entry
 from .verification import exact_bound, exact_value, rounded_up
 
-__all__ = ["DEFAULT_SOLVERS", "Run", "run_entry", "solved_entry", "submit_result"]
-
 #: The solver whose bounds the book states, by model.
 DEFAULT_SOLVERS = {"zero-one": "zero-one-bb", "hinge": "auto", "ramp": "margin-bb", "conic": "conic-ipm"}
 #: Solvers that write a log of the model's proof.

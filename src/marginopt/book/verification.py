@@ -18,9 +18,6 @@ from ..solvers.proofs import check_proof
 from .data import build_data, data_digest, describe_data, stated_model
 from .entries import EVIDENCE, Entry
 
-__all__ = ["MODELS", "Verdict", "book_page", "exact_bound", "exact_value", "rounded_up", "statement", "verify_entry"]
-
-
 # Values of points and of multipliers in rational arithmetic, one function for each model of the book.
 
 Rows = list[list[Fraction]]

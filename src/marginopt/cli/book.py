@@ -17,8 +17,6 @@ from .commands import NOT_SOLVED, SOLVED, answer, json_text
 from .parsing import Command
 from .screen import print_table
 
-__all__ = ["add_options", "book"]
-
 
 def add_options(command: Command) -> None:
     """Add the actions and their options."""

@@ -22,8 +22,6 @@ from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
 from .screen import folder_of, print_table, print_text
 
-__all__ = ["export"]
-
 #: What a file holds in place of a quadratic objective where its format has cones and no such objective.
 _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 

@@ -19,8 +19,6 @@ from ..display import read_by_somebody
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from .parsing import Command, Top, at_the_prompt, say, show_warning
 
-__all__ = ["COMMANDS", "main", "own_words_only", "parser"]
-
 SOLVED, NOT_SOLVED, WRONG_USE = 0, 1, 2
 
 #: What each command is; its options are a function of `options` of the same name, imported when the command is asked for.

@@ -14,12 +14,6 @@ from . import (
 )
 from .parsing import Command
 
-__all__ = [
-    "benchmark", "book", "certify", "check_proof", "compare", "conflict", "data", "dual", "estimators", "export", "formulations",
-    "inspect", "proof_page", "prove", "report", "reproduce", "solve", "solvers", "warm_up",
-]  # fmt: skip
-
-
 #: Files of programs; any of them may be packed.
 _PROGRAM = "program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz, also with .gz .bz2 .xz behind it"
 

@@ -20,8 +20,6 @@ from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
 from .screen import folder_of, print_table, print_tables, print_text
 
-__all__ = ["benchmark"]
-
 
 def benchmark(a: argparse.Namespace) -> int:
     """Every solver on every problem."""

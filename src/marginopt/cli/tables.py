@@ -21,8 +21,6 @@ from .commands import SOLVED, json_text
 from .parsing import nearest
 from .screen import print_table, print_text
 
-__all__ = ["PACKAGES", "estimators", "formulations", "package_matrix", "solvers"]
-
 
 def solvers(a: argparse.Namespace) -> int:
     """The table of solvers; or the record and the options of one."""

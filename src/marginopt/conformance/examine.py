@@ -16,18 +16,6 @@ from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
 from .laws import Law, State, Verdict, cases, not_applicable
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
-__all__ = [
-    "Cell",
-    "case_cells",
-    "examine",
-    "formulation_cells",
-    "relaxation_cells",
-    "report",
-    "solver_cells",
-    "tally",
-    "trial_cells",
-]
-
 T = TypeVar("T")
 #: The formulation that relaxations are of.
 _ZERO_ONE = "ZeroOneSVM"

@@ -23,8 +23,6 @@ from ..relaxations import Direction, Relaxation, Relaxed, relax
 from ..solvers import Options, certify, solve
 from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 
-__all__ = ["FORMULATION_LAWS", "RELAXATION_LAWS", "Reduced"]
-
 FORMULATION_LAWS: Laws[Case] = Laws()
 
 

@@ -29,8 +29,6 @@ from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_en
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded
 
-__all__ = ["DeepNPSVC"]
-
 # Training that continues after a kill: one file, replaced after every epoch.
 
 _FORMAT = 1

@@ -19,8 +19,6 @@ from .base import Estimator, EstimatorInfo, Pair, refuse
 from .training import solve_checked
 from .training_set import KernelSpace, Sample, Scaling, Solution, is_precomputed, make_kernel
 
-__all__ = ["MEBOneClass"]
-
 
 @dataclass(eq=False, repr=False)
 class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]

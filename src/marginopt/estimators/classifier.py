@@ -43,19 +43,6 @@ from .training_set import (
     sample_weights,
 )
 
-__all__ = [
-    "CrossValidated",
-    "KernelClassifier",
-    "LinearClassifier",
-    "ModelClassifier",
-    "PathClassifier",
-    "SearchedClassifier",
-    "Stage",
-    "WeightedClassifier",
-    "as_values",
-    "decide",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Stage:

@@ -19,8 +19,6 @@ from .base import EstimatorInfo, Pair
 from .classifier import CrossValidated, PathClassifier, Stage, as_values
 from .training_set import KernelSpace, LinearSpace, Sample, Scaling, Solution, Space, is_precomputed, make_kernel
 
-__all__ = ["ConicSVC", "ConicSVCCV"]
-
 #: Solvers in whose place the path is followed.
 _STRUCTURED = ("auto", "conic-ipm")
 

@@ -31,8 +31,6 @@ from .base import EstimatorInfo
 from .classifier import SearchedClassifier
 from .training_set import Solution, Space
 
-__all__ = ["RampSVC", "ScoringSystemClassifier", "ZeroOneSVC"]
-
 
 @dataclass(eq=False, repr=False)
 class ZeroOneSVC(SearchedClassifier):

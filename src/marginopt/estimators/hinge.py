@@ -15,8 +15,6 @@ from .base import EstimatorInfo
 from .classifier import CrossValidated, LinearClassifier, PathClassifier, WeightedClassifier, as_values
 from .training_set import Space
 
-__all__ = ["HingeSVC", "HingeSVCCV"]
-
 
 class HingeClassifier(PathClassifier, LinearClassifier):
     """The parameters that both share."""

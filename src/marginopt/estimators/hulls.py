@@ -22,8 +22,6 @@ from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassi
 from .training import Outcome, one_or_all, solve_checked, solved
 from .training_set import KernelSpace, Sample, Solution, Space
 
-__all__ = ["NCHSVC", "MaxMinSVC"]
-
 
 @dataclass(eq=False, repr=False)
 class NCHSVC(WeightedClassifier, KernelClassifier):

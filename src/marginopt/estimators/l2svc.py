@@ -17,8 +17,6 @@ from .base import EstimatorInfo, Pair
 from .classifier import KernelClassifier, Stage, WeightedClassifier
 from .training_set import KernelSpace, Solution, Space
 
-__all__ = ["L2SVC"]
-
 
 @dataclass(eq=False, repr=False)
 class L2SVC(WeightedClassifier, KernelClassifier):

@@ -19,8 +19,6 @@ from .base import EstimatorInfo
 from .classifier import LinearClassifier, WeightedClassifier
 from .training_set import Space
 
-__all__ = ["LogisticRegression"]
-
 
 @dataclass(eq=False, repr=False)
 class LogisticRegression(WeightedClassifier, LinearClassifier):

@@ -29,8 +29,6 @@ from .classifier import SearchedClassifier
 from .training import solve_checked, warn_of_one_class
 from .training_set import LinearPredictor, LinearSpace, Sample, Scaling, Space, class_weights, sample_weights
 
-__all__ = ["MarginClassifier", "MulticlassSVC"]
-
 
 @dataclass(eq=False, repr=False)
 class MarginClassifier(SearchedClassifier):

@@ -28,8 +28,6 @@ from ..solvers.records import Options
 from .base import Estimator, EstimatorInfo, refuse
 from .training_set import Scaling, is_precomputed, make_kernel
 
-__all__ = ["ESTIMATORS", "HyperplaneClassifier", "NonparallelSVC"]
-
 
 @dataclass(eq=False, repr=False)
 class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]

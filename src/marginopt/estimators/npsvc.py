@@ -23,8 +23,6 @@ from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
 
-__all__ = ["KernelNPSVC"]
-
 # Features whose products approximate a kernel: Nyström's and random Fourier features.
 
 

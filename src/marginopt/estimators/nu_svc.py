@@ -14,8 +14,6 @@ from .base import EstimatorInfo
 from .classifier import KernelClassifier, WeightedClassifier
 from .training_set import KernelSpace, LinearSpace, Sample, Solution, Space, expansion_coefficients, is_linear
 
-__all__ = ["NuSVC"]
-
 
 @dataclass(eq=False, repr=False)
 class NuSVC(WeightedClassifier, KernelClassifier):

@@ -42,8 +42,6 @@ from .training_set import (
     sample_weights,
 )
 
-__all__ = ["EpsilonSVR", "MarginRegressor", "ModelRegressor"]
-
 
 @dataclass(eq=False, repr=False)
 class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]

@@ -18,24 +18,6 @@ from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polyno
 from ..solvers.certification.result import Result
 from .base import Pair
 
-__all__ = [
-    "KernelPredictor",
-    "KernelSpace",
-    "LinearPredictor",
-    "LinearSpace",
-    "Predictor",
-    "Sample",
-    "Scaling",
-    "Solution",
-    "Space",
-    "class_weights",
-    "expansion_coefficients",
-    "is_linear",
-    "is_precomputed",
-    "make_kernel",
-    "sample_weights",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Sample:

@@ -16,8 +16,6 @@ import scipy.sparse as sp
 
 from . import loops
 
-__all__ = ["CSR", "CsrBlock", "FloatArray", "SparseBlock", "StoredBlock", "Transposed", "stacked"]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
