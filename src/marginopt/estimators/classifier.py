@@ -17,29 +17,24 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, IntArray, Points, as_points
-from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve
-from .base import Estimator, Pair, binary_problems, class_scores, refuse
+from .base import Pair, binary_problems, class_scores, refuse
 from .training import Outcome, one_or_all, solved, solved_task, warn_of_one_class
 from .training_set import (
-    KernelSpace,
-    LinearSpace,
+    PointsEstimator,
     Predictor,
     Sample,
-    Scaling,
     Solution,
     Space,
     class_weights,
-    is_precomputed,
-    make_kernel,
     sample_weights,
 )
 
@@ -60,7 +55,7 @@ class Stage:
 
 
 @dataclass(eq=False, repr=False)
-class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
 
     Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution
@@ -179,9 +174,6 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
                 warnings.simplefilter("ignore", MarginoptWarning)
             yield
 
-    def _scaling(self, X: Points, sample: Sample) -> Scaling:
-        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
-
     def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
         """Set the fitted attributes."""
         self._predictor = stage.space.predictor(stage.sample, stage.pairs, [o.solution for o in outcomes])
@@ -199,25 +191,11 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score of ``classes_[1]`` (n,) for two classes; scores of all classes (n × K) for more."""
-        check_is_fitted(self)
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return decide(self._predictor, self._pairs, self.classes_, X)[0]
+        return decide(self._predictor, self._pairs, self.classes_, self._new_points(X))[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        check_is_fitted(self)
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return self._decided(X)
-
-    def _pairwise(self) -> bool:
-        """Return whether X is a kernel matrix."""
-        return False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._pairwise()
-        return tags
+        return self._decided(self._new_points(X))
 
 
 @dataclass(eq=False, repr=False)
@@ -245,7 +223,7 @@ class LinearClassifier(ModelClassifier):
     """A classifier linear in the features: ``coef_`` (problems × p) and ``intercept_``, for rows as they come."""
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        return self._linear_space(X, sample)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
@@ -277,12 +255,7 @@ class KernelClassifier(ModelClassifier):
     coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
-
-    def _pairwise(self) -> bool:
-        return is_precomputed(self.kernel)
+        return self._kernel_space(X, sample)
 
 
 def decide(predictor: Predictor, pairs: Sequence[Pair], classes: np.ndarray, X: Points) -> tuple[FloatArray, np.ndarray]:

@@ -10,14 +10,14 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.conic import ConicSVM
-from ..models.kernels.kernels import Kernel, Linear, Precomputed
+from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path
 from .base import EstimatorInfo, Pair
 from .classifier import CrossValidated, PathClassifier, Stage, as_values
-from .training_set import KernelSpace, LinearSpace, Sample, Scaling, Solution, Space, is_precomputed, make_kernel
+from .training_set import KernelSpace, Sample, Solution, Space, is_linear
 
 #: Solvers in whose place the path is followed.
 _STRUCTURED = ("auto", "conic-ipm")
@@ -34,14 +34,7 @@ class ConicClassifier(PathClassifier):
     coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
-        if isinstance(kernel, Linear):
-            return LinearSpace.of(X[sample.rows], scaling)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
-
-    def _pairwise(self) -> bool:
-        return is_precomputed(self.kernel)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:

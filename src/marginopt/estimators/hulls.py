@@ -100,7 +100,7 @@ class MaxMinSVC(ModelClassifier):
     tol: float | None = 1e-3
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return KernelSpace.of(X, sample.rows, self._scaling(X, sample), RBF(1.0), sample.weight)
+        return KernelSpace.of(X, sample.rows, self._scaling_of(X, sample), RBF(1.0), sample.weight)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=self.parameter)

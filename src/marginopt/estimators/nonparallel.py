@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..display import StatusLine
 from ..errors import InputError
@@ -25,12 +25,12 @@ from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box import box_minimum
 from ..solvers.nonparallel import Majorisation
 from ..solvers.records import Options
-from .base import Estimator, EstimatorInfo, refuse
-from .training_set import Scaling, is_precomputed, make_kernel
+from .base import EstimatorInfo, refuse
+from .training_set import PointsEstimator, Scaling, make_kernel
 
 
 @dataclass(eq=False, repr=False)
-class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A classifier over a kernel whose classes have a hyperplane each; `_closeness` says which is the one."""
 
     _: KW_ONLY
@@ -64,9 +64,7 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
 
     def _rows(self, X: Any) -> Points:
         """New points as the model takes them."""
-        check_is_fitted(self)
-        points = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return as_points(self._scaling.transform(points))
+        return as_points(self._scaling.transform(self._new_points(X)))
 
     @abstractmethod
     def _closeness(self, rows: Points) -> FloatArray:
@@ -83,12 +81,6 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
         """The class of the hyperplane that suits a point best."""
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
 
 @dataclass(eq=False, repr=False)

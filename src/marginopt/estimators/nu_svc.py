@@ -12,7 +12,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, WeightedClassifier
-from .training_set import KernelSpace, LinearSpace, Sample, Solution, Space, expansion_coefficients, is_linear
+from .training_set import KernelSpace, Sample, Solution, Space, expansion_coefficients, is_linear
 
 
 @dataclass(eq=False, repr=False)
@@ -54,9 +54,7 @@ class NuSVC(WeightedClassifier, KernelClassifier):
     intercept: Literal["free", "penalised"] = "free"
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        if is_linear(self.kernel):
-            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
-        return super()._space(X, sample)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         nu = as_share(self.nu, "nu")

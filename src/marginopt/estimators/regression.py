@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points, as_positive
@@ -26,25 +26,22 @@ from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
-from .base import Estimator, EstimatorInfo, Pair, refuse
+from .base import EstimatorInfo, Pair, refuse
 from .training import solve_with_warning
 from .training_set import (
     KernelSpace,
-    LinearSpace,
+    PointsEstimator,
     Sample,
-    Scaling,
     Solution,
     Space,
     expansion_coefficients,
     is_linear,
-    is_precomputed,
-    make_kernel,
     sample_weights,
 )
 
 
 @dataclass(eq=False, repr=False)
-class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
+class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A regressor that fits one model of `marginopt.models`.
 
     Subclasses say where the problem lives (`_space`), what is solved (`_problem`) and what the solution means (`_solution`).
@@ -106,17 +103,7 @@ class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
 
     def predict(self, X: Any) -> FloatArray:
         """Return the values of the function (n,)."""
-        check_is_fitted(self)
-        rows = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return self._predictor.scores(rows)[:, 0]
-
-    def _scaling(self, X: Points, sample: Sample) -> Scaling:
-        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return self._predictor.scores(self._new_points(X))[:, 0]
 
 
 @dataclass(eq=False, repr=False)
@@ -160,11 +147,7 @@ class EpsilonSVR(ModelRegressor):
     coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        if is_linear(self.kernel):
-            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if is_precomputed(kernel) else self._scaling(X, sample)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
         kernel: Kernel | None = space.kernel if isinstance(space, KernelSpace) else None
@@ -174,11 +157,6 @@ class EpsilonSVR(ModelRegressor):
         assert isinstance(problem, EpsilonSVRModel)
         w = result.values["w"]
         return Solution(w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result), float(w[0]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -223,7 +201,7 @@ class MarginRegressor(ModelRegressor):
         return replace(super()._options(), node_limit=self.node_limit, seed=self.random_state)
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        return self._linear_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")
