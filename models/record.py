@@ -101,6 +101,11 @@ def always(chosen: Chosen) -> bool:
     return True
 
 
+def kernel_is_linear(chosen: Chosen) -> bool:
+    """Return whether the kernel is the linear one, whose intercept is a column of ones."""
+    return bool(chosen["kernel"] == "linear")
+
+
 def _never(chosen: Chosen) -> bool:
     return False
 

@@ -71,11 +71,6 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         gram = KernelGram(self.place.points, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
 
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
-
     def edges(self, a: FloatArray) -> tuple[float, float]:
         """p* and q* of MaxMin (5)-(6): averages over the support vectors of each class, weighted by a.
 

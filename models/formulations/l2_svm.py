@@ -62,11 +62,6 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
         n = self.X.shape[0]
         return SimplexQP(gram, np.zeros(n), np.zeros(n, dtype=np.int64))
 
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
-
     def primal_from_dual(self, a: FloatArray) -> dict[str, FloatArray]:
         """b, ξ, ρ of the primal FW (7), and the coefficients β_i = a_i y_i of w = Σ β_i φ_i."""
         product = self.simplex.gram.product(a)

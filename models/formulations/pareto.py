@@ -93,11 +93,6 @@ class ParetoQP(SimplexModel):
         gram = MatrixGram(0.5 * (Q + Q.T), "the Gram matrix of the gradients")
         return SimplexQP(gram, -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
 
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
-
     def direction(self, tau: FloatArray) -> FloatArray:
         """Δ = -Σ τ_l grad_l, in the gradients' own shape."""
         return np.asarray(-np.tensordot(np.asarray(tau), self.gradients, axes=1))

@@ -23,7 +23,7 @@ from ...program.bridges import factor_of
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...record import Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
+from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal, orthonormal
@@ -611,10 +611,6 @@ _FREE = (
 )
 
 
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
-
-
 FORMULATIONS = (
     FormulationInfo(
         ChebyshevNPSVC,
@@ -632,6 +628,6 @@ FORMULATIONS = (
             Parameter("orientation", "whose points are near hyperplane l", str, "one", ("one", "rest")),
             *kernel_parameters("linear"),
         ),
-        intercept=_linear,
+        intercept=kernel_is_linear,
     ),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
@@ -91,8 +92,72 @@ def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: 
 V = TypeVar("V")
 
 
+class TargetModel(Model):
+    """The problem of one class, ``target``, of several: one such problem for each class, on the same points and features."""
+
+    X: Points
+    y: npt.NDArray[Any]
+    target: Any
+    kernel: Kernel
+    ridge: float
+    offset: float
+
+    def _check_points(self, numbers: Mapping[str, bool]) -> None:
+        """Set points, labels, kernel and numbers (by name, whether 0 is allowed), checked with the target."""
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        labels = as_classes(self.y, X.shape[0])
+        object.__setattr__(self, "y", labels)
+        if np.ndim(self.target) != 0 or not (labels == self.target).any():
+            known = ", ".join(map(str, np.unique(labels)[:8]))
+            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
+        for name, zero in numbers.items():
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=zero))
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    @classmethod
+    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[Self, ...]:
+        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
+        points = as_points(X)
+        labels = as_classes(y, points.shape[0])
+        classes = np.unique(labels)
+        first = cls(points, labels, classes[0], **parameters)
+        others = tuple(replace(first, target=k) for k in classes[1:])
+        for model in others:  # cached properties: computed once, on first use, for all
+            object.__setattr__(model, "_shared", first)
+        return (first, *others)
+
+    @property
+    def _first(self) -> Self | None:
+        """The problem of another class on the same data, whose features and graph are this one's."""
+        return self.__dict__.get("_shared")
+
+    @property
+    def inside(self) -> BoolArray:
+        """Points of the target class."""
+        return np.asarray(self.y == self.target)
+
+    @cached_property
+    def features(self) -> FeatureMap:
+        """Ψ."""
+        return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+
+    @property
+    @abstractmethod
+    def program(self) -> HingeQuadratic:
+        """The problem as a quadratic with piecewise-linear losses."""
+
+    def compile(self) -> StandardForm:
+        """The form of `HingeQuadratic`, under this model's name."""
+        return self.program.form.replace(name=self.name)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The dual value of `HingeQuadratic`."""
+        return self.program.bound(x, multipliers)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class NonparallelSVM(Model):
+class NonparallelSVM(TargetModel):
     """One class's problem of NPSVC++ (2): min Σ_{target} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2||u||² (+ μ/2 f'Lf).
 
     ``loss`` names the pair (ℓ_s, ℓ_d) of Table 1: ``"twsvm"`` (a²/2, hinge), ``"lstsvm"`` (a²/2, (s-a)²/2), ``"npsvm"``
@@ -161,49 +226,17 @@ class NonparallelSVM(Model):
     }
 
     def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        labels = as_classes(self.y, X.shape[0])
-        object.__setattr__(self, "y", labels)
         if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
             raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}", name="loss")
-        if np.ndim(self.target) != 0 or not (labels == self.target).any():
-            raise InputError(
-                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}",
-                name="target",
-            )
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
-        for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name not in positive))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        names = ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset")
+        self._check_points({name: name not in positive for name in names})
         if self.manifold > 0 and isinstance(self.kernel, Precomputed):
             raise InputError(
                 "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
             )
 
-    @classmethod
-    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
-        points = as_points(X)
-        labels = as_classes(y, points.shape[0])
-        classes = np.unique(labels)
-        first = cls(points, labels, classes[0], **parameters)
-        others = tuple(replace(first, target=k) for k in classes[1:])
-        for model in others:  # cached properties: computed once, on first use, for all
-            object.__setattr__(model, "_shared", first)
-        return (first, *others)
-
     # -- the pieces ---------------------------------------------------------------------------------------------
-
-    @property
-    def _first(self) -> NonparallelSVM | None:
-        """The problem of another class on the same data, whose features and graph are this one's."""
-        return self.__dict__.get("_shared")
-
-    @cached_property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-        return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @cached_property
     def smoothness(self) -> FloatArray | None:
@@ -235,11 +268,6 @@ class NonparallelSVM(Model):
     def convex(self) -> bool:
         """Return whether both losses are convex."""
         return self.loss not in NONCONVEX
-
-    @property
-    def inside(self) -> BoolArray:
-        """Points of the target class."""
-        return np.asarray(self.y == self.target)
 
     @cached_property
     def regulariser(self) -> FloatArray:
@@ -372,14 +400,6 @@ class NonparallelSVM(Model):
         p = self.features.features
         return 12 * p * p + 24 * self.X.shape[0] * p
 
-    def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name."""
-        return self.program.form.replace(name=self.name)
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`."""
-        return self.program.bound(x, multipliers)
-
     @property
     def statement(self) -> Statement:
         """NPSVC++ (2)."""
@@ -418,12 +438,17 @@ def nearest_hyperplane(
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 
 
+def target_of(arrays: Arrays, chosen: Chosen) -> Any:
+    """Return the target class: the first one where none is chosen."""
+    labels = as_classes(arrays["y"], as_points(arrays["X"]).shape[0])
+    return np.unique(labels)[0] if chosen["target"] is None else chosen["target"]
+
+
 def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
-    labels = arrays["y"]
     return NonparallelSVM(
         arrays["X"],
-        labels,
-        np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0] if chosen["target"] is None else chosen["target"],
+        arrays["y"],
+        target_of(arrays, chosen),
         loss=chosen["loss"],
         c=chosen["c"],
         r=chosen["r"],
@@ -434,10 +459,6 @@ def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
         manifold=chosen["manifold"],
         kernel=named_kernel(chosen),
     )
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
 
 
 def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
@@ -466,7 +487,7 @@ FORMULATIONS = (
             Parameter("manifold", "μ, weight of the neighbour graph", float, 0.0),
             *kernel_parameters("linear"),
         ),
-        intercept=_linear,
+        intercept=kernel_is_linear,
         also=("nearest_hyperplane",),
     ),
 )

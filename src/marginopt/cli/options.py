@@ -6,7 +6,6 @@ from . import (
     commands,
     commands as proofs,
     data_options,
-    export as exporting,
     report as reporting,
     reproduce as reproducing,
     runs,
@@ -106,7 +105,7 @@ def export(command: Command) -> None:
     command.add_argument("--format", default="mps", help="of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
     command.add_argument("--solver", default="auto", help="finds the optima of the manifest; none for files alone")
     _limits(command)
-    command.set_defaults(run=exporting.export, time_limit=60.0)
+    command.set_defaults(run=runs.export, time_limit=60.0)
 
 
 def report(command: Command) -> None:

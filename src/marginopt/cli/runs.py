@@ -1,4 +1,4 @@
-"""``marginopt benchmark``: several solvers on a set of problems, and their performance profile."""
+"""Commands on a set of problems: ``marginopt benchmark``, solvers with their performance profile, and ``marginopt export``, files."""
 
 from __future__ import annotations
 
