@@ -191,7 +191,8 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score of ``classes_[1]`` (n,) for two classes; scores of all classes (n × K) for more."""
-        return decide(self._predictor, self._pairs, self.classes_, self._new_points(X))[0]
+        points = self._new_points(X)
+        return decide(self._predictor, self._pairs, self.classes_, points)[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     tol: float | None = 1e-4
     warm_start: bool = False
 
-    _last: ClassVar[Mapping[Any, FloatArray]] = {}
+    _last: Mapping[Any, FloatArray] | None = field(default=None, init=False)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         assert isinstance(space, KernelSpace)

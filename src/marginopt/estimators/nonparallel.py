@@ -64,7 +64,8 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
 
     def _rows(self, X: Any) -> Points:
         """New points as the model takes them."""
-        return as_points(self._scaling.transform(self._new_points(X)))
+        points = self._new_points(X)
+        return as_points(self._scaling.transform(points))
 
     @abstractmethod
     def _closeness(self, rows: Points) -> FloatArray:

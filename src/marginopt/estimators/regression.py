@@ -103,7 +103,8 @@ class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc
 
     def predict(self, X: Any) -> FloatArray:
         """Return the values of the function (n,)."""
-        return self._predictor.scores(self._new_points(X))[:, 0]
+        points = self._new_points(X)
+        return self._predictor.scores(points)[:, 0]
 
 
 @dataclass(eq=False, repr=False)
