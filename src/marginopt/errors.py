@@ -9,6 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+__all__ = [
+    "DataError",
+    "ExportError",
+    "ExtensionError",
+    "InputError",
+    "LicenceError",
+    "MarginoptError",
+    "MarginoptWarning",
+    "MissingPackageError",
+    "NotSeparableError",
+    "SolverError",
+    "TooLargeError",
+    "UnsupportedModelError",
+    "WriteError",
+    "near_names",
+    "unknown_name",
+]
+
 
 def near_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
@@ -121,8 +121,9 @@ class TargetModel(Model):
         points = as_points(X)
         labels = as_classes(y, points.shape[0])
         classes = np.unique(labels)
-        first = cls(points, labels, classes[0], **parameters)
-        others = tuple(replace(first, target=k) for k in classes[1:])
+        state: Callable[..., Self] = cls
+        first = state(points, labels, classes[0], **parameters)
+        others = tuple(first.replace("target", k) for k in classes[1:])
         for model in others:  # cached properties: computed once, on first use, for all
             object.__setattr__(model, "_shared", first)
         return (first, *others)
