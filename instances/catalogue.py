@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from typing import Literal
 
 from ..errors import DataError, InputError, near_names
-from .data_set import ENTRIES, EXTENSIONS, DataSet, Expected
+from .data_set import ENTRIES, EXTENSIONS, DataSet, Expected, Part
 from .generators import BROOKS_NAME, brooks_by_name
 from .instance import Instance
 from .sources import (
     DATA_VARIABLE,
-    Part,
     Raw,
     UnavailableError,
     data_file,
@@ -25,8 +24,6 @@ from .sources import (
     from_openml,
     from_scikit_learn,
 )
-
-__all__ = ["CatalogueEntry", "catalogue", "load"]
 
 
 @dataclass(frozen=True)

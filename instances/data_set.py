@@ -10,8 +10,6 @@ from .. import extensions
 from ..errors import DataError, InputError
 from .instance import Instance
 
-__all__ = ["ENTRIES", "EXTENSIONS", "DataSet", "Expected", "Part"]
-
 Part: TypeAlias = Literal["all", "train", "test"]
 
 

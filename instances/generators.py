@@ -28,19 +28,6 @@ from .instance import Instance, Rng, as_count, as_fraction, as_generator
 from .naming import composed
 from .sources import DATA_VARIABLE, data_directory
 
-__all__ = [
-    "BROOKS_NAME",
-    "FlippedLabels",
-    "GaussianClusters",
-    "Outliers",
-    "brooks",
-    "brooks_by_name",
-    "clean_test_set",
-    "flipped_labels",
-    "gaussian_clusters",
-    "rings",
-]
-
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
 PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"

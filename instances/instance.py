@@ -18,8 +18,6 @@ from ..labelled import DataNames, LabelledData
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import Naming, checked, composed
 
-__all__ = ["Instance", "Population", "Rng", "Scaling", "as_count", "as_fraction", "as_generator", "choose_rows", "split_rows"]
-
 #: A seed, or a generator that is advanced. Nothing here draws from global or unseeded state.
 Rng: TypeAlias = "int | np.random.Generator"
 
@@ -135,30 +133,6 @@ def _check_fractions(fractions: Sequence[float]) -> FloatArray:
 Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
-class Preparable(Protocol):
-    """The protocol of data sets that can be prepared."""
-
-    @property
-    def name(self) -> str:
-        """Name for messages."""
-
-    @property
-    def X(self) -> Matrix:
-        """Rows are samples."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns of X."""
-
-    @property
-    def intercept(self) -> bool:
-        """Return whether the first column is of ones."""
-
-    @property
-    def scaling(self) -> Scaling:
-        """The scaling of the features."""
-
-
 @dataclass(frozen=True)
 class Prepared:
     """The outcome of a preparation: the matrix, its names, and the two flags."""
@@ -169,7 +143,7 @@ class Prepared:
     intercept: bool
 
 
-def prepare(instance: Preparable, standardise: bool, intercept: bool, fit_on: Preparable | None) -> Prepared:
+def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Prepared:
     """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -195,7 +169,7 @@ def prepare(instance: Preparable, standardise: bool, intercept: bool, fit_on: Pr
     return Prepared(body, names, scaling, with_ones)
 
 
-def _check_fit_on(instance: Preparable, fit_on: Preparable) -> None:
+def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
     ours = (instance.X.shape[1], instance.intercept, is_sparse(instance.X))
     theirs = (fit_on.X.shape[1], fit_on.intercept, is_sparse(fit_on.X))
     if ours != theirs:
@@ -208,11 +182,11 @@ def _check_fit_on(instance: Preparable, fit_on: Preparable) -> None:
         raise InputError("fit_on must be given, and used on, data as they were before any scaling", name="fit_on")
 
 
-def _body(instance: Preparable) -> Matrix:
+def _body(instance: Instance) -> Matrix:
     return instance.X[:, 1:] if instance.intercept else instance.X
 
 
-def _body_names(instance: Preparable) -> tuple[str, ...] | None:
+def _body_names(instance: Instance) -> tuple[str, ...] | None:
     names = instance.feature_names
     return names if names is None or not instance.intercept else names[1:]
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from ..errors import InputError
 
-__all__ = ["SIZES", "Naming", "checked", "composed"]
-
 #: What is counted and not kept as a parameter.
 SIZES = ("n", "p")
 

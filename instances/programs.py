@@ -24,8 +24,6 @@ import scipy.sparse as sp
 from ..errors import DataError
 from .sources import DATA_VARIABLE, data_directory
 
-__all__ = ["MAROS_MESZAROS", "SDPLIB", "Collection", "StoredProgram", "linprog_arguments", "stored_program", "stored_programs"]
-
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
 
 #: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): what BPMPD

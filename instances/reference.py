@@ -22,8 +22,6 @@ from .arrays import Matrix
 from .formats.tables import parse_csv, table_instance
 from .instance import Instance
 
-__all__ = ["ReferenceOptimum", "reference_optima", "tiny_instances"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReferenceOptimum:

@@ -23,21 +23,6 @@ from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import Expected, Part
 from .formats.readers import read_libsvm
 
-__all__ = [
-    "DATA_VARIABLE",
-    "Part",
-    "Raw",
-    "UnavailableError",
-    "data_directory",
-    "data_file",
-    "data_table",
-    "from_file",
-    "from_indicators",
-    "from_keel",
-    "from_openml",
-    "from_scikit_learn",
-]
-
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"
 OPENML_TIMEOUT = 30.0

@@ -6,6 +6,7 @@ The formulations' own names (``HingeSVM``, ...) come from their records (`models
 from typing import TYPE_CHECKING, Any
 
 from . import formulations
+from .appraisal import Bound
 from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.factors import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
@@ -14,7 +15,7 @@ from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
-from .model import Bound, Model
+from .model import Model
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
 from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm

@@ -23,8 +23,6 @@ from .program.cones import Nonnegative, Zero
 from .program.form import Constraint, StandardForm
 from .rounding import dot, gamma
 
-__all__ = ["Appraisal", "Bound", "CountedCost", "Tilt", "restricted_bound"]
-
 
 @dataclass(frozen=True)
 class Bound:

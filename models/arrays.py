@@ -18,34 +18,6 @@ import scipy.sparse as sp
 from ..errors import InputError, TooLargeError
 from ..rows import MemoryRows, Rows
 
-__all__ = [
-    "BigM",
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "Points",
-    "SingleArray",
-    "as_array",
-    "as_big_m",
-    "as_costs",
-    "as_divisor",
-    "as_labels",
-    "as_points",
-    "as_positive",
-    "as_rows",
-    "as_vector",
-    "as_weights",
-    "check_bytes",
-    "entries",
-    "frozen",
-    "in_blocks",
-    "in_memory",
-    "materialise_limit",
-    "most_held",
-    "row_norms_squared",
-    "to_dense",
-]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]

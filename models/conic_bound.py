@@ -45,23 +45,6 @@ from .program.cones import svec, svec_size
 from .rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
 from .views import ConicProblem
 
-__all__ = [
-    "ConicBound",
-    "ConicPoint",
-    "Coordinates",
-    "Slopes",
-    "certified_bound",
-    "conic_multipliers",
-    "conic_reduced",
-    "coordinates",
-    "dual_value",
-    "newton_piecewise",
-    "primal_point",
-    "proved_sum",
-    "proved_value",
-    "repair_gamma",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:

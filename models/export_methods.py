@@ -13,8 +13,6 @@ from ..late_method import LateMethod
 if TYPE_CHECKING:
     from .program.form import StandardForm
 
-__all__ = ["CONFLICT", "Conflict", "ExportMethods"]
-
 #: `HandingOver.conflict`, which solves: a later room does it.
 CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict")
 

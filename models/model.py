@@ -37,19 +37,6 @@ if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.source import Import
 
-__all__ = [
-    "Appraisal",
-    "BareForm",
-    "Bound",
-    "CountedCost",
-    "Model",
-    "as_model",
-    "describe",
-    "earlier_identity",
-    "fingerprint",
-    "identity",
-]
-
 # The program, views and bound of a formulation, and the meaning of a point and multipliers of it.
 
 V = TypeVar("V")

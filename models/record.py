@@ -14,18 +14,6 @@ from ..errors import InputError
 from .kernels.kernels import RBF, Kernel, Linear, Polynomial
 from .model import Model
 
-__all__ = [
-    "Arrays",
-    "Chosen",
-    "DataKind",
-    "FormulationInfo",
-    "Parameter",
-    "always",
-    "kernel_parameters",
-    "named_kernel",
-    "with_kernel",
-]
-
 #: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
 Arrays: TypeAlias = Mapping[str, Any]
 #: The values of its parameters by name, every one of them.
@@ -111,6 +99,11 @@ class Parameter:
 def always(chosen: Chosen) -> bool:
     """Yes, whatever the parameters: the intercept of a linear formulation."""
     return True
+
+
+def kernel_is_linear(chosen: Chosen) -> bool:
+    """Return whether the kernel is the linear one, whose intercept is a column of ones."""
+    return bool(chosen["kernel"] == "linear")
 
 
 def _never(chosen: Chosen) -> bool:

@@ -10,24 +10,6 @@ import numpy as np
 
 from .arrays import FloatArray
 
-__all__ = [
-    "UNIT",
-    "Rounded",
-    "below",
-    "dot",
-    "entropy",
-    "exponential",
-    "gamma",
-    "logarithm",
-    "logarithm_of_one_plus",
-    "softplus",
-    "total",
-    "total_of_positive",
-    "transposed_product",
-    "two_product",
-    "two_sum",
-]
-
 #: Relative error of one operation.
 UNIT = 2.0**-53
 _SPLITTER = 2.0**27 + 1.0

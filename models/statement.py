@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from ..display import Display
 
-__all__ = ["DualStatement", "Line", "Statement", "latex_numbers", "plus", "times", "typeset"]
-
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
     **{c: "\\" + c for c in "&%#_${}"},

@@ -20,24 +20,6 @@ from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entrie
 from .kernels.gram import GramOperator
 from .rounding import UNIT, Rounded, dot, entropy, exponential, gamma, softplus, total_of_positive
 
-__all__ = [
-    "BoxPoint",
-    "BoxQP",
-    "Budget",
-    "CoarseFactor",
-    "ConicProblem",
-    "Corners",
-    "EqualRates",
-    "LinearLoss",
-    "LinearProblem",
-    "MarginProblem",
-    "MulticlassProblem",
-    "SimplexQP",
-    "StiefelProblem",
-    "View",
-    "ZeroOneProblem",
-]
-
 #: Seconds of an interior point method for each pair of entries of a row, and for each unit of min(n, p)³.
 _PAIR_SECONDS, _CUBE_SECONDS = 8e-8, 5e-10
 #: Numbers of points and classes that are held at once.

@@ -26,28 +26,6 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 
-__all__ = [
-    "COST_FORM",
-    "LEADING_ONES",
-    "ONE_COST",
-    "PENALISED",
-    "Direction",
-    "LiftedDual",
-    "Need",
-    "Reduction",
-    "Relaxation",
-    "best_multiple",
-    "conic_loss",
-    "hinge_loss",
-    "normalised_sigmoid_loss",
-    "psi_loss",
-    "ramp_loss",
-    "require",
-    "restated",
-    "without_warnings",
-    "zero_one_loss",
-]
-
 #: What a reduction maps to.
 T = TypeVar("T", bound="Model | StandardForm")
 

@@ -17,8 +17,6 @@ from ..models.model import Model
 from . import bounds
 from .reduction import Reduction, Relaxation
 
-__all__ = ["EXTENSIONS", "RelaxationTable", "bounding", "default_relaxations", "get_relaxation", "readers", "relaxations"]
-
 
 class RelaxationTable(Mapping[str, Relaxation]):
     """Relaxations by name, the weaker bounds first."""

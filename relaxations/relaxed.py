@@ -19,8 +19,6 @@ from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
 
-__all__ = ["Relaxed", "bound_words", "relax"]
-
 _NONE = Rounded(0.0)
 
 

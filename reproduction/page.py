@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginopt.files import write_text
-from marginopt.relaxations.report.formats.markdown import escaped
+from marginopt.relaxations.report.formats import markdown_escaped
 
 from .comparison import ComparedCell, Verdict
 from .layout import grid_of
@@ -43,7 +43,7 @@ def _environment(html: bool) -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=html, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters.update(plain=escaped, slug=_slug, reason=_reason)
+    made.filters.update(plain=markdown_escaped, slug=_slug, reason=_reason)
     made.globals.update(
         heading=lambda result: _heading(result.table),
         grid_of=grid_of,
@@ -159,9 +159,9 @@ def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
         return ""
     repetitions = f" ({cell.value.repetitions})" if cell.value else ""
     marks = _marks(result, cell)
-    below = escaped(_verdict(cell)) + repetitions + (f" <sup>{marks}</sup>" if marks else "")
-    measured = f"**{escaped(_measured(cell))}**" if cell.value else ""
-    return "<br>".join(part for part in (escaped(_published(cell.entry.published)), measured, below.strip()) if part)
+    below = markdown_escaped(_verdict(cell)) + repetitions + (f" <sup>{marks}</sup>" if marks else "")
+    measured = f"**{markdown_escaped(_measured(cell))}**" if cell.value else ""
+    return "<br>".join(part for part in (markdown_escaped(_published(cell.entry.published)), measured, below.strip()) if part)
 
 
 def _notes(result: TableResult) -> list[str]:

@@ -36,19 +36,6 @@ from .tables import (
     table_instance,
 )
 
-__all__ = [
-    "read",
-    "read_arff",
-    "read_bytes",
-    "read_csv",
-    "read_libsvm",
-    "read_npz",
-    "read_parquet",
-    "read_text",
-    "stem",
-    "suffix",
-]
-
 
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Return a path, with ~ expanded."""

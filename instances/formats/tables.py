@@ -15,24 +15,6 @@ from ...errors import DataError, InputError, near_names
 from ..arrays import FloatArray, as_number
 from ..instance import Instance
 
-__all__ = [
-    "LABEL_NAMES",
-    "MISSING",
-    "Categories",
-    "Kind",
-    "Missing",
-    "Table",
-    "Tidying",
-    "check_ragged",
-    "column_name",
-    "feature_columns",
-    "label_column",
-    "lines_of",
-    "parse_csv",
-    "table_instance",
-    "target_column",
-]
-
 #: A column of one of these names, in any case, is the label when none is chosen; failing that the last column.
 LABEL_NAMES = ("label", "class", "target", "y")
 

@@ -27,17 +27,6 @@ from ...files import READ_ERRORS, read_error
 from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
 from ..formats.tables import label_column
 
-__all__ = [
-    "ArrayFolder",
-    "Buffer",
-    "StoredArray",
-    "stored_in_npz",
-    "stored_npy",
-    "unpacked_libsvm",
-    "unpacked_member",
-    "unpacked_parquet",
-]
-
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,

@@ -17,8 +17,6 @@ from ..statement import Line
 if TYPE_CHECKING:
     from ..importing.source import Import
 
-__all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks", "shared_places"]
-
 #: How far from a bound or an integer, relative to its size, a value counts as it.
 _NEAR = 1e-6
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ..appraisal import CountedCost, Tilt, restricted_bound
+from ..appraisal import Bound, CountedCost, Tilt, restricted_bound
 from ..arrays import FloatArray
 from ..inspection.explanation import PointExplanation
-from ..model import Bound, Model
+from ..model import Model
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from ..statement import Statement
@@ -36,8 +36,6 @@ from ..program.form import Block, Constraint, Quadratic
 from ..statement import Line
 from .change import check_blocks, shared_places
 from .expressions import BlockVariables, variables_behind
-
-__all__ = ["ChangedModel", "relaxed", "with_constraint", "with_fixed", "with_variables"]
 
 # Constraints, variables and costs stated in CVXPY, canonicalised by CVXPY, and taken into a form with names.
 

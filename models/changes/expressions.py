@@ -13,8 +13,6 @@ from ..program.cones import svec_indices
 from ..program.form import Block, StandardForm
 from ..statement import Line, latex_words
 
-__all__ = ["BlockVariables", "cvxpy_module", "expression_line", "row_line", "variables_behind"]
-
 #: Entries up to which a vector of constants is written out.
 _SHOWN = 4
 #: Binding strengths: what an expression needs around it to bind less tightly.

@@ -39,26 +39,6 @@ from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, Rotated
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = [
-    "INFINITE",
-    "ConeRows",
-    "ConicProgram",
-    "FlatProgram",
-    "IndicatorRows",
-    "Layout",
-    "OneSided",
-    "Rows",
-    "bilinear_names",
-    "bilinear_rows",
-    "cone_named",
-    "indicator_rows",
-    "native_size",
-    "one_sided",
-    "quadratic_cones",
-    "sidecar",
-    "symmetric",
-]
-
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 

@@ -41,8 +41,6 @@ from .margin.model import Margin
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
-__all__ = ["FORMULATIONS", "Columns", "ConicSVM", "appraise_point", "conic_statement", "loss_constraints"]
-
 _BLOCK = 8192  # rows at once
 
 

@@ -18,8 +18,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import KernelSVMDual, SimplexModel
 
-__all__ = ["ConvexHullsDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConvexHullsDual(KernelSVMDual, SimplexModel):
@@ -72,11 +70,6 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         """Q = G + I/C, c = 0; group 0 is the positive class, group 1 the negative one."""
         gram = KernelGram(self.place.points, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
-
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
 
     def edges(self, a: FloatArray) -> tuple[float, float]:
         """p* and q* of MaxMin (5)-(6): averages over the support vectors of each class, weighted by a.

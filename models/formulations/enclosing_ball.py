@@ -20,8 +20,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import SimplexModel
 
-__all__ = ["MEBDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MEBDual(SimplexModel):
@@ -55,6 +53,7 @@ class MEBDual(SimplexModel):
     C: float | None = None
 
     name = "MEBDual"
+    maximised = True  # the optimal value is r²
     meanings: ClassVar[Mapping[str, str]] = {
         "sum": "||c||^2 - r^2; a_i > 0 marks the points on the sphere",
         "bounds": "the reduced cost of a_i is r^2 - ||phi_i - c||^2: how far inside the ball point i is",
@@ -94,11 +93,6 @@ class MEBDual(SimplexModel):
         K = self.gram
         double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
         return SimplexQP(double, -K.diagonal, np.zeros(K.n, dtype=np.int64), c_error=K.diagonal_error)
-
-    @property
-    def maximised(self) -> bool:
-        """True: the optimal value is r²."""
-        return True
 
     def radius(self, values: Mapping[str, FloatArray]) -> float:
         """r = √Φ(a): the radius at the optimum, a lower bound of it at any feasible a."""

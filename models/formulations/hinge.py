@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...rows import Rows
-from ..appraisal import Appraisal
+from ..appraisal import Appraisal, Bound, CountedCost
 from ..arrays import (
     FloatArray,
     Points,
@@ -25,7 +25,7 @@ from ..arrays import (
     row_norms_squared,
 )
 from ..inspection.explanation import PointExplanation, priced, two_classes
-from ..model import Bound, CountedCost, Model
+from ..model import Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
@@ -34,8 +34,6 @@ from ..views import LinearLoss, LinearProblem
 from .linear import linear_summary, price_words, priced_sum, warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
-
-__all__ = ["HingeSVM"]
 
 V = TypeVar("V")
 

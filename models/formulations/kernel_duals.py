@@ -21,8 +21,6 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..rounding import UNIT, dot, total
 from ..views import SimplexQP
 
-__all__ = ["KernelSVMDual", "SimplexModel"]
-
 V = TypeVar("V")
 
 
@@ -30,15 +28,13 @@ V = TypeVar("V")
 class SimplexModel(Model):
     """A quadratic program min ½a'Qa + c'a over one or several unit simplices, known through its `SimplexQP` view."""
 
+    #: Whether the stated model maximises the negative of the form's objective.
+    maximised: ClassVar[bool] = False
+
     @property
     @abstractmethod
     def simplex(self) -> SimplexQP:
         """The structural view."""
-
-    @property
-    @abstractmethod
-    def maximised(self) -> bool:
-        """Return whether the stated model maximises the negative of the form's objective."""
 
     @property
     def form_bytes(self) -> int:

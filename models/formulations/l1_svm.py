@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..appraisal import Bound
 from ..arrays import FloatArray, as_points
 from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..model import Bound
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
@@ -22,8 +22,6 @@ from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
 from .kernel_duals import KernelSVMDual
-
-__all__ = ["L1SVMDual"]
 
 V = TypeVar("V")
 

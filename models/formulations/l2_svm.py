@@ -17,8 +17,6 @@ from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_duals import KernelSVMDual, SimplexModel
 
-__all__ = ["L2SVMDual"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class L2SVMDual(KernelSVMDual, SimplexModel):
@@ -63,11 +61,6 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
         gram = KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=self.ridge)
         n = self.X.shape[0]
         return SimplexQP(gram, np.zeros(n), np.zeros(n, dtype=np.int64))
-
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
 
     def primal_from_dual(self, a: FloatArray) -> dict[str, FloatArray]:
         """b, ξ, ρ of the primal FW (7), and the coefficients β_i = a_i y_i of w = Σ β_i φ_i."""

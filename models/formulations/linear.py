@@ -15,19 +15,6 @@ from ..program.entries import Entries
 from ..record import Parameter
 from ..statement import Line
 
-__all__ = [
-    "COST_OR_SHARE",
-    "constant_columns",
-    "dense_signed_rows",
-    "first_column_is_one",
-    "has_constant_column",
-    "linear_summary",
-    "price_words",
-    "priced_sum",
-    "signed_rows",
-    "warn_about_features",
-]
-
 #: The parameters of a loss that counts violations, in its two forms.
 COST_OR_SHARE = (
     Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),

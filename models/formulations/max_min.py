@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
+from ..appraisal import Bound
 from ..arrays import (
     FloatArray,
     IntArray,
@@ -26,7 +27,7 @@ from ..arrays import (
     to_dense,
 )
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
-from ..model import Bound, Model, earlier_identity
+from ..model import Model, earlier_identity
 from ..program.bridges import factor_of
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.entries import Entries
@@ -35,8 +36,6 @@ from ..record import DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
-
-__all__ = ["MaxMinProblem", "MaxMinSVM", "fisher_ratio"]
 
 # The inner problem of MaxMin at any parameter, and the derivative of its optimal value there.
 

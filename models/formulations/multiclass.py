@@ -26,8 +26,6 @@ from .margin.assembly import Affine, Assembly
 from .margin.naming import named
 from .margin.part import Features, Images, Plain
 
-__all__ = ["MulticlassSVM"]
-
 V = TypeVar("V")
 
 

@@ -20,8 +20,6 @@ from ..views import SimplexQP
 from .kernel_duals import SimplexModel
 from .stiefel import stiefel_gradient
 
-__all__ = ["GradientKind", "ParetoQP", "manifold_gradient"]
-
 #: The gradient of the embedded metric, or the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]
 
@@ -94,11 +92,6 @@ class ParetoQP(SimplexModel):
         Q = rows @ rows.T
         gram = MatrixGram(0.5 * (Q + Q.T), "the Gram matrix of the gradients")
         return SimplexQP(gram, -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
-
-    @property
-    def maximised(self) -> bool:
-        """False."""
-        return False
 
     def direction(self, tau: FloatArray) -> FloatArray:
         """Δ = -Σ τ_l grad_l, in the gradients' own shape."""

@@ -22,8 +22,6 @@ from .margin.margin_losses import Ramp
 from .margin.model import Margin
 from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
 
-__all__ = ["RampSVM"]
-
 V = TypeVar("V")
 
 

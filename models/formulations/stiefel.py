@@ -11,15 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
+from ..appraisal import Appraisal
 from ..arrays import FloatArray, as_array
-from ..model import Appraisal, Model
+from ..model import Model
 from ..program.cones import Bilinear
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, DataKind, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
-
-__all__ = ["StiefelQP", "as_orthonormal", "orthonormal", "polar", "stiefel_gradient"]
 
 V = TypeVar("V")
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .pyomo import PyomoSource
     from .scipy import SciPyResult
 
-__all__ = ["from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "recipient_of"]
-
 
 def from_cvxpy(problem: Any) -> StandardForm:
     """A ``cvxpy.Problem`` as a standard form: CVXPY canonicalises it, variables and constraints keep their names.

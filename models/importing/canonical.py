@@ -26,8 +26,6 @@ from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Constraint
 
-__all__ = ["completed", "cones_of", "reader", "with_stated_bounds", "without_values"]
-
 
 def with_stated_bounds(problem: Any) -> Any:
     """Return the same problem, without its caches, as one whose reductions infer no bounds."""

@@ -26,8 +26,6 @@ from .canonical import completed, cones_of, reader, with_stated_bounds, without_
 from .rows import objective_size, unique
 from .source import Ending, Evaluated, Recipient, Returned, Row, Source
 
-__all__ = ["CVXPYSource"]
-
 #: CVXPY's words for how a solve ended; a point goes in beside the first three.
 _STATUS = {
     Ending.OPTIMAL: "optimal",

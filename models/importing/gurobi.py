@@ -14,8 +14,6 @@ from .quadratic_rows import QuadraticRow
 from .rows import IndicatorRow, RowProgram, RowSource, indicators, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned
 
-__all__ = ["GurobiSource"]
-
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
 _INFINITE = 1e20

@@ -12,8 +12,6 @@ from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, row_values
 from .source import Ending, Evaluated, Recipient, Returned, Row
 
-__all__ = ["HighsSource"]
-
 _INFINITE = 1e20
 #: HiGHS's model statuses.
 _STATUS = {

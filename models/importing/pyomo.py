@@ -15,8 +15,6 @@ from .quadratic_rows import QuadraticRow, two_sided
 from .rows import RowProgram, RowSource, row_values, slacks
 from .source import Ending, Evaluated, Recipient, Returned, Row
 
-__all__ = ["PyomoSource"]
-
 #: Pyomo's termination conditions.
 _CONDITIONS = {
     Ending.OPTIMAL: "optimal",

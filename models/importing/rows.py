@@ -19,19 +19,6 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
 from .source import Evaluated, Row, Source
 
-__all__ = [
-    "IndicatorRow",
-    "RowProgram",
-    "RowSource",
-    "Taken",
-    "from_qp",
-    "indicators",
-    "objective_size",
-    "row_values",
-    "slacks",
-    "unique",
-]
-
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
 _INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
 

@@ -18,8 +18,6 @@ from .source import Ending, Evaluated, Recipient, Returned, imported
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
 
-__all__ = ["SciPyResult", "from_scipy"]
-
 #: ``status`` of ``linprog`` and ``milp``.
 _STATUS = {
     Ending.OPTIMAL: 0,

@@ -24,8 +24,6 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Nonnegative, Zero
 from ..program.form import Constraint, StandardForm
 
-__all__ = ["AGREEMENT", "Ending", "Evaluated", "Import", "Recipient", "Returned", "Row", "Source", "imported", "near_points"]
-
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
 AGREEMENT = 1e-9
 

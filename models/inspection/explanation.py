@@ -15,23 +15,6 @@ from ..appraisal import Appraisal
 from ..arrays import BoolArray, FloatArray, to_dense
 from ..program.form import Constraint, StandardForm
 
-__all__ = [
-    "ON",
-    "ZERO",
-    "Activity",
-    "Explainable",
-    "Explanation",
-    "PointExplanation",
-    "PointRow",
-    "Solution",
-    "explain",
-    "picture",
-    "positive",
-    "priced",
-    "two_classes",
-    "weighed",
-]
-
 #: Below this, relative to the largest, a multiplier or weight counts as zero; a slack as active.
 ZERO = 1e-6
 #: What counts as on a sphere or a margin, relative to the radius or the margin.

@@ -15,8 +15,6 @@ from ..program.cones import Nonnegative, Zero
 if TYPE_CHECKING:
     from ..program.form import Constraint, StandardForm
 
-__all__ = ["Condition", "Convexity", "FormReport", "Range", "inspect_form", "spy"]
-
 #: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
 _DENSE = 1200
 #: Ratios from which advice is given: within one constraint, between rows, of a bound to the rest.

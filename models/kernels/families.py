@@ -13,8 +13,6 @@ from ..arrays import FloatArray, Points, as_positive, to_dense
 from ..rounding import gamma as gamma_n
 from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squared_distances
 
-__all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
-
 
 @dataclass(frozen=True)
 class Laplacian(DistanceKernel):

@@ -18,8 +18,6 @@ from ...errors import InputError
 from ..arrays import FloatArray, Points, as_points, check_bytes, frozen, to_dense
 from .kernels import Kernel, Linear, Precomputed, expansion
 
-__all__ = ["FeatureMap", "KernelCoordinates", "Place", "placed"]
-
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:

@@ -16,8 +16,6 @@ import scipy.sparse as sp
 from ..arrays import FloatArray, IntArray, Points
 from .kernels import Kernel, Linear, Polynomial
 
-__all__ = ["FeatureProducts", "SingleArray", "SingleData", "by_feature", "products", "scaled_products", "single_values"]
-
 #: A stored number that meets a panel of points costs so many additions of a sum at any place, by trial.
 _MEETING = 7.0
 #: Features up to which a panel of points may be made dense: it must stay in the second cache.

@@ -19,8 +19,6 @@ from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .rbf import RBFExponents, Series
 from .tiles import BitDistances, BlockPanel, Entries, Panel
 
-__all__ = ["BLOCK", "GramOperator", "KernelGram", "MatrixGram", "PaddedGram", "in_pieces", "pieces", "weighted_sum"]
-
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
 

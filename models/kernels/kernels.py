@@ -17,33 +17,6 @@ from ...errors import InputError
 from ..arrays import FloatArray, IntArray, Points, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma, gamma as gamma_n
 
-__all__ = [
-    "GAMMA_RULES",
-    "RBF",
-    "CallableKernel",
-    "DistanceKernel",
-    "GammaRule",
-    "Kernel",
-    "Linear",
-    "ParameterRange",
-    "Polynomial",
-    "Precomputed",
-    "RadialKernel",
-    "as_kernel",
-    "check_gamma",
-    "coarse",
-    "cross_products",
-    "distance_error",
-    "distances_by_differences",
-    "distances_with_norms",
-    "expansion",
-    "gamma_by_rule",
-    "gamma_number",
-    "mean_squared_distance",
-    "shown_gamma",
-    "squared_distances",
-]
-
 #: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved.
 _NEAR = 0.04
 #: Error of a kernel's value from which distances are computed by differences: of few operations, and of many.

@@ -18,19 +18,6 @@ from numba.extending import intrinsic
 
 from ...code_cache import kept
 
-__all__ = [
-    "LANES",
-    "PANEL",
-    "accumulate_double",
-    "accumulate_table",
-    "count_rows",
-    "finish_single",
-    "gather_rows",
-    "scatter_rows",
-    "table_products",
-    "table_rows",
-]
-
 _njit = kept(frozenset({"contract", "nsz", "nnan", "arcp"}))
 #: Sums of a row in any order: for steps only.
 _loose = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))

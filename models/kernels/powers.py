@@ -21,8 +21,6 @@ from numba.extending import intrinsic
 
 from ...code_cache import kept
 
-__all__ = ["DOUBLE", "ROWS", "SINGLE", "powers", "tile_of"]
-
 Value: TypeAlias = Any
 
 #: 2^r = Σ c_k r^k for |r| ≤ ½.

@@ -31,8 +31,6 @@ from .kernels import RBF
 from .threads import cuts, share, workers
 from .tiles import STRIP, BlockPanel, Entries, ExponentPanel, Panel, RoundedPanel, Strips
 
-__all__ = ["RBFExponents", "Series", "Term", "leading_terms"]
-
 
 @dataclass(frozen=True)
 class Term:

@@ -19,8 +19,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["LARGE_SYSTEM", "blas_controller", "blas_threads", "cuts", "pooled", "share", "workers"]
-
 #: Entries for which a thread is worth starting: a few tenths of a millisecond.
 _LEAST = 1 << 19
 #: Order of a system of equations from which several BLAS threads pay.

@@ -29,21 +29,6 @@ from .float32 import SingleArray
 from .kernels import RadialKernel
 from .threads import cuts, share, workers
 
-__all__ = [
-    "LARGEST",
-    "ROUNDED",
-    "STRIP",
-    "BitDistances",
-    "BlockPanel",
-    "CountPanel",
-    "Entries",
-    "ExponentPanel",
-    "Panel",
-    "RoundedPanel",
-    "Strips",
-    "Tile",
-]
-
 #: A block of entries as they are stored.
 Tile: TypeAlias = npt.NDArray[Any]
 

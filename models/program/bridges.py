@@ -21,8 +21,6 @@ from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecon
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "IndicatorsToRows", "RotatedBridge", "factor_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:

@@ -23,24 +23,6 @@ from ...errors import InputError
 from ..arrays import FloatArray, IntArray
 from ..rounding import gamma
 
-__all__ = [
-    "PSD",
-    "Bilinear",
-    "Cone",
-    "Feature",
-    "Indicator",
-    "Nonnegative",
-    "RotatedSecondOrder",
-    "SecondOrder",
-    "Zero",
-    "order_of",
-    "smat",
-    "svec",
-    "svec_indices",
-    "svec_rank_one",
-    "svec_size",
-]
-
 _SQRT2 = float(np.sqrt(2.0))
 
 

@@ -21,8 +21,6 @@ import scipy.sparse as sp
 from ..arrays import BoolArray, FloatArray, IntArray, to_dense
 from ..rounding import dot, gamma
 
-__all__ = ["VERIFY_UP_TO", "Convexity", "Evidence", "definite_on", "matrix_convexity", "on_equalities"]
-
 #: Order up to which a matrix is factored to find out: 3,000³/3 operations take about a second.
 VERIFY_UP_TO = 3000
 #: Shares of the scaled diagonal that are tried as a lower bound of the curvature.

@@ -25,8 +25,6 @@ from ..arrays import FloatArray
 from .cones import Indicator, Nonnegative, Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["dual_form"]
-
 
 def dual_form(form: StandardForm) -> StandardForm:
     """The dual of a convex form; its optimum, in the sense of the stated model, is the primal's.

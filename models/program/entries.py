@@ -15,8 +15,6 @@ import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
 
-__all__ = ["Entries", "by_column", "triangle"]
-
 #: SciPy's, of four bytes where they do.
 Places: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 

@@ -28,8 +28,6 @@ from ..arrays import BoolArray, FloatArray
 from ..rounding import UNIT, exponential, logarithm
 from .cones import Cone, Feature
 
-__all__ = ["Exponential", "Power", "TranscendentalCone"]
-
 #: Halvings of an interval of at most 1,400 (of -700 to 700), down to a rounding.
 _HALVINGS = 80
 _LARGEST_EXPONENT = 700.0

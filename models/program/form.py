@@ -34,8 +34,6 @@ from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
 
-__all__ = ["Block", "Constraint", "FormDelta", "LinearArrays", "Quadratic", "StandardForm", "by_label", "changed_entries"]
-
 
 @dataclass(frozen=True)
 class Block:

@@ -48,8 +48,6 @@ from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
 from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, exact_beside
 
-__all__ = ["ImpliedBounds", "LagrangianBound", "implied_bounds", "lagrangian", "lagrangian_bound"]
-
 #: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
 

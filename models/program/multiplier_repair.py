@@ -54,8 +54,6 @@ from .convexity import definite_on
 from .entries import Entries
 from .form import Constraint, Quadratic, StandardForm
 
-__all__ = ["Equations", "MultiplierChange", "Multipliers", "OutOfTimeError", "PointMoves", "Rank", "exact_beside", "solved_until"]
-
 #: Eigenvalues of the scaled matrix that may be zero.
 _NULL = 1e-9
 #: Directions are whole numbers after multiplication by one of these.

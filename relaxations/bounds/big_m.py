@@ -17,8 +17,6 @@ from ...models.program.lagrangian import lagrangian_bound
 from ...models.rounding import two_product
 from ..reduction import PENALISED, LiftedDual, Need, Reduction, Relaxation, T, restated, without_warnings
 
-__all__ = ["BigM", "Hinge", "MSource", "WithConstants"]
-
 #: ``"zero"``: valid from w = 0; ``"incumbent"``: valid from the model's upper bound; ``"stated"``: the model's own;
 #: a number: that one for every point.
 MSource: TypeAlias = Literal["zero", "incumbent", "stated"] | float

@@ -19,8 +19,6 @@ from ..reduction import LiftedDual, Need, Relaxation, without_warnings
 from .big_m import MSource, WithConstants
 from .convexified import Convexification, ConvexifiedLosses, dual_with_rows, positive
 
-__all__ = ["Combined", "CombinedRelaxation"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CombinedRelaxation(ConvexifiedLosses):

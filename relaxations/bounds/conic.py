@@ -16,8 +16,6 @@ from ...models.views import ConicProblem
 from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multiple
 from .convexified import WholeNorm, dual_at
 
-__all__ = ["Conic", "KernelConic"]
-
 
 @dataclass(frozen=True)
 class Conic(WholeNorm[ConicSVM]):

@@ -49,19 +49,6 @@ from ...models.model import Model
 from ...models.views import ConicProblem
 from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, T, without_warnings
 
-__all__ = [
-    "CombinedBound",
-    "Convexification",
-    "ConvexifiedLosses",
-    "PointLosses",
-    "WholeNorm",
-    "combined_bound",
-    "combined_value",
-    "dual_at",
-    "dual_with_rows",
-    "positive",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class CombinedBound:

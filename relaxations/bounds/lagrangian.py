@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...models.appraisal import Bound
 from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Bound, Model
+from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
@@ -36,8 +37,6 @@ from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
-
-__all__ = ["Lagrangian", "LagrangianRelaxation"]
 
 # A form with linear rows in its objective at given prices: what a Lagrangian relaxation solves.
 

@@ -21,8 +21,6 @@ from ..reduction import LiftedDual, Need, Relaxation
 from .big_m import BigM, MSource
 from .convexified import Convexification, ConvexifiedLosses, dual_at, dual_with_rows, positive
 
-__all__ = ["GammaSource", "Perspective", "PerspectiveRelaxation"]
-
 #: ``"uniform"``: equal γ_i, as large as Γ allows; ``"stated"``: that of the model's strengthened encoding; or n numbers.
 GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
 

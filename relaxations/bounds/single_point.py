@@ -17,8 +17,6 @@ from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Relaxation
 from .convexified import Convexification, ConvexifiedLosses, dual_at
 
-__all__ = ["SinglePoint", "SinglePointRelaxation", "single_gamma"]
-
 
 def single_gamma(A: FloatArray) -> FloatArray:
     """γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.

@@ -25,8 +25,6 @@ from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
 from .reductions import ComposedReduction, bounded_by_reach, multiplied, parts_of, rounded
 
-__all__ = ["Continuous", "FormReduction", "Moments", "Products"]
-
 # Lasserre's moment relaxation of order two for forms with linear rows, binaries and bounded variables.
 #
 # A variable y_α stands for the monomial x^α, degrees up to four, with z_j² = z_j for binaries. With m the monomials up to degree

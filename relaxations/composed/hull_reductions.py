@@ -20,8 +20,6 @@ from ...models.program.form import StandardForm
 from ...models.statement import Line
 from .reductions import ComposedReduction, bounded_by_reach
 
-__all__ = ["AllHulls", "EqualHulls", "LiftedHulls", "OneHull", "PairHulls", "Pieces", "conflicting_pairs"]
-
 # Convex losses that bound another loss from below.
 
 

@@ -22,19 +22,6 @@ from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..reduction import LiftedDual, Reduction, without_warnings
 
-__all__ = [
-    "ComposedReduction",
-    "PartsReduction",
-    "allowed",
-    "best_allowed_multiple",
-    "changed_level",
-    "intercepts",
-    "multiplied",
-    "parts_of",
-    "rounded",
-    "with_values",
-]
-
 #: Rows and bounds hold within this.
 _NEAR = 1e-9
 #: Residual up to which what is left after rounding counts as a point.

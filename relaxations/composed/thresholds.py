@@ -50,8 +50,6 @@ from ...models.views import MarginProblem
 from ..reduction import LiftedDual, without_warnings
 from .reductions import PartsReduction, parts_of
 
-__all__ = ["Thresholds"]
-
 #: What rounding may do to a factor here, taken off.
 _BELOW, _ABOVE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
 #: S: the second threshold is this much less deep than d - 1, relative to S + 1.

@@ -20,23 +20,6 @@ from .data import Interval, ReportData, ReportRow, gap, gap_left, root_gap
 if TYPE_CHECKING:
     from ...instances import Instance
 
-__all__ = [
-    "COLUMNS",
-    "EXACT_COLUMNS",
-    "KAPPA_COLUMNS",
-    "Column",
-    "Table",
-    "align",
-    "columns_of",
-    "default_report_instances",
-    "exact_rows",
-    "interval",
-    "percent",
-    "shown",
-    "sort_key",
-    "strongest_features",
-]
-
 
 @dataclass(frozen=True)
 class Column:

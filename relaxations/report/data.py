@@ -17,32 +17,6 @@ from .cells.kappa import KappaCell
 from .cells.record import Cell, Key, where
 from .cells.relaxation import RelaxationCell
 
-__all__ = [
-    "AGREE",
-    "EXACT",
-    "SWEPT",
-    "Interval",
-    "ReportData",
-    "ReportRow",
-    "audit",
-    "base_bound",
-    "best_known",
-    "best_runs",
-    "family",
-    "gap",
-    "gap_closed",
-    "gap_left",
-    "is_trivial",
-    "label",
-    "optimum",
-    "rank_verdict",
-    "root_gap",
-    "titled",
-    "trait",
-    "trivial_objective",
-    "without",
-]
-
 #: Two numbers that should agree differ by at most this, relatively.
 AGREE = 1e-6
 #: The lower end where nothing is known.

@@ -18,8 +18,6 @@ from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_me
 from .pictures import gallery
 from .tables import Matrix, report_tables
 
-__all__ = ["Document", "ReportScope"]
-
 # The findings of a report, in three to six sentences, each with the figure that shows it.
 
 

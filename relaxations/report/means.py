@@ -16,12 +16,6 @@ from .cells.heuristic import InstanceCell
 from .cells.record import Key
 from .data import AGREE, EXACT, ReportData, family, gap_left, root_gap, trait
 
-__all__ = [
-    "FACTORS", "NODES", "SECONDS", "TOLERANCES", "VIRTUAL", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios",
-    "fraction_within", "group_of", "performance_ratios", "primal_dual_integral", "proved_in", "relaxation_means",
-    "shifted_geometric_mean", "spent", "virtual_best",
-]  # fmt: skip
-
 #: Shifts of the means: seconds, nodes.
 SECONDS, NODES = 1.0, 10.0
 #: Times below this are equal to it: ratios of shorter ones say nothing.

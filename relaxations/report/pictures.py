@@ -17,9 +17,6 @@ from .cells.relaxation import RelaxationCell
 from .data import SWEPT, ReportData, family, gap, titled, trait, without
 from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, proved_in, shifted_geometric_mean
 
-__all__ = ["gallery", "loss_functions"]
-
-
 _GAMMAS = (0.1, 0.3, 1.0)
 
 

@@ -13,12 +13,8 @@ from ...errors import InputError
 from ...files import write_text, write_texts
 from .data import ReportData
 from .document import Document
-from .formats import format_of, formats
-from .formats.csv import render_csv
-from .formats.json import read_json
+from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
 from .tables import report_text
-
-__all__ = ["GapReport"]
 
 
 class GapReport(ReportData):
@@ -54,7 +50,7 @@ class GapReport(ReportData):
 
     def write_all(self, folder: str | Path, stem: str = "report") -> list[Path]:
         """Write every format into a folder; returns the paths."""
-        return [path for suffix in formats() for path in self.write(Path(folder) / f"{stem}{suffix}")]
+        return [path for suffix in FORMATS for path in self.write(Path(folder) / f"{stem}{suffix}")]
 
     def html(self) -> str:
         """One self-contained page."""
@@ -62,8 +58,6 @@ class GapReport(ReportData):
 
     def markdown(self, pictures: str | None = None) -> str:
         """Findings and tables in Markdown, with links to the pictures where their folder is given."""
-        from .formats.markdown import render_markdown
-
         return render_markdown(self.document, pictures)
 
     def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
@@ -106,7 +100,7 @@ class GapReport(ReportData):
         return frame([{k: v for c in found.columns for k, v in c.values(row).items()} for row in found.rows])
 
     def _text(self, suffix: str) -> str:
-        return next(iter(formats()[suffix].files(self.document, "report").values()))
+        return next(iter(FORMATS[suffix].files(self.document, "report").values()))
 
     def to_html(self, path: str | Path) -> Path:
         """Write `html` and return the path."""
@@ -156,6 +150,4 @@ class GapReport(ReportData):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from .formats.html import fragment
-
         return fragment(self.document)

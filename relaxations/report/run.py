@@ -42,22 +42,6 @@ from .cells.tradeoff import Tradeoff, TradeoffTask
 from .report import GapReport
 from .runner import CellStore, Progress, Runner, blas, digest, machine
 
-__all__ = [
-    "Problem",
-    "gap_report",
-    "model_gaps",
-    "parse_encodings",
-    "parse_exact",
-    "parse_held_out",
-    "parse_kappas",
-    "parse_lams",
-    "parse_limits",
-    "parse_relaxations",
-    "parse_seeds",
-    "resolve_auto",
-    "split_instances_and_models",
-]
-
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
 Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject | ModelAtLam | Callable[[float], Model] | Sequence[Model]
 #: Seconds for each solve where no limit is given.

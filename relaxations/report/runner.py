@@ -34,8 +34,6 @@ from ...models.model import identity
 from ...solvers.interface.solver import version_of
 from ...solvers.parallel import Executor
 
-__all__ = ["CellStore", "Progress", "Runner", "Work", "blas", "digest", "identity", "machine"]
-
 #: Layout of the file; another one is refused.
 STORE_VERSION = 2
 #: Field of a stored record: its digest, so that a number that was edited is not taken for one that was computed.

@@ -26,9 +26,6 @@ from .columns import (
 from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
 from .means import exact_means, relaxation_means
 
-__all__ = ["Cell", "Matrix", "Row", "report_tables", "report_text"]
-
-
 # The columns of the table of instances.
 
 #: One row: the report, and an instance at one λ.

@@ -42,8 +42,6 @@ from ..bounds.convexified import PointLosses, combined_bound, combined_value
 from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from ..relaxed import relax
 
-__all__ = ["Fixing", "Fixings", "fix_variables"]
-
 #: Relative amount by which a bound must exceed UB.
 _SAFETY = 1e-8
 #: Smallest eigenvalue of S.

@@ -26,8 +26,6 @@ from ..composed.reductions import allowed, parts_of
 from ..reduction import COST_FORM, PENALISED, Reduction, require, restated
 from ..relaxed import relax
 
-__all__ = ["heuristic", "heuristic_solution", "strengthen", "tighten"]
-
 
 def heuristic(
     model: ZeroOneSVM, seed: int | np.random.Generator = 0, rounds: int = 60, starts: Iterable[FloatArray] = ()

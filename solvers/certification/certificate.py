@@ -16,8 +16,9 @@ import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...errors import TooLargeError
+from ...models.appraisal import Bound
 from ...models.arrays import BoolArray, FloatArray
-from ...models.model import Bound, Model
+from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian

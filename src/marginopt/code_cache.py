@@ -8,8 +8,6 @@ from typing import Any, ClassVar, TypeVar, cast, final
 
 import numba as nb
 
-__all__ = ["CodeCache", "kept"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

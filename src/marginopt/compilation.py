@@ -18,8 +18,6 @@ from .solvers.interface.algorithm import Algorithm
 from .solvers.registry import all_solvers, get_solver
 from .solvers.solve import solve
 
-__all__ = ["compiled_solvers", "examples", "warm_up"]
-
 
 def warm_up(*names: str) -> dict[str, float]:
     """Compile the loops of these solvers (all, without names) and keep them on disk, as their first runs would.

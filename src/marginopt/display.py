@@ -19,8 +19,6 @@ from typing import Any, ClassVar, TextIO
 
 from .errors import MissingPackageError
 
-__all__ = ["Display", "Displayed", "StatusLine", "Tabular", "frame", "legible", "read_by_somebody"]
-
 #: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
 # exempt (text): signs in names that a screen obeys and does not show
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -15,24 +15,6 @@ from typing import Any
 
 from .files import write_text
 
-__all__ = [
-    "COLOURS",
-    "GREY",
-    "MARKERS",
-    "Picture",
-    "colour_of",
-    "dash_of",
-    "figure_of",
-    "legend_below",
-    "log_ticks",
-    "marker_of",
-    "new_axes",
-    "plain",
-    "shortened",
-    "svg_of",
-    "themed",
-]
-
 #: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
 _DARK = {
     "#000000": "#e8e8e8",

@@ -23,8 +23,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from .errors import ExtensionError, InputError
 
-__all__ = ["PluginRegistry", "register"]
-
 T = TypeVar("T")
 
 

@@ -29,22 +29,6 @@ import numpy.typing as npt
 
 from .errors import DataError, WriteError
 
-__all__ = [
-    "COMPRESSED",
-    "READ_ERRORS",
-    "READ_LIMIT",
-    "check_target",
-    "read_arrays",
-    "read_bytes",
-    "read_error",
-    "read_text",
-    "whole_file",
-    "without_compression",
-    "write_arrays",
-    "write_text",
-    "write_texts",
-]
-
 #: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
 READ_LIMIT = 2**30
 #: Suffixes of compressed files, which are unpacked as they are read.

@@ -11,8 +11,6 @@ import numpy as np
 
 from .errors import InputError, unknown_name
 
-__all__ = ["DataNames", "LabelledData", "labelled_arrays"]
-
 
 @dataclass(frozen=True)
 class DataNames:

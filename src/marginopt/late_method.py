@@ -15,8 +15,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import ClassVar, Generic, ParamSpec, TypeVar
 
-__all__ = ["LateMethod"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F")

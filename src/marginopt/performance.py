@@ -19,8 +19,6 @@ from .solvers.compare import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PerformanceProfile", "performance_profile"]
-
 Measured: TypeAlias = Literal["seconds", "iterations"]
 #: Factors of the printed table.
 _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)

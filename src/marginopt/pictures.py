@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .estimators.conic import ConicSVCCV
 
-__all__ = ["KappaPath", "draw_classifiers", "draw_hulls", "draw_objectives", "draw_path", "draw_training", "kappa_path"]
-
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
     """Draw the two classes, their support vectors, the decision line and its edges; with a linear kernel also the hulls.

@@ -19,8 +19,6 @@ from .instances.formats.tables import Categories, Missing
 from .models import StandardForm
 from .models.export.files.formats import file_formats, read_form
 
-__all__ = ["is_program", "read", "read_form"]
-
 
 def read(
     path: str | os.PathLike[str],

@@ -9,8 +9,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from .errors import InputError, MarginoptWarning
 
-__all__ = ["MarginoptDeprecationWarning", "current_names", "renamed", "renamed_parameter", "warn_renamed"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 _warned: set[tuple[str, str]] = set()

@@ -15,8 +15,6 @@ from sklearn.base import BaseEstimator
 
 from .errors import DataError
 
-__all__ = ["load_estimator"]
-
 #: Packages whose classes estimators hold.
 _PACKAGES = frozenset({"marginopt", "sklearn"})
 #: Types and functions by which plain values, arrays and sparse matrices are rebuilt, by module.

@@ -7,9 +7,9 @@ import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.cli.tables import PACKAGES, package_matrix
 from marginopt.models import Feature, Model
 from marginopt.models.formulations import all_formulations, get_formulation
-from marginopt.packages import PACKAGES, package_matrix
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -38,8 +38,6 @@ from ...program.form import Constraint, StandardForm
 from ..programs import ConicProgram, Layout, sidecar
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT", "scaled", "unscaled"]
-
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
 }  # fmt: skip

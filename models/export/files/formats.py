@@ -23,8 +23,6 @@ from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import Layout
 
-__all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
-
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 

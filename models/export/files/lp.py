@@ -26,8 +26,6 @@ from ...program.form import Constraint, StandardForm
 from ..programs import INFINITE, FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT", "REFUSED", "RESERVED", "Line", "Side", "Words", "labelled", "plain_names", "plain_rows", "sections"]
-
 _LEAST, _MOST = ("minimize", "minimise", "minimum", "min"), ("maximize", "maximise", "maximum", "max")
 #: What a form does not hold, under the words that begin its section.
 REFUSED = {

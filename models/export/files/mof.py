@@ -27,8 +27,6 @@ from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ..programs import Layout, indicator_rows, one_sided, symmetric
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
 #
 # Refused by name: quadratic rows, nonlinear functions, and sets beyond those (SOS, complementarity, other cones).

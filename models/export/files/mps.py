@@ -24,8 +24,6 @@ from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmet
 from .formats import FileFormat, Source
 from .lp import labelled, plain_names, plain_rows
 
-__all__ = ["FORMAT"]
-
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
 #
 # Each line is read or refused. A value that is stated twice must be the same; one of a second set of sides, ranges or bounds is

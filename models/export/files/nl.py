@@ -24,8 +24,6 @@ from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
 

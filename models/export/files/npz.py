@@ -17,8 +17,6 @@ from ...program.form import Constraint, Quadratic, StandardForm
 from ..programs import Layout
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 
 class _Npz(FileFormat):
     suffix = ".npz"

@@ -25,8 +25,6 @@ from ..native.mosek import psd_order
 from ..programs import ConicProgram, Layout, sidecar
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
 _NAME = r"'(?:[^'\\]|\\.)*'|[@A-Za-z_][\w.!|@-]*"

@@ -21,8 +21,6 @@ from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 
 class _QPLIB(FileFormat):
     suffix = ".qplib"

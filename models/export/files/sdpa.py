@@ -28,8 +28,6 @@ from ..programs import ConicProgram, Layout, sidecar
 from .cbf import scaled, unscaled
 from .formats import FileFormat, Source
 
-__all__ = ["FORMAT"]
-
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)

@@ -22,8 +22,6 @@ from ..native.mosek import psd_order
 from ..programs import Layout
 from .lp import plain_names
 
-__all__ = ["FilePoint", "read_point"]
-
 
 @dataclass(frozen=True, eq=False)
 class FilePoint:

@@ -14,8 +14,6 @@ from ...arrays import FloatArray
 from ...program.bridges import RotatedBridge
 from ...program.form import Constraint, StandardForm
 
-__all__ = ["Parametrised", "Slope", "slopes"]
-
 #: Factor of a parameter's value at which the form is stated again for its slope, and those at which it is compared with that.
 _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)
 #: Relative difference between the form and the affine one up to which the difference is rounding.

@@ -16,8 +16,6 @@ from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from .affine_form import Slope
 
-__all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
-
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power, Indicator)
 #: Share of the largest entry of P below which a difference of its entries is rounding.
 _LOST = 1e-12

@@ -13,8 +13,6 @@ from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
 from ..programs import ConeRows, IndicatorRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
 
-__all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
-
 
 def silent_environment(*, verbose: bool = False) -> Any:
     """A started ``gurobipy.Env`` that prints nothing (its log where ``verbose``).

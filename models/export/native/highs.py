@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from ...program.form import StandardForm, changed_entries
 from ..programs import FlatProgram
 
-__all__ = ["change_highs", "to_highs"]
-
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
     """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""

@@ -15,8 +15,6 @@ from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm, changed_entries
 from ..programs import indicator_rows
 
-__all__ = ["change_mosek", "native_order", "psd_order", "to_mosek"]
-
 #: Features beside which MOSEK takes no quadratic objective.
 _BESIDE_NO_QUADRATIC = {
     Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INDICATOR, Feature.EXPONENTIAL, Feature.POWER,

@@ -15,8 +15,6 @@ from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
 from ..programs import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
-__all__ = ["indices", "to_pyomo"]
-
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)
 
 

@@ -15,8 +15,6 @@ from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm, changed_entries
 from ..programs import ConeRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
 
-__all__ = ["change_scip", "extend_point", "to_scip"]
-
 
 def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).

@@ -16,8 +16,6 @@ from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["Affine", "Assembly"]
-
 
 @dataclass(frozen=True, eq=False)
 class Affine:

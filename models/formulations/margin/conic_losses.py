@@ -18,8 +18,6 @@ from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import Setting, as_numbers
 
-__all__ = ["Conic", "StrongestConic", "curved_where_seen", "lifted"]
-
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
 

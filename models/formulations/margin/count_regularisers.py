@@ -15,8 +15,6 @@ from .assembly import Affine, Assembly
 from .part import as_whole
 from .regularisers import L1, Regulariser, Sparsity
 
-__all__ = ["L0", "L0L1", "add_support", "support_lines"]
-
 
 def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
     """s in {0, 1} with |w_j| ≤ span_j s_j.

@@ -26,8 +26,6 @@ from .problems import UnreadError, alone, as_bounds, linear_rows
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
-__all__ = ["ExactCount", "exact_arguments", "moved_onto"]
-
 #: How far from a threshold, relative to a margin's terms, a margin may be that is moved onto it; the same for zeros.
 _NEAR = (1e-6, 1e-9)
 #: Violation of a linear row, relative to its terms, that is rounding.

@@ -16,8 +16,6 @@ from .assembly import Affine, Assembly
 from .loss import CornerTable, Loss
 from .part import Classifier, Setting
 
-__all__ = ["GroupLosses"]
-
 
 @dataclass(frozen=True, eq=False)
 class GroupLosses(Loss):

@@ -17,8 +17,6 @@ from .assembly import Affine, Assembly
 from .loss import BallConjugate, Conjugate, LevelConjugate, Loss
 from .part import Setting
 
-__all__ = ["EnclosingBall", "NearestHulls", "NuHinge", "OneClass", "SoftBall"]
-
 
 @dataclass(frozen=True)
 class NuHinge(Loss):

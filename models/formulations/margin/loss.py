@@ -25,18 +25,6 @@ from ..linear import signed_rows
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting
 
-__all__ = [
-    "BallConjugate",
-    "Branch",
-    "Conjugate",
-    "CornerTable",
-    "HingeConjugate",
-    "LevelConjugate",
-    "Loss",
-    "ResidualConjugate",
-    "signs",
-]
-
 
 @dataclass(frozen=True)
 class Branch:

@@ -16,8 +16,6 @@ from .assembly import Affine, Assembly
 from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate
 from .part import Classifier, Setting, as_flag
 
-__all__ = ["EpsilonInsensitive", "Hinge", "PairwiseHinge", "Ramp", "SquaredHinge", "ZeroOne"]
-
 
 def _slack(builder: Assembly, context: Setting) -> Affine:
     """ξ ≥ 0 with m + ξ ≥ 1."""

@@ -48,8 +48,6 @@ from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Nonzero, Restriction
 
-__all__ = ["Margin"]
-
 V = TypeVar("V")
 
 #: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.

@@ -25,8 +25,6 @@ from .model import Margin
 from .naming import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
 
-__all__ = ["FORMULATIONS", "SVDD", "EpsilonSVR", "NamedComposition", "NuSVM"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):

@@ -21,8 +21,6 @@ from .part import Box, Domain, Integers, Reals
 from .regularisers import L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
 from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity
 
-__all__ = ["DOMAINS", "LOSSES", "REGULARISERS", "AtMost", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
-
 P = TypeVar("P")
 
 LOSSES: Mapping[str, Loss] = {

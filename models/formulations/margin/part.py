@@ -18,27 +18,6 @@ from ...kernels.kernels import Kernel, as_kernel
 from ...statement import Line
 from .assembly import Affine, Assembly
 
-__all__ = [
-    "Box",
-    "Classifier",
-    "Domain",
-    "Features",
-    "Images",
-    "Increasing",
-    "Integers",
-    "Part",
-    "Plain",
-    "Polyhedral",
-    "Reals",
-    "Setting",
-    "Signs",
-    "as_flag",
-    "as_numbers",
-    "as_whole",
-    "as_wholes",
-    "images_of",
-]
-
 
 class Part(ABC):
     """A loss, regulariser, domain or restriction: a frozen data class with its mathematics.

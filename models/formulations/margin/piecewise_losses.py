@@ -16,8 +16,6 @@ from .assembly import Affine, Assembly
 from .loss import Branch, Loss
 from .part import Classifier, Setting, as_numbers
 
-__all__ = ["PiecewiseLinear", "PiecewiseQuadratic"]
-
 #: By how much of their size products of differences may differ that are equal but for rounding.
 _STRAIGHT = 1e-15
 

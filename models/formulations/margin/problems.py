@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -18,21 +19,6 @@ from .loss import CornerTable, Loss
 from .part import Domain, Part, Polyhedral, Setting
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
-
-__all__ = [
-    "MarginProblemView",
-    "RiskProblem",
-    "ScoringProblem",
-    "SparseProblem",
-    "UnreadError",
-    "alone",
-    "as_bounds",
-    "as_fraction",
-    "composed_problem",
-    "linear_rows",
-    "margin_problem_of",
-    "sparse_problem_of",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,11 +229,13 @@ def as_fraction(number: float | Fraction) -> Fraction:
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 
-@dataclass(frozen=True, eq=False)
-class ScoringProblem:
-    """min Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole numbers l ≤ ρ ≤ u.
+#: Prices of coefficients: fractions, which are compared in exact arithmetic, or floats.
+Price = TypeVar("Price", Fraction, float)
 
-    With l_0 ≤ ρ_0 ≤ u_0 and ||ρ||_0 ≤ k.
+
+@dataclass(frozen=True, eq=False)
+class WholeProblem(Generic[Price]):
+    """min of a loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is of ρ_0 + x_i'ρ.
 
     Parameters
     ----------
@@ -261,12 +249,10 @@ class ScoringProblem:
         Whole numbers, l ≤ 0 ≤ u.
     intercept : (int, int)
         l_0 and u_0; both 0 where there is no intercept.
-    price, size_price : Fraction
+    price, size_price : Fraction or float
         μ_0, μ_1 ≥ 0.
     most : int
         k.
-    threshold : Fraction
-        t > 0.
     """
 
     X: FloatArray
@@ -275,9 +261,15 @@ class ScoringProblem:
     lower: FloatArray
     upper: FloatArray
     intercept: tuple[int, int]
-    price: Fraction
-    size_price: Fraction
+    price: Price
+    size_price: Price
     most: int
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringProblem(WholeProblem[Fraction]):
+    """The `WholeProblem` with the loss Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t}; ``threshold`` is t > 0, a fraction."""
+
     threshold: Fraction
 
     @cached_property
@@ -313,34 +305,8 @@ class ScoringProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class RiskProblem:
-    """min Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)}) + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole numbers l ≤ ρ ≤ u, ||ρ||_0 ≤ k.
-
-    Parameters
-    ----------
-    X : ndarray (n, d)
-        Features, without a column of ones.
-    y, weights : ndarray (n,)
-        -1, +1; c_i ≥ 0.
-    lower, upper : ndarray (d,)
-        Whole numbers, l ≤ 0 ≤ u.
-    intercept : (int, int)
-        l_0 and u_0.
-    price, size_price : float
-        μ_0, μ_1 ≥ 0.
-    most : int
-        k.
-    """
-
-    X: FloatArray
-    y: FloatArray
-    weights: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    intercept: tuple[int, int]
-    price: float
-    size_price: float
-    most: int
+class RiskProblem(WholeProblem[float]):
+    """The `WholeProblem` with the loss Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)})."""
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:

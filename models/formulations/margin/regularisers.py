@@ -16,18 +16,6 @@ from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
 from .part import Part, Polyhedral, as_numbers, as_wholes
 
-__all__ = [
-    "L1",
-    "ElasticNet",
-    "GroupL1",
-    "KernelNorm",
-    "KernelWeightsL1",
-    "NoRegulariser",
-    "Regulariser",
-    "Sparsity",
-    "SquaredNorm",
-]
-
 
 @dataclass(frozen=True)
 class Sparsity:

@@ -25,19 +25,6 @@ from .assembly import Affine, Assembly
 from .count_regularisers import add_support
 from .part import Classifier, Part, Setting, as_numbers, as_whole, as_wholes
 
-__all__ = [
-    "CountParity",
-    "ErrorBudget",
-    "Fixed",
-    "Keep",
-    "LinearRows",
-    "Nonzero",
-    "Parity",
-    "Restriction",
-    "ViolationBudget",
-    "members",
-]
-
 
 class Restriction(Part):
     """Something that the classifier must satisfy.

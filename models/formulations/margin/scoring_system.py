@@ -24,8 +24,6 @@ from .named import NamedComposition
 from .part import Integers
 from .problems import RiskProblem, ScoringProblem, as_fraction
 
-__all__ = ["FORMULATIONS", "ScoringSystem"]
-
 V = TypeVar("V")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ...appraisal import Appraisal, Bound
-from ...arrays import BoolArray, FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
+from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
 from ...inspection.explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
@@ -23,7 +23,7 @@ from ...program.bridges import factor_of
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...record import Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
+from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal, orthonormal
@@ -40,157 +40,8 @@ from .factors import (
 )
 from .hinge_quadratic import HingeQuadratic
 
-__all__ = [
-    "FORMULATIONS",
-    "ChebyshevNPSVC",
-    "ChebyshevProblem",
-    "Orientation",
-    "appraised",
-    "chebyshev_form",
-    "chebyshev_multipliers",
-    "chebyshev_statement",
-    "check_memory",
-    "class_objectives",
-    "explained_scores",
-    "projection_gradients",
-    "weighted_bound",
-]
 
-
-class ChebyshevProblem(Protocol):
-    """Data and parameters of NPSVC++ (8)."""
-
-    name: ClassVar[str]
-
-    @property
-    def X(self) -> Points:
-        """Points (n, p)."""
-
-    @property
-    def K(self) -> int:
-        """Number of classes."""
-
-    @property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """Kernel of the features."""
-
-    @property
-    def P(self) -> FloatArray | None:
-        """The projection, where it is fixed."""
-
-    @property
-    def weights(self) -> FloatArray | float:
-        """ϖ."""
-
-    @property
-    def orientation(self) -> str:
-        """The points that are near hyperplane l, in words."""
-
-    @property
-    def c(self) -> float:
-        """Weight of the others' losses."""
-
-    @property
-    def r1(self) -> float:
-        """Weight of u - Pv."""
-
-    @property
-    def r2(self) -> float:
-        """Weight of v."""
-
-    @property
-    def mu(self) -> float:
-        """Weight of the graph."""
-
-    @property
-    def d(self) -> int | None:
-        """Columns of P."""
-
-    @property
-    def ridge(self) -> float:
-        """Ridge of the features."""
-
-    @property
-    def offset(self) -> float:
-        """Offset of the features."""
-
-    @property
-    def neighbours(self) -> int | None:
-        """Neighbours in the graph."""
-
-    def near(self, k: int) -> BoolArray:
-        """Points that hyperplane k is to be near."""
-
-    @property
-    def S(self) -> FloatArray:
-        """Ψ'LΨ; zeros where μ = 0."""
-
-    def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP)."""
-
-
-def chebyshev_form(model: ChebyshevProblem, P: FloatArray | None) -> StandardForm:
-    """min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
-
-    For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
-    (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
-
-    With P free it and R = U - VP' are blocks too, under the bilinear equalities ``rest`` and ``orthonormal``; √μ B P, S = B'B,
-    joins the cones' tails. U, V, ξ and R have the bounds that follow from ρ ≤ ρ(u = v = 0). P may be turned by any orthogonal
-    matrix, V with it: the P with zeros above its diagonal and none below zero on it stands for all.
-    """
-    psi, K = model.features.rows, model.K
-    p, d = model.features.features, int(model.d or 1)
-    sizes = [int((~model.near(k)).sum()) for k in range(K)]
-    starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
-    end = int(starts[-1])
-    n = end if P is not None else end + p * d + K * p
-    root1, root2 = np.sqrt(model.r1), np.sqrt(model.r2)
-    constraints: list[Constraint] = []
-    graph = None if P is not None or model.mu == 0.0 else Entries.of(np.kron(_root(model), np.eye(d)))
-    for k in range(K):
-        near, m = model.near(k), sizes[k]
-        u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
-        margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
-        constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
-        weight = float(np.asarray(model.weights)[k])
-        rest = [(Entries.identity(p).times(root1), end + p * d + k * p)]
-        if P is not None:
-            rest = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
-        F = Entries.below(
-            Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -model.c)), xi)], 1, n),
-            Entries.beside([], 1, n),
-            Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
-            Entries.beside(rest, p, n),
-            Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
-            *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
-        ).csr
-        g = np.zeros(F.shape[0])
-        g[0], g[1] = 0.0 if P is None else -model.smoothness(P), 1.0
-        constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
-    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-    lower[starts[0] : end] = 0.0
-    blocks = [Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (end - int(starts[0]),))]
-    if P is None:
-        blocks += [Block("P", (p, d)), Block("R", (K, p))]
-        constraints += [_rest(K, p, d, end, n), orthonormal("orthonormal", (p, d), n, end)]
-        _bound_free(model, lower, upper, starts)
-    return StandardForm(
-        name=model.name,
-        blocks=tuple(blocks),
-        q=(np.arange(n) == 0).astype(np.float64),
-        constraints=tuple(constraints),
-        lower=lower,
-        upper=upper,
-        integer=np.zeros(n, dtype=bool),
-    )
-
-
-def _root(model: ChebyshevProblem) -> FloatArray:
+def _root(model: ChebyshevNPSVC) -> FloatArray:
     """√μ B with S = B'B."""
     return np.sqrt(model.mu) * factor_of(Quadratic(matrix=0.5 * (model.S + model.S.T))).toarray()
 
@@ -208,7 +59,7 @@ def _rest(K: int, p: int, d: int, end: int, n: int) -> Constraint:
     return Constraint("rest", F, np.zeros(dim * K * p), Bilinear(dim, K * p, equality=True))
 
 
-def _bound_free(model: ChebyshevProblem, lower: FloatArray, upper: FloatArray, starts: IntArray) -> None:
+def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, starts: IntArray) -> None:
     """Set the bounds of the form with P free: every objective is at most that of u = v = 0 and the smoothest P."""
     K, p, d = model.K, model.features.features, int(model.d or 1)
     weights, end, sizes = np.asarray(model.weights), int(starts[-1]), np.diff(starts)
@@ -227,160 +78,6 @@ def _bound_free(model: ChebyshevProblem, lower: FloatArray, upper: FloatArray, s
     upper[end : end + p * d], lower[end : end + p * d] = P.ravel(), -(P - np.eye(p, d)).ravel()
 
 
-def chebyshev_multipliers(
-    model: ChebyshevProblem, P: FloatArray, values: Mapping[str, FloatArray], k: int, lam: FloatArray
-) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-    others = [int((~model.near(j)).sum()) for j in range(model.K)]
-    start = 1 + model.K * sum(P.shape)
-    z, zeta = {}, np.zeros(start + sum(others))
-    for j, m in enumerate(others):
-        cone = np.zeros(2 + model.X.shape[0] - m + sum(P.shape))
-        margin = np.zeros(m)
-        if j == k:
-            weight, near = float(np.asarray(model.weights)[k]), model.near(k)
-            u, v = values["U"][k], values["V"][k]
-            c = np.concatenate(
-                [model.features.rows[near] @ u, np.sqrt(model.r1) * (u - P @ v), np.sqrt(model.r2) * np.asarray(v)]
-            )
-            cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
-            margin = weight * lam
-            first = start + sum(others[:k])
-            zeta[first : first + m] = weight * (model.c - lam)
-        z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
-    return z, zeta
-
-
-def class_objectives(model: ChebyshevProblem, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
-    """J_l at U (K, features), V (K, d)."""
-    F = model.features.rows @ U.T
-    common = model.smoothness(P)
-    J = np.empty(model.K)
-    for k in range(model.K):
-        near = model.near(k)
-        rest = U[k] - P @ V[k]
-        J[k] = 0.5 * float(F[near, k] @ F[near, k]) + model.c * float(np.maximum(1.0 - F[~near, k], 0.0).sum())
-        J[k] += 0.5 * model.r1 * float(rest @ rest) + 0.5 * model.r2 * float(V[k] @ V[k]) + common
-    return J
-
-
-def projection_gradients(model: ChebyshevProblem, smoothed: FloatArray | None, U: FloatArray, V: FloatArray) -> FloatArray:
-    """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), given SP; ||Pv||² is constant as P'P = I."""
-    weights = np.asarray(model.weights)
-    shared = 0.0 if smoothed is None else model.mu * smoothed
-    outer = U[:, :, None] * V[:, None, :]
-    return np.asarray(weights[:, None, None] * (shared - model.r1 * outer))
-
-
-def appraised(model: ChebyshevProblem, values: Mapping[str, FloatArray], objectives: FloatArray, bound: Bound) -> Appraisal:
-    """Objective and residuals of a point for fixed P, given J_l and the bound."""
-    F = model.features.rows @ values["U"].T
-    short = np.concatenate([1.0 - F[~model.near(k), k] for k in range(model.K)]) - values["xi"]
-    high = float(np.max(np.asarray(model.weights) * objectives)) - float(values["rho"])
-    violations = {"margin": float(max(short.max(), 0.0)), "objective": max(high, 0.0)}
-    return Appraisal(
-        objective=float(values["rho"]),
-        primal_residual=max(violations["margin"] / 2.0, violations["objective"] / (1.0 + abs(float(values["rho"])))),
-        violations=violations,
-        bound=bound.value,
-        argument=bound.argument,
-    )
-
-
-def weighted_bound(
-    model: ChebyshevProblem, program: Callable[[int], HingeQuadratic], multipliers: Mapping[str, FloatArray]
-) -> Bound:
-    """max_l ϖ_l D_l(λ_l) for fixed P, each class's own problem given by ``program``: any one class bounds the maximum."""
-    best = -np.inf
-    for k in range(model.K):
-        cone, margin = multipliers.get(f"objective_{k}"), multipliers.get(f"margin_{k}")
-        if cone is None or margin is None or not cone[0] > 0:
-            continue
-        lam = {"margin": np.asarray(margin) / float(cone[0])}
-        value = float(np.asarray(model.weights)[k]) * program(k).bound(None, lam).value
-        best = max(best, value - 2.0 * UNIT * abs(value))
-    return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
-
-
-def check_memory(model: ChebyshevProblem) -> None:
-    """Refuse where they would not: O(n²) for all classes, and |B|² for each.
-
-    With features Ψ of p columns the p × p matrices are the same in number, and each class has two of them.
-
-    Raises
-    ------
-    TooLargeError
-        Says how many bytes they would need, and what to do.
-    """
-    n, p = model.X.shape[0], model.features.features
-    outside = [int((~model.near(k)).sum()) for k in range(model.K)]
-    if model.features.linear:
-        numbers = n * p + (3 + 2 * model.K) * p * p + 2 * p * sum(outside)
-    else:
-        shared = 1 if min(outside) * 2 < n else 0
-        numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
-    limit = materialise_limit()
-    if 8 * numbers > limit:
-        need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
-        raise TooLargeError(
-            f"{model.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
-            "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
-            "KernelNPSVC(approximation='nystroem' or 'fourier')"
-        )
-
-
-def explained_scores(
-    model: ChebyshevProblem,
-    y: npt.NDArray[Any],
-    number: IntArray,
-    scores: FloatArray,
-    surface: Callable[[FloatArray], FloatArray] | None,
-) -> PointExplanation:
-    """Score of the own class (``number``), and by how much it beats the best of the others; ``surface`` draws the classes."""
-    turn = 1.0 if model.orientation == "one" else -1.0  # the smallest score wins, or the largest
-    own_scores = scores[np.arange(number.size), number]
-    rest = turn * scores
-    rest[np.arange(number.size), number] = np.inf
-    margins = rest.min(axis=1) - turn * own_scores
-    rows = []
-    for i, m in enumerate(margins.tolist()):
-        kind = "misclassified" if m < 0 else "right class"
-        rows.append(PointRow(i, str(y[i]), float(own_scores[i]), m, None, kind, m < 0))
-    levels = tuple((k + 0.5, "solid") for k in range(model.K - 1))
-    return PointExplanation(tuple(rows), "no weights of points", score="own score", X=model.X, surface=surface, levels=levels)
-
-
-def chebyshev_statement(model: ChebyshevProblem) -> Statement:
-    """NPSVC++ (8) in words."""
-    near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
-    spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if model.mu else ("", "")
-    return Statement(
-        title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
-        problem_class="nonconvex: P on the Stiefel manifold" if model.P is None else "second-order cone program (P fixed)",
-        sense="minimise",
-        over=Line("rho, U, V" + (", P" if model.P is None else ""), r"\rho, U, V" + (", P" if model.P is None else "")),
-        objective=Line("rho", r"\rho"),
-        constraints=(
-            Line(
-                "w_l [1/2 ||Psi_A u_l||^2 + c sum_B (1 - psi_i'u_l)_+ + r1/2 ||u_l - P v_l||^2 "
-                f"+ r2/2 ||v_l||^2{spread[0]}] <= rho",
-                r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
-                r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
-                rf" + \tfrac{{r_2}}2\|v_l\|^2{spread[1]}\bigr] \le \rho,\ l=1,\dots,K",
-                "objective_l",
-            ),
-            Line("P'P = I" + ("" if model.P is None else ", given"), r"P^\top P = I"),
-        ),
-        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}, "
-        f"c = {model.c:g}, r1 = {model.r1:g}, r2 = {model.r2:g}" + (f", mu = {model.mu:g}" if model.mu else ""),
-        notes=(
-            f"orientation {model.orientation!r}: A is {near}, B is {far}; {model.kernel}",
-            "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
-        ),
-        source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
-    )
-
-
 # The parts that the alternating steps of the Chebyshev problem share for any P: factors, S, and the last P's products.
 
 
@@ -394,7 +91,7 @@ class ChebyshevPieces:
         Its P is not used: every method is given one.
     """
 
-    def __init__(self, model: ChebyshevProblem) -> None:
+    def __init__(self, model: ChebyshevNPSVC) -> None:
         self._model = model
         self._factors: dict[int, HingeFactor | PointsFactor] = {}
         self._lowered: dict[int, LoweredFactor] = {}
@@ -526,7 +223,7 @@ class ChebyshevNPSVC(Model):
     Notes
     -----
     With P free the problem is not convex: "kernel-npsvcpp" ends in a stationary point, certified by ``at(P)``, the model with its
-    final P; Gurobi and SCIP search small problems for a global optimum. Form: see `chebyshev_form`. For fixed P it is
+    final P; Gurobi and SCIP search small problems for a global optimum. Form: see `compile`. For fixed P it is
     *separable*: ρ* = max_l ϖ_l min J_l, so a solver leaves (u_l, v_l) of the other classes arbitrary;
     ``class_program(l)`` is each class's own problem. Dual (9) for fixed P: Σ τ_l ϖ_l min J_l over the simplex; Σ τ_l ϖ_l J_l at
     a point that is not optimal in U, V is *not* a bound.
@@ -648,11 +345,23 @@ class ChebyshevNPSVC(Model):
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
         """J_l at U (K, features), V (K, d)."""
-        return class_objectives(self, U, V, self._fixed(P))
+        P = self._fixed(P)
+        F = self.features.rows @ U.T
+        common = self.smoothness(P)
+        J = np.empty(self.K)
+        for k in range(self.K):
+            near = self.near(k)
+            rest = U[k] - P @ V[k]
+            J[k] = 0.5 * float(F[near, k] @ F[near, k]) + self.c * float(np.maximum(1.0 - F[~near, k], 0.0).sum())
+            J[k] += 0.5 * self.r1 * float(rest @ rest) + 0.5 * self.r2 * float(V[k] @ V[k]) + common
+        return J
 
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
         """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P = I."""
-        return projection_gradients(self, None if self.mu == 0.0 else self.pieces.smoothed(P), U, V)
+        weights = np.asarray(self.weights)
+        shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
+        outer = U[:, :, None] * V[:, None, :]
+        return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
 
     def _fixed(self, P: FloatArray | None) -> FloatArray:
         fixed = self.P if P is None else P
@@ -694,7 +403,18 @@ class ChebyshevNPSVC(Model):
         def surface(grid: FloatArray) -> FloatArray:
             return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
 
-        return explained_scores(self, self.y, number, scores, None if self.kernel.of_rows else surface)
+        turn = 1.0 if self.orientation == "one" else -1.0  # the smallest score wins, or the largest
+        own_scores = scores[np.arange(number.size), number]
+        rest = turn * scores
+        rest[np.arange(number.size), number] = np.inf
+        margins = rest.min(axis=1) - turn * own_scores
+        rows = []
+        for i, m in enumerate(margins.tolist()):
+            kind = "misclassified" if m < 0 else "right class"
+            rows.append(PointRow(i, str(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
+        levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
+        drawn = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
@@ -714,18 +434,103 @@ class ChebyshevNPSVC(Model):
         return 12 * self.K * (self.X.shape[0] * p + p * (int(self.d or 1) + 1))
 
     def check_memory(self) -> None:
-        """Raise `TooLargeError` where the matrices of the alternating steps would not fit."""
-        check_memory(self)
+        """Refuse where they would not: O(n²) for all classes, and |B|² for each.
+
+        With features Ψ of p columns the p × p matrices are the same in number, and each class has two of them.
+
+        Raises
+        ------
+        TooLargeError
+            Says how many bytes they would need, and what to do.
+        """
+        n, p = self.X.shape[0], self.features.features
+        outside = [int((~self.near(k)).sum()) for k in range(self.K)]
+        if self.features.linear:
+            numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
+        else:
+            shared = 1 if min(outside) * 2 < n else 0
+            numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
+        limit = materialise_limit()
+        if 8 * numbers > limit:
+            need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
+            raise TooLargeError(
+                f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
+                "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
+                "KernelNPSVC(approximation='nystroem' or 'fourier')"
+            )
 
     def compile(self) -> StandardForm:
-        """The second-order cone program of `chebyshev_form`, nonconvex quadratic where P is free."""
-        return chebyshev_form(self, self.P)
+        """The second-order cone program min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
+
+        For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
+        (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
+
+        With P free it and R = U - VP' are blocks too, under the bilinear equalities ``rest`` and ``orthonormal``; √μ B P,
+        S = B'B, joins the cones' tails. U, V, ξ and R have the bounds that follow from ρ ≤ ρ(u = v = 0). P may be
+        turned by any orthogonal matrix, V with it: the P with zeros above its diagonal and none below zero on it stands for all.
+        """
+        psi, K, P = self.features.rows, self.K, self.P
+        p, d = self.features.features, int(self.d or 1)
+        sizes = [int((~self.near(k)).sum()) for k in range(K)]
+        starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
+        end = int(starts[-1])
+        n = end if P is not None else end + p * d + K * p
+        root1, root2 = np.sqrt(self.r1), np.sqrt(self.r2)
+        constraints: list[Constraint] = []
+        graph = None if P is not None or self.mu == 0.0 else Entries.of(np.kron(_root(self), np.eye(d)))
+        for k in range(K):
+            near, m = self.near(k), sizes[k]
+            u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
+            margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
+            constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
+            weight = float(np.asarray(self.weights)[k])
+            rest = [(Entries.identity(p).times(root1), end + p * d + k * p)]
+            if P is not None:
+                rest = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
+            F = Entries.below(
+                Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
+                Entries.beside([], 1, n),
+                Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
+                Entries.beside(rest, p, n),
+                Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
+                *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
+            ).csr
+            g = np.zeros(F.shape[0])
+            g[0], g[1] = 0.0 if P is None else -self.smoothness(P), 1.0
+            constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
+        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+        lower[starts[0] : end] = 0.0
+        blocks = [Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (end - int(starts[0]),))]
+        if P is None:
+            blocks += [Block("P", (p, d)), Block("R", (K, p))]
+            constraints += [_rest(K, p, d, end, n), orthonormal("orthonormal", (p, d), n, end)]
+            _bound_free(self, lower, upper, starts)
+        return StandardForm(
+            name=self.name,
+            blocks=tuple(blocks),
+            q=(np.arange(n) == 0).astype(np.float64),
+            constraints=tuple(constraints),
+            lower=lower,
+            upper=upper,
+            integer=np.zeros(n, dtype=bool),
+        )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes."""
+        """max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes.
+
+        Any one class bounds the maximum.
+        """
         if multipliers is None or self.P is None:
             return Bound(-np.inf, "no multipliers")
-        return weighted_bound(self, self.class_program, multipliers)
+        best = -np.inf
+        for k in range(self.K):
+            cone, margin = multipliers.get(f"objective_{k}"), multipliers.get(f"margin_{k}")
+            if cone is None or margin is None or not cone[0] > 0:
+                continue
+            lam = {"margin": np.asarray(margin) / float(cone[0])}
+            value = float(np.asarray(self.weights)[k]) * self.class_program(k).bound(None, lam).value
+            best = max(best, value - 2.0 * UNIT * abs(value))
+        return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
 
     def meaning(self, label: str) -> str:
         """Each class has constraints of its own, ``margin_0``, ``margin_1``, ..., with one meaning."""
@@ -734,33 +539,76 @@ class ChebyshevNPSVC(Model):
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-        return chebyshev_multipliers(self, self._fixed(None), values, k, lam)
+        P, others = self._fixed(None), [int((~self.near(j)).sum()) for j in range(self.K)]
+        start = 1 + self.K * sum(P.shape)
+        z, zeta = {}, np.zeros(start + sum(others))
+        for j, m in enumerate(others):
+            cone = np.zeros(2 + self.X.shape[0] - m + sum(P.shape))
+            margin = np.zeros(m)
+            if j == k:
+                weight, near = float(np.asarray(self.weights)[k]), self.near(k)
+                u, v = values["U"][k], values["V"][k]
+                c = np.concatenate(
+                    [self.features.rows[near] @ u, np.sqrt(self.r1) * (u - P @ v), np.sqrt(self.r2) * np.asarray(v)]
+                )
+                cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
+                margin = weight * lam
+                first = start + sum(others[:k])
+                zeta[first : first + m] = weight * (self.c - lam)
+            z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
+        return z, zeta
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Objective, residuals and bound without the form, for models too large for it and for P free."""
         P = values["P"] if self.P is None else self.P
-        objectives = self.objectives(values["U"], values["V"], P)
-        appraisal = appraised(self, values, objectives, self.bound(None, multipliers))
-        if self.P is not None:
-            return appraisal
-        off = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
-        worst, violations = max(appraisal.primal_residual, off), {**appraisal.violations, "orthonormal": off}
-        return replace(appraisal, primal_residual=worst, violations=violations, argument="nonconvex: no bound")
+        objectives, bound = self.objectives(values["U"], values["V"], P), self.bound(None, multipliers)
+        F = self.features.rows @ values["U"].T
+        short = np.concatenate([1.0 - F[~self.near(k), k] for k in range(self.K)]) - values["xi"]
+        high = float(np.max(np.asarray(self.weights) * objectives)) - float(values["rho"])
+        violations = {"margin": float(max(short.max(), 0.0)), "objective": max(high, 0.0)}
+        residual = max(violations["margin"] / 2.0, violations["objective"] / (1.0 + abs(float(values["rho"]))))
+        argument = bound.argument
+        if self.P is None:
+            violations["orthonormal"] = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
+            residual, argument = max(residual, violations["orthonormal"]), "nonconvex: no bound"
+        return Appraisal(float(values["rho"]), residual, violations, bound=bound.value, argument=argument)
 
     @property
     def statement(self) -> Statement:
-        """NPSVC++ (8)."""
-        return chebyshev_statement(self)
+        """NPSVC++ (8) in words."""
+        near, far = ("class l", "the others") if self.orientation == "one" else ("the others", "class l")
+        spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if self.mu else ("", "")
+        return Statement(
+            title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
+            problem_class="nonconvex: P on the Stiefel manifold" if self.P is None else "second-order cone program (P fixed)",
+            sense="minimise",
+            over=Line("rho, U, V" + (", P" if self.P is None else ""), r"\rho, U, V" + (", P" if self.P is None else "")),
+            objective=Line("rho", r"\rho"),
+            constraints=(
+                Line(
+                    "w_l [1/2 ||Psi_A u_l||^2 + c sum_B (1 - psi_i'u_l)_+ + r1/2 ||u_l - P v_l||^2 "
+                    f"+ r2/2 ||v_l||^2{spread[0]}] <= rho",
+                    r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
+                    r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
+                    rf" + \tfrac{{r_2}}2\|v_l\|^2{spread[1]}\bigr] \le \rho,\ l=1,\dots,K",
+                    "objective_l",
+                ),
+                Line("P'P = I" + ("" if self.P is None else ", given"), r"P^\top P = I"),
+            ),
+            sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.features} features, d = {self.d}, "
+            f"c = {self.c:g}, r1 = {self.r1:g}, r2 = {self.r2:g}" + (f", mu = {self.mu:g}" if self.mu else ""),
+            notes=(
+                f"orientation {self.orientation!r}: A is {near}, B is {far}; {self.kernel}",
+                "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
+            ),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
+        )
 
 
 _FREE = (
     "ChebyshevNPSVC with P free has no multipliers, and no classifier without P: solve(model, 'kernel-npsvcpp') finds one, and "
     "model.at(P) is the model at that"
 )
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
 
 
 FORMULATIONS = (
@@ -780,6 +628,6 @@ FORMULATIONS = (
             Parameter("orientation", "whose points are near hyperplane l", str, "one", ("one", "rest")),
             *kernel_parameters("linear"),
         ),
-        intercept=_linear,
+        intercept=kernel_is_linear,
     ),
 )

@@ -31,26 +31,6 @@ from ...program.form import Quadratic
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 
-__all__ = [
-    "Applied",
-    "Base",
-    "Factor",
-    "FormParts",
-    "HingeFactor",
-    "KernelRows",
-    "LoweredFactor",
-    "PointsFactor",
-    "Ridge",
-    "SharedRows",
-    "SignedFactor",
-    "applied",
-    "as_classes",
-    "nearest_neighbours",
-    "neighbour_laplacian",
-    "pulled_each",
-    "solve_each",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Applied:

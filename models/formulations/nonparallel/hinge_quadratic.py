@@ -24,8 +24,6 @@ from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
 from .factors import Factor, FormParts, HingeFactor
 
-__all__ = ["BoxProgram", "HingeQuadratic"]
-
 V = TypeVar("V")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -12,26 +12,21 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ....errors import InputError
-from ...appraisal import Bound
-from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...arrays import FloatArray, Points
 from ...inspection.explanation import PointExplanation, priced, two_classes
-from ...kernels.feature_map import FeatureMap
-from ...kernels.kernels import Kernel, Linear, as_kernel
-from ...model import Model
-from ...program.form import StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ...kernels.kernels import Kernel, Linear
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...statement import Line, Statement
 from ...views import BoxQP
-from .factors import HingeFactor, Ridge, as_classes
+from .factors import HingeFactor, Ridge
 from .hinge_quadratic import HingeQuadratic
-
-__all__ = ["FORMULATIONS", "JointHyperplanesSVM"]
+from .npsvc import TargetModel, target_of
 
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointHyperplanesSVM(Model):
+class JointHyperplanesSVM(TargetModel):
     """A hyperplane near one class and one near the others, by one problem (NHSVM of Shao, Chen, Deng 2014):
 
         min ½ Σ_{target} f(x_i)² + ½ Σ_{others} g(x_i)² + r/2 (||u||² + ||v||²) + c Σ_i [s - y_i (f(x_i) - g(x_i))]_+,
@@ -85,43 +80,12 @@ class JointHyperplanesSVM(Model):
     }
 
     def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        labels = as_classes(self.y, X.shape[0])
-        object.__setattr__(self, "y", labels)
-        if np.ndim(self.target) != 0 or not (labels == self.target).any():
-            known = ", ".join(map(str, np.unique(labels)[:8]))
-            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
-        for name in ("c", "r", "margin", "ridge", "offset"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("ridge", "offset")))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
-
-    @classmethod
-    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[JointHyperplanesSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map."""
-        points = as_points(X)
-        labels = as_classes(y, points.shape[0])
-        classes = np.unique(labels)
-        first = cls(points, labels, classes[0], **parameters)
-        others = tuple(replace(first, target=k) for k in classes[1:])
-        for model in others:
-            vars(model)["features"] = first.features
-        return (first, *others)
-
-    @property
-    def inside(self) -> BoolArray:
-        """Points of the target class."""
-        return np.asarray(self.y == self.target)
+        self._check_points({"c": False, "r": False, "margin": False, "ridge": True, "offset": True})
 
     @property
     def signs(self) -> FloatArray:
         """y: -1 on the target class, +1 on the others."""
         return np.where(self.inside, -1.0, 1.0)
-
-    @cached_property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-        return FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @cached_property
     def program(self) -> HingeQuadratic:
@@ -173,14 +137,6 @@ class JointHyperplanesSVM(Model):
         p = self.features.features
         return 48 * p * p + 48 * self.X.shape[0] * p
 
-    def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name."""
-        return self.program.form.replace(name=self.name)
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`."""
-        return self.program.bound(x, multipliers)
-
     @property
     def statement(self) -> Statement:
         """The problem as printed."""
@@ -204,12 +160,10 @@ class JointHyperplanesSVM(Model):
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> JointHyperplanesSVM:
-    labels = arrays["y"]
-    first = np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0]
     return JointHyperplanesSVM(
         arrays["X"],
-        labels,
-        first if chosen["target"] is None else chosen["target"],
+        arrays["y"],
+        target_of(arrays, chosen),
         c=chosen["c"],
         r=chosen["r"],
         margin=chosen["margin"],
@@ -224,10 +178,6 @@ def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> 
     short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()
     near = np.sum(f[model.inside] ** 2) + np.sum(g[~model.inside] ** 2)
     return float(0.5 * near + 0.5 * model.r * (u @ u + v @ v) + model.c * short)
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
 
 
 FORMULATIONS = (
@@ -246,6 +196,6 @@ FORMULATIONS = (
             Parameter("margin", "s, by which the hyperplanes' values are to differ", float, 1.0),
             *kernel_parameters("linear"),
         ),
-        intercept=_linear,
+        intercept=kernel_is_linear,
     ),
 )

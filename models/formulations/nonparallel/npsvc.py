@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +19,13 @@ from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
 from .capped import CappedProgram
 from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor, as_classes, neighbour_laplacian
 from .hinge_quadratic import HingeQuadratic
-
-__all__ = [
-    "DISSIMILARITY",
-    "FORMULATIONS",
-    "HINGE",
-    "NONCONVEX",
-    "SIMILARITY",
-    "NonparallelSVM",
-    "PairLoss",
-    "class_statement",
-    "convex_program",
-    "explained_points",
-    "nearest_hyperplane",
-    "rows_of_all",
-]
 
 #: Table 1 by the methods' names: similarity loss and dissimilarity loss.
 PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
@@ -64,19 +50,6 @@ _FORMS = {
 }
 
 
-def convex_program(model: NonparallelSVM) -> HingeQuadratic:
-    """A convex pair of losses: a quadratic with piecewise-linear losses."""
-    psi = model.features.rows
-    if model.loss in ("twsvm", "pinball") and model.kernel_rows is not None:
-        return _hinged(model, PointsFactor(model.kernel_rows, model.inside))
-    A, B = psi[model.inside], psi[~model.inside]
-    if model.loss == "npsvm":
-        return _insensitive(model)
-    if model.loss == "lstsvm":
-        return _squares(model, A, B)
-    return _hinged(model, HingeFactor(model.regulariser + A.T @ A, B, A, model.base))
-
-
 def _hinged(model: NonparallelSVM, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
     """Squares on the class, hinges (with a slope τ beyond the margin) on the others."""
     m, p = factor.shape
@@ -95,17 +68,6 @@ def _squares(model: NonparallelSVM, A: FloatArray, B: FloatArray) -> HingeQuadra
     return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
 
 
-def rows_of_all(model: NonparallelSVM) -> HingeFactor | SignedFactor:
-    """rI + μΨ'LΨ with the rows of all points: the class in both signs for the insensitive loss, once for every majorant."""
-    twice = model.convex
-    if model.shared_rows is not None:
-        return SignedFactor(model.shared_rows, model.inside, twice)
-    psi = model.features.rows
-    A, B = psi[model.inside], psi[~model.inside]
-    rows = np.vstack([B, -A, A] if twice else [B, A])
-    return HingeFactor(model.regulariser, rows, np.zeros((0, rows.shape[1])), model.base)
-
-
 def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
     """Similarity loss Σ (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
     (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
@@ -122,56 +84,6 @@ def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, Float
     return np.minimum(size, model.epsilon), np.where(size < model.epsilon, 1.0, 0.0)
 
 
-def _majorant(model: NonparallelSVM, u: FloatArray) -> HingeQuadratic:
-    """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|.
-
-    ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
-    """
-    size = np.abs(model.features.rows[model.inside] @ np.asarray(u, dtype=np.float64))
-    value, slope = _concave(model, size)
-    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
-    others = np.arange(rows) < m
-    w = np.concatenate([np.full(m, model.c), slope])
-    constant = float(np.sum(value - slope * size))
-    return HingeQuadratic(
-        model.all_rows, np.zeros(p), np.where(others, model.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
-    )
-
-
-def _stated_objective(model: NonparallelSVM, u: FloatArray) -> float:
-    """The stated objective at u where the similarity loss is concave."""
-    f = model.features.rows @ u
-    similarity = _concave(model, np.abs(f[model.inside]))[0].sum()
-    short = np.maximum(model.margin - f[~model.inside], 0.0).sum()
-    return float(similarity + model.c * short + 0.5 * model.base.applied(u).quadratic.value)
-
-
-def explained_points(
-    model: NonparallelSVM, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
-) -> PointExplanation:
-    """f of every point; the class's own are to be near 0, the others beyond s."""
-    f = model.features.rows @ values["u"]
-    others = np.flatnonzero(~model.inside)
-    z = None if multipliers is None else multipliers.get("margin")
-    weights = None
-    if z is not None and z.size >= others.size:  # the rows of the other points come first
-        weights = np.full(f.size, np.nan)
-        weights[others] = z[: others.size]
-    top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
-    rows = []
-    for i in range(f.size):
-        weight = None if weights is None or model.inside[i] else float(weights[i])
-        rows.append(_placed(model, i, float(f[i]), weight, top))
-    what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
-    levels = ((0.0, "solid"), (model.margin, "dashed"))
-
-    def surface(grid: FloatArray) -> FloatArray:
-        return model.features.project(values["u"][:, None], grid)[:, 0]
-
-    drawn = None if model.kernel.of_rows else surface
-    return PointExplanation(tuple(rows), what, score="f", margin="left", X=model.X, surface=drawn, levels=levels)
-
-
 def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
     label = str(model.y[i])
@@ -183,49 +95,76 @@ def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: 
     return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
 
 
-def class_statement(model: NonparallelSVM) -> Statement:
-    """NPSVC++ (2)."""
-    similar, similar_latex = SIMILARITY[model.loss]
-    other, other_latex = DISSIMILARITY.get(model.loss, HINGE)
-    inside = int(model.inside.sum())
-    graph = "" if model.manifold == 0 else " + mu/2 f'Lf"
-    graph_latex = "" if model.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
-    return Statement(
-        title=f"Nonparallel classifier ({model.loss}), hyperplane of class {model.target}",
-        problem_class=_problem_class(model),
-        sense="minimise",
-        over=Line("u", r"u"),
-        objective=Line(
-            f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
-            r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
-        ),
-        constraints=(
-            Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
-            Line(f"ld(a) = {other}, s = {model.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
-        ),
-        sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features, "
-        f"c = {model.c:g}, r = {model.r:g}" + (f", mu = {model.manifold:g}" if model.manifold else ""),
-        notes=(
-            f"f_i = u'psi_i, {model.kernel}",
-            "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||",
-            *(note for loss, note in _FORMS.items() if loss == model.loss),
-        ),
-        source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
-    )
-
-
-def _problem_class(model: NonparallelSVM) -> str:
-    if model.convex:
-        return "convex QP"
-    mixed = "mixed-integer convex QP; " if model.loss == "capped" else ""
-    return f"{mixed}nonconvex: similarity loss concave in |a|"
-
-
 V = TypeVar("V")
 
 
+class TargetModel(Model):
+    """The problem of one class, ``target``, of several: one such problem for each class, on the same points and features."""
+
+    X: Points
+    y: npt.NDArray[Any]
+    target: Any
+    kernel: Kernel
+    ridge: float
+    offset: float
+
+    def _check_points(self, numbers: Mapping[str, bool]) -> None:
+        """Set points, labels, kernel and numbers (by name, whether 0 is allowed), checked with the target."""
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        labels = as_classes(self.y, X.shape[0])
+        object.__setattr__(self, "y", labels)
+        if np.ndim(self.target) != 0 or not (labels == self.target).any():
+            known = ", ".join(map(str, np.unique(labels)[:8]))
+            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
+        for name, zero in numbers.items():
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=zero))
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    @classmethod
+    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[Self, ...]:
+        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
+        points = as_points(X)
+        labels = as_classes(y, points.shape[0])
+        classes = np.unique(labels)
+        state: Callable[..., Self] = cls
+        first = state(points, labels, classes[0], **parameters)
+        others = tuple(first.replace("target", k) for k in classes[1:])
+        for model in others:  # cached properties: computed once, on first use, for all
+            object.__setattr__(model, "_shared", first)
+        return (first, *others)
+
+    @property
+    def _first(self) -> Self | None:
+        """The problem of another class on the same data, whose features and graph are this one's."""
+        return self.__dict__.get("_shared")
+
+    @property
+    def inside(self) -> BoolArray:
+        """Points of the target class."""
+        return np.asarray(self.y == self.target)
+
+    @cached_property
+    def features(self) -> FeatureMap:
+        """Ψ."""
+        return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+
+    @property
+    @abstractmethod
+    def program(self) -> HingeQuadratic:
+        """The problem as a quadratic with piecewise-linear losses."""
+
+    def compile(self) -> StandardForm:
+        """The form of `HingeQuadratic`, under this model's name."""
+        return self.program.form.replace(name=self.name)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The dual value of `HingeQuadratic`."""
+        return self.program.bound(x, multipliers)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class NonparallelSVM(Model):
+class NonparallelSVM(TargetModel):
     """One class's problem of NPSVC++ (2): min Σ_{target} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2||u||² (+ μ/2 f'Lf).
 
     ``loss`` names the pair (ℓ_s, ℓ_d) of Table 1: ``"twsvm"`` (a²/2, hinge), ``"lstsvm"`` (a²/2, (s-a)²/2), ``"npsvm"``
@@ -298,49 +237,17 @@ class NonparallelSVM(Model):
     }
 
     def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        labels = as_classes(self.y, X.shape[0])
-        object.__setattr__(self, "y", labels)
         if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
             raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}", name="loss")
-        if np.ndim(self.target) != 0 or not (labels == self.target).any():
-            raise InputError(
-                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}",
-                name="target",
-            )
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
-        for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name not in positive))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        names = ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset")
+        self._check_points({name: name not in positive for name in names})
         if self.manifold > 0 and isinstance(self.kernel, Precomputed):
             raise InputError(
                 "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
             )
 
-    @classmethod
-    def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
-        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
-        points = as_points(X)
-        labels = as_classes(y, points.shape[0])
-        classes = np.unique(labels)
-        first = cls(points, labels, classes[0], **parameters)
-        others = tuple(replace(first, target=k) for k in classes[1:])
-        for model in others:  # cached properties: computed once, on first use, for all
-            object.__setattr__(model, "_shared", first)
-        return (first, *others)
-
     # -- the pieces ---------------------------------------------------------------------------------------------
-
-    @property
-    def _first(self) -> NonparallelSVM | None:
-        """The problem of another class on the same data, whose features and graph are this one's."""
-        return self.__dict__.get("_shared")
-
-    @cached_property
-    def features(self) -> FeatureMap:
-        """Ψ."""
-        return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @cached_property
     def smoothness(self) -> FloatArray | None:
@@ -373,11 +280,6 @@ class NonparallelSVM(Model):
         """Return whether both losses are convex."""
         return self.loss not in NONCONVEX
 
-    @property
-    def inside(self) -> BoolArray:
-        """Points of the target class."""
-        return np.asarray(self.y == self.target)
-
     @cached_property
     def regulariser(self) -> FloatArray:
         """rI + μΨ'LΨ."""
@@ -405,27 +307,55 @@ class NonparallelSVM(Model):
                 f"the loss pair {self.loss!r} is not convex, so the problem is no convex one; solve(model, 'npsvc-mm') finds a "
                 "stationary point, and model.majorant(u) is the convex problem that it solves last"
             )
-        return convex_program(self)
+        psi = self.features.rows
+        if self.loss in ("twsvm", "pinball") and self.kernel_rows is not None:
+            return _hinged(self, PointsFactor(self.kernel_rows, self.inside))
+        A, B = psi[self.inside], psi[~self.inside]
+        if self.loss == "npsvm":
+            return _insensitive(self)
+        if self.loss == "lstsvm":
+            return _squares(self, A, B)
+        return _hinged(self, HingeFactor(self.regulariser + A.T @ A, B, A, self.base))
 
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
         """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
-        return rows_of_all(self)
+        twice = self.convex
+        if self.shared_rows is not None:
+            return SignedFactor(self.shared_rows, self.inside, twice)
+        psi = self.features.rows
+        A, B = psi[self.inside], psi[~self.inside]
+        rows = np.vstack([B, -A, A] if twice else [B, A])
+        return HingeFactor(self.regulariser, rows, np.zeros((0, rows.shape[1])), self.base)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
         """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).
 
         At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
+        ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
         """
         if self.convex:
             raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
-        return _majorant(self, u)
+        size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
+        value, slope = _concave(self, size)
+        (rows, p), m = self.all_rows.shape, int((~self.inside).sum())
+        others = np.arange(rows) < m
+        w = np.concatenate([np.full(m, self.c), slope])
+        constant = float(np.sum(value - slope * size))
+        return HingeQuadratic(
+            self.all_rows, np.zeros(p), np.where(others, self.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
+        )
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, u: FloatArray) -> float:
         """The stated objective at u, for every loss."""
-        return self.program.value(u) if self.convex else _stated_objective(self, u)
+        if self.convex:
+            return self.program.value(u)
+        f = self.features.rows @ u
+        similarity = _concave(self, np.abs(f[self.inside]))[0].sum()
+        short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
+        return float(similarity + self.c * short + 0.5 * self.base.applied(u).quadratic.value)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
@@ -437,7 +367,26 @@ class NonparallelSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point; the class's own are to be near 0, the others beyond s."""
-        return explained_points(self, values, multipliers)
+        f = self.features.rows @ values["u"]
+        others = np.flatnonzero(~self.inside)
+        z = None if multipliers is None else multipliers.get("margin")
+        weights = None
+        if z is not None and z.size >= others.size:  # the rows of the other points come first
+            weights = np.full(f.size, np.nan)
+            weights[others] = z[: others.size]
+        top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
+        rows = []
+        for i in range(f.size):
+            weight = None if weights is None or self.inside[i] else float(weights[i])
+            rows.append(_placed(self, i, float(f[i]), weight, top))
+        what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
+        levels = ((0.0, "solid"), (self.margin, "dashed"))
+
+        def surface(grid: FloatArray) -> FloatArray:
+            return self.features.project(values["u"][:, None], grid)[:, 0]
+
+        drawn = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""
@@ -471,7 +420,7 @@ class NonparallelSVM(Model):
             The loss is correntropy, which has none.
         """
         if self.convex:
-            return self.program.form.replace(name=self.name)
+            return super().compile()
         if self.loss != "capped":
             raise UnsupportedModelError(f"{_FORMS[self.loss]}; solve(model, 'npsvc-mm') finds a stationary point")
         return self._capped.form(self.name)
@@ -483,7 +432,7 @@ class NonparallelSVM(Model):
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The dual value of `HingeQuadratic`; the form's Lagrangian for the capped loss."""
-        return self.program.bound(x, multipliers) if self.convex else super().bound(x, multipliers)
+        return super().bound(x, multipliers) if self.convex else Model.bound(self, x, multipliers)
 
     @property
     def value_at_zero(self) -> float:
@@ -502,7 +451,40 @@ class NonparallelSVM(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (2)."""
-        return class_statement(self)
+        similar, similar_latex = SIMILARITY[self.loss]
+        other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
+        inside = int(self.inside.sum())
+        graph = "" if self.manifold == 0 else " + mu/2 f'Lf"
+        graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
+        return Statement(
+            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
+            problem_class=self._problem_class,
+            sense="minimise",
+            over=Line("u", r"u"),
+            objective=Line(
+                f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
+                r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
+            ),
+            constraints=(
+                Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
+                Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
+            ),
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features, "
+            f"c = {self.c:g}, r = {self.r:g}" + (f", mu = {self.manifold:g}" if self.manifold else ""),
+            notes=(
+                f"f_i = u'psi_i, {self.kernel}",
+                "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||",
+                *(note for loss, note in _FORMS.items() if loss == self.loss),
+            ),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
+        )
+
+    @property
+    def _problem_class(self) -> str:
+        if self.convex:
+            return "convex QP"
+        mixed = "mixed-integer convex QP; " if self.loss == "capped" else ""
+        return f"{mixed}nonconvex: similarity loss concave in |a|"
 
 
 def nearest_hyperplane(
@@ -515,12 +497,17 @@ def nearest_hyperplane(
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 
 
+def target_of(arrays: Arrays, chosen: Chosen) -> Any:
+    """Return the target class: the first one where none is chosen."""
+    labels = as_classes(arrays["y"], as_points(arrays["X"]).shape[0])
+    return np.unique(labels)[0] if chosen["target"] is None else chosen["target"]
+
+
 def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
-    labels = arrays["y"]
     return NonparallelSVM(
         arrays["X"],
-        labels,
-        np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0] if chosen["target"] is None else chosen["target"],
+        arrays["y"],
+        target_of(arrays, chosen),
         loss=chosen["loss"],
         c=chosen["c"],
         r=chosen["r"],
@@ -531,10 +518,6 @@ def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
         manifold=chosen["manifold"],
         kernel=named_kernel(chosen),
     )
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
 
 
 def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
@@ -563,7 +546,7 @@ FORMULATIONS = (
             Parameter("manifold", "μ, weight of the neighbour graph", float, 0.0),
             *kernel_parameters("linear"),
         ),
-        intercept=_linear,
+        intercept=kernel_is_linear,
         also=("nearest_hyperplane",),
     ),
 )

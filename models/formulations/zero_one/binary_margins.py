@@ -36,21 +36,6 @@ from ...views import ZeroOneProblem
 from ..linear import first_column_is_one, price_words, priced_sum
 from ..margin.model import LEVEL, capped, largest_valid
 
-__all__ = [
-    "BigMConstants",
-    "BinaryMargins",
-    "Budget",
-    "Cost",
-    "Prices",
-    "Spending",
-    "ZeroOneBudget",
-    "as_prices",
-    "as_share",
-    "budget_of",
-    "margin_parameters",
-    "with_budget",
-]
-
 
 class Spending(Protocol):
     """The share of a feasible value that a violated margin takes."""

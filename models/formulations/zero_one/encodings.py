@@ -37,21 +37,6 @@ from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
 from .binary_margins import BigMConstants, Cost
 
-__all__ = [
-    "BigMRows",
-    "Indicators",
-    "MarginEncoding",
-    "Program",
-    "Strengthened",
-    "as_gamma",
-    "checked_gamma",
-    "indicator_form",
-    "split_values",
-    "strengthened_form",
-    "strengthened_lines",
-    "supported",
-]
-
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
     """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists).

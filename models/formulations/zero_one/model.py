@@ -27,8 +27,6 @@ from ..margin.part import Images, images_of
 from .binary_margins import BinaryMargins, Budget, Cost, Prices, ZeroOneBudget, as_prices, as_share, budget_of, margin_parameters
 from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthened, checked_gamma
 
-__all__ = ["FORMULATIONS", "Encoding", "ZeroOneSVM"]
-
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
 #
 # A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.

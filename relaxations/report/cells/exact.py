@@ -27,9 +27,7 @@ from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening.strengthen import strengthen
-from .record import Cell, InstanceAt, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
-
-__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint", "answered", "logged"]
+from .record import BoundingCell, InstanceAt, SolverTask, as_count, as_number
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.
 TracePoint: TypeAlias = tuple[float, float | None, float | None]
@@ -47,7 +45,7 @@ _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "streng
 
 
 @dataclass(frozen=True)
-class ExactCell(Cell):
+class ExactCell(BoundingCell):
     """One exact solver on one instance under the time limit, or the reason why it did not run.
 
     Parameters
@@ -126,13 +124,8 @@ class ExactCell(Cell):
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        withhold_bound(self)
+        super().__post_init__()
         object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
-
-    @property
-    def bounds_optimum(self) -> bool:
-        """Return whether there is a bound and it is one of the 0-1 optimum."""
-        return self.bound is not None
 
     @property
     def variant(self) -> str:
@@ -154,7 +147,7 @@ def _trace_point(point: Any) -> TracePoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTask(Task[InstanceAt]):
+class ExactTask(SolverTask[InstanceAt]):
     """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding.
 
     ``proofs`` asks for a proof log where the page's checker reads it.
@@ -167,20 +160,12 @@ class ExactTask(Task[InstanceAt]):
     constants: BigM | None
     relaxation_solver: SolverSpec
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "exact"
+    kind = "exact"
 
     @property
     def label(self) -> str:
         """Solver, encoding, M and seed."""
         return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
-
-    @property
-    def solvers(self) -> dict[str, Solver]:
-        """The one that was asked for."""
-        return self.solver.by_label
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -207,11 +192,6 @@ class ExactTask(Task[InstanceAt]):
             seed=self.options.seed,
             caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
         )
-
-    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve from the incumbent."""
-        cell = self._cell(self.running(threads))
-        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _encoded(self) -> ZeroOneSVM:
         """The model in its encoding, with its M."""
@@ -256,10 +236,6 @@ class ExactTask(Task[InstanceAt]):
             m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
         )
-
-    def told(self, record: dict[str, Any]) -> str:
-        """Status, bound, incumbent, seconds."""
-        return f"{self.subject.where}: {self.label}: {outcome(record['cell'])}"
 
 
 def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, Any]]:

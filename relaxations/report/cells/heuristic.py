@@ -6,21 +6,19 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import has_constant_column, linear_summary
 from ....models.formulations.margin.model import Margin
 from ....models.model import Model
-from ....solvers.interface.solver import Gives, Solver
+from ....solvers.interface.solver import Gives
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
 from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
 from .exact import STRUCTURED, ExactCell, answered, logged
-from .record import Cell, InstanceAt, ModelSubject, Task, as_count, as_number, outcome, worth_keeping
-
-__all__ = ["HeuristicTask", "InstanceCell", "StatedExactTask", "StatedTask"]
+from .record import Cell, InstanceAt, ModelSubject, SolverTask, Task, as_count, as_number
 
 
 @dataclass(frozen=True)
@@ -97,14 +95,24 @@ def _named_once(name: str) -> dict[str, Any]:
     return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in parameters}}
 
 
-@dataclass(frozen=True, eq=False)
-class HeuristicTask(Task[InstanceAt]):
-    """The heuristic's classifier on an instance at one λ."""
+#: The subjects that have a family and parameters.
+T = TypeVar("T", InstanceAt, ModelSubject)
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "instance"
+
+class InstanceTask(Task[T]):
+    """The facts of a subject, which every other cell of it stands beside."""
+
+    kind = "instance"
+
+    def cell(self, record: dict[str, Any]) -> InstanceCell:
+        """The cell of a record, with the family and parameters that the subject says: a store may be older than these."""
+        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **traits})
+
+
+@dataclass(frozen=True, eq=False)
+class HeuristicTask(InstanceTask[InstanceAt]):
+    """The heuristic's classifier on an instance at one λ."""
 
     @property
     def label(self) -> str:
@@ -129,11 +137,6 @@ class HeuristicTask(Task[InstanceAt]):
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
 
-    def cell(self, record: dict[str, Any]) -> InstanceCell:
-        """The cell of a record, with family and parameters of the instance: a store may be older than these."""
-        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
-        return InstanceCell.from_record({**record["cell"], **traits})
-
     def told(self, record: dict[str, Any]) -> str:
         """Objective and seconds."""
         cell = record["cell"]
@@ -141,13 +144,8 @@ class HeuristicTask(Task[InstanceAt]):
 
 
 @dataclass(frozen=True, eq=False)
-class StatedTask(Task[ModelSubject]):
+class StatedTask(InstanceTask[ModelSubject]):
     """The task of a model's facts that need no solve."""
-
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "instance"
 
     @property
     def label(self) -> str:
@@ -176,11 +174,6 @@ class StatedTask(Task[ModelSubject]):
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
-    def cell(self, record: dict[str, Any]) -> InstanceCell:
-        """The cell of a record, with the family that the model is said to be of."""
-        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
-        return InstanceCell.from_record({**record["cell"], **traits})
-
     def told(self, record: dict[str, Any]) -> str:
         """The objective, where there is one."""
         objective = record["cell"]["objective"]
@@ -204,17 +197,14 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
 
 
 @dataclass(frozen=True, eq=False)
-class StatedExactTask(Task[ModelSubject]):
+class StatedExactTask(SolverTask[ModelSubject]):
     """One solver with one seed on a model; ``w`` is its start, where a point is known."""
 
     w: FloatArray | None
     solver: SolverSpec
     proofs: bool
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "exact"
+    kind = "exact"
 
     @property
     def label(self) -> str:
@@ -222,20 +212,10 @@ class StatedExactTask(Task[ModelSubject]):
         return ", ".join(filter(None, (self.solver.label, f"seed {self.options.seed}" if self.options.seed else "")))
 
     @property
-    def solvers(self) -> dict[str, Solver]:
-        """The one that was asked for."""
-        return self.solver.by_label
-
-    @property
     def parts(self) -> dict[str, Any]:
         """Return the parts with the start and the solver."""
         log = {"log": True} if self.proofs else {}
         return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
-
-    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve the model and return the cell."""
-        cell = self._cell(self.running(threads))
-        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _cell(self, options: Options) -> ExactCell:
         subject, solver = self.subject, self.solver.solver
@@ -260,7 +240,3 @@ class StatedExactTask(Task[ModelSubject]):
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
         )
-
-    def told(self, record: dict[str, Any]) -> str:
-        """Status, bound, incumbent, seconds."""
-        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"

@@ -14,15 +14,12 @@ from ....models.formulations.conic import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.views import ZeroOneProblem
-from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
 from ....solvers.zero_one.classifiers import LeastNorm
 from ...reduction import without_warnings
-from .record import InstanceAt, Record, Task, as_number, outcome, worth_keeping
-
-__all__ = ["KappaCell", "KappaTask"]
+from .record import InstanceAt, Record, SolverTask, as_number, outcome
 
 #: Times that the points to keep are chosen again by the classifier that kept the last ones.
 _TURNS = 10
@@ -98,7 +95,7 @@ class KappaCell(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class KappaTask(Task[InstanceAt]):
+class KappaTask(SolverTask[InstanceAt]):
     """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
 
     λ plays a part only in the heuristic's classifier ``w``, a start of recovery. ``exact`` is False where a report asks for no
@@ -110,10 +107,7 @@ class KappaTask(Task[InstanceAt]):
     solver: SolverSpec
     exact: bool
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "kappa"
+    kind = "kappa"
 
     @property
     def label(self) -> str:
@@ -121,20 +115,10 @@ class KappaTask(Task[InstanceAt]):
         return f"conic SDP, κ = {self.kappa:g}"
 
     @property
-    def solvers(self) -> dict[str, Solver]:
-        """The one that was asked for."""
-        return self.solver.by_label
-
-    @property
     def parts(self) -> dict[str, Any]:
         """Return the parts with κ in place of λ."""
         what = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
         return {**super().parts, "lam": None, "incumbent": self.w, **what}
-
-    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve and recover."""
-        cell = self._cell(self.running(threads))
-        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _cell(self, options: Options) -> KappaCell:
         X, y = self.subject.model.X, self.subject.model.y

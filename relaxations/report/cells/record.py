@@ -18,29 +18,9 @@ from ....models.model import Model, as_model
 from ....solvers.certification.result import Kind
 from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
+from ....solvers.registry import SolverSpec
 from ...relaxed import bound_words
 from ...strengthening.strengthen import heuristic, heuristic_solution, tighten
-
-__all__ = [
-    "Cell",
-    "Drawn",
-    "HeldOut",
-    "InstanceAt",
-    "InstanceData",
-    "Key",
-    "ModelAtLam",
-    "ModelSubject",
-    "Record",
-    "Subject",
-    "Task",
-    "TrainingPart",
-    "as_count",
-    "as_number",
-    "outcome",
-    "where",
-    "withhold_bound",
-    "worth_keeping",
-]
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]
@@ -175,28 +155,6 @@ class Record:
         return cls(**record)
 
 
-class Solved(Protocol):
-    """The fields of a cell whose program may have another optimum than the problem."""
-
-    @property
-    def bound(self) -> float | None: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def caveat(self) -> str: ...
-
-
-def withhold_bound(cell: Solved) -> None:
-    """Move a bound with a caveat to the fields of the program that was solved: ``bound`` bounds the 0-1 optimum or is None."""
-    if cell.caveat and (cell.bound is not None or cell.kind != Kind.NONE):
-        object.__setattr__(cell, "target_bound", cell.bound)
-        object.__setattr__(cell, "target_kind", cell.kind)
-        object.__setattr__(cell, "bound", None)
-        object.__setattr__(cell, "kind", Kind.NONE.value)
-
-
 @dataclass(frozen=True)
 class Cell(Record):
     """A cell of one instance at one λ."""
@@ -213,6 +171,26 @@ class Cell(Record):
     def where(self) -> str:
         """Instance and λ in words."""
         return where(self.instance, self.lam)
+
+
+class BoundingCell(Cell):
+    """A cell whose ``bound`` bounds the 0-1 optimum or is None: with a caveat it is that of the program that was solved alone."""
+
+    bound: float | None
+    kind: str
+    caveat: str
+
+    def __post_init__(self) -> None:
+        if self.caveat and (self.bound is not None or self.kind != Kind.NONE):
+            object.__setattr__(self, "target_bound", self.bound)
+            object.__setattr__(self, "target_kind", self.kind)
+            object.__setattr__(self, "bound", None)
+            object.__setattr__(self, "kind", Kind.NONE.value)
+
+    @property
+    def bounds_optimum(self) -> bool:
+        """Return whether there is a bound and it is one of the 0-1 optimum."""
+        return self.bound is not None
 
 
 def where(name: str, lam: float | None) -> str:
@@ -409,10 +387,8 @@ class Task(ABC, Generic[S]):
     subject: S
     options: Options
 
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """The kind of the record in the store: "instance", "relaxation", "exact" or "kappa"."""
+    #: The kind of the record in the store: "instance", "relaxation", "exact", "kappa" or "lam".
+    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -445,9 +421,28 @@ class Task(ABC, Generic[S]):
         return self.options.sharing(threads)
 
 
-def worth_keeping(reason: str, status: str) -> bool:
-    """Return whether a cell is stored: not where it could not run or was interrupted."""
-    return not reason and status != str(Status.INTERRUPTED)
+class SolverTask(Task[S]):
+    """A cell of one solver, which is stored unless it could not run or was interrupted."""
+
+    solver: SolverSpec
+
+    @property
+    def solvers(self) -> dict[str, Solver]:
+        """The one that was asked for."""
+        return self.solver.by_label
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Solve, and return the cell."""
+        cell = self._cell(self.running(threads)).record()
+        return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
+
+    @abstractmethod
+    def _cell(self, options: Options) -> Record:
+        """The cell of a solve."""
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Status, bound, incumbent, seconds."""
+        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"
 
 
 def as_number(value: float | None) -> float | None:

@@ -8,18 +8,15 @@ from typing import Any, ClassVar, Self
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....solvers.interface.solver import Solver
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
 from ...reduction import Reduction
 from ...relaxed import relax
-from .record import Cell, Subject, Task, as_count, as_number, outcome, withhold_bound, worth_keeping
-
-__all__ = ["RelaxationCell", "RelaxationTask"]
+from .record import BoundingCell, SolverTask, Subject, as_count, as_number
 
 
 @dataclass(frozen=True)
-class RelaxationCell(Cell):
+class RelaxationCell(BoundingCell):
     """One relaxation solved on one instance, or the reason why it was not.
 
     Parameters
@@ -87,9 +84,6 @@ class RelaxationCell(Cell):
 
     added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
 
-    def __post_init__(self) -> None:
-        withhold_bound(self)
-
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
         """Read a cell; one that was stored before there were fields for M has its relaxation's name alone."""
@@ -99,24 +93,16 @@ class RelaxationCell(Cell):
             record = {"against_m": name.startswith("big-M, "), "beside_m": name == "conic SDP", **record}
         return super().from_record(record)
 
-    @property
-    def bounds_optimum(self) -> bool:
-        """Return whether there is a bound and it is one of the 0-1 optimum."""
-        return self.bound is not None
-
 
 @dataclass(frozen=True, eq=False)
-class RelaxationTask(Task[Subject]):
+class RelaxationTask(SolverTask[Subject]):
     """One relaxation; ``w`` is the incumbent behind M, where there is one."""
 
     w: FloatArray | None
     reduction: Reduction[Any]
     solver: SolverSpec
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "relaxation"
+    kind = "relaxation"
 
     @property
     def label(self) -> str:
@@ -124,19 +110,9 @@ class RelaxationTask(Task[Subject]):
         return self.reduction.name
 
     @property
-    def solvers(self) -> dict[str, Solver]:
-        """The one that was asked for."""
-        return self.solver.by_label
-
-    @property
     def parts(self) -> dict[str, Any]:
         """Return the incumbent, the reduction and its solver."""
         return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
-
-    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve, recover, look at W."""
-        cell = self._cell(self.running(threads))
-        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _cell(self, options: Options) -> RelaxationCell:
         subject, reduction = self.subject, self.reduction
@@ -175,7 +151,3 @@ class RelaxationTask(Task[Subject]):
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
         )
-
-    def told(self, record: dict[str, Any]) -> str:
-        """Status, bound, seconds."""
-        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"

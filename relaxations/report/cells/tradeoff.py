@@ -18,8 +18,6 @@ from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
 from ...relaxed import relax
 from .record import Record, Subject, Task
 
-__all__ = ["Tradeoff", "TradeoffTask"]
-
 #: Factor between two λ that are tried, and how many are tried in one direction.
 _STEP, _TRIES = 8.0, 9
 #: Relative difference of costs from which on one is smaller.
@@ -70,10 +68,7 @@ class TradeoffTask(Task[Subject]):
 
     at: Callable[[float], Subject]
 
-    @property
-    def kind(self) -> str:
-        """The store's name."""
-        return "lam"
+    kind = "lam"
 
     @property
     def label(self) -> str:

@@ -17,8 +17,6 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 
-__all__ = ["as_array", "machine_of_file", "translated"]
-
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
 #: Digits of support vectors in files, tried in this order: those of float64, and those that LIBSVM writes.
 _DIGITS = (17, 8)

@@ -48,10 +48,7 @@ from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, transposed_product
 from .foreign import as_array, machine_of_file, translated
-from .l1 import audit_l1
-from .logistic import audit_logistic
-from .regressions import audit_linear_svr, audit_svr
-from .stochastic import audit_stochastic, solved_bound
+from .losses import audit_l1, audit_linear_svr, audit_logistic, audit_stochastic, audit_svr, solved_bound
 from .values import (
     Audit,
     AuditTable,
@@ -68,8 +65,6 @@ from .values import (
     weights_of_classes,
     wrapped,
 )
-
-__all__ = ["audit"]
 
 #: What a bound rests on where no theorem says it.
 _ASSUMED = "the kernel matrix is positive semidefinite"

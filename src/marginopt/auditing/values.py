@@ -22,24 +22,6 @@ from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
 from ..models.rounding import UNIT, Rounded, dot, total
 
-__all__ = [
-    "Audit",
-    "AuditTable",
-    "Part",
-    "audited",
-    "class_against_rest",
-    "dual_value",
-    "feasible",
-    "hinge_cost",
-    "mended",
-    "norm",
-    "pairs_of_classes",
-    "scores",
-    "squared_norm",
-    "weights_of_classes",
-    "wrapped",
-]
-
 #: Multipliers are rounded down to multiples of 2⁻ᵏ of the largest: their sums are exact for a million of them.
 _DIGITS = 32
 

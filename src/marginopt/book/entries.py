@@ -12,8 +12,6 @@ from typing import Any
 from ..errors import DataError, unknown_name
 from ..files import read_text, write_text
 
-__all__ = ["EVIDENCE", "Entry", "find_entry", "load_entries", "save_entries"]
-
 #: Evidence of a bound: a proof log, multipliers in the entry, or the certificate that `solve` recomputes.
 EVIDENCE = ("log", "multipliers", "certificate")
 

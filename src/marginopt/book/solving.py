@@ -25,9 +25,7 @@ from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
 from .data import build_data, data_digest, stated_model
 from .entries import Entry, find_entry
-from .exact import exact_bound, exact_value, rounded_up
-
-__all__ = ["DEFAULT_SOLVERS", "Run", "run_entry", "solved_entry", "submit_result"]
+from .verification import exact_bound, exact_value, rounded_up
 
 #: The solver whose bounds the book states, by model.
 DEFAULT_SOLVERS = {"zero-one": "zero-one-bb", "hinge": "auto", "ramp": "margin-bb", "conic": "conic-ipm"}

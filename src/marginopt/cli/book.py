@@ -9,16 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..book.entries import Entry, find_entry, load_entries, save_entries
-from ..book.page import book_page
 from ..book.solving import run_entry, submit_result
-from ..book.verification import verify_entry
+from ..book.verification import book_page, verify_entry
 from ..errors import InputError
 from ..files import write_text
 from .commands import NOT_SOLVED, SOLVED, answer, json_text
 from .parsing import Command
 from .screen import print_table
-
-__all__ = ["add_options", "book"]
 
 
 def add_options(command: Command) -> None:

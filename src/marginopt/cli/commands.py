@@ -18,32 +18,14 @@ from ..errors import DataError, ExportError, InputError, TooLargeError, Unsuppor
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
+from ..models.export.files.formats import read_form
 from ..models.formulations import all_formulations
-from ..reading import is_program, read_form
+from ..reading import is_program
 from ..solvers import Comparison, Result, Status, compare as run_compare, conflict, load_result, read_solution, solve as run_solve
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
 from .data_options import named_instance, stated
 from .screen import print_table, print_text
-
-__all__ = [
-    "answer",
-    "certify",
-    "check_proof",
-    "compare",
-    "conflict_rows",
-    "data",
-    "dual",
-    "inspect",
-    "json_text",
-    "native_options",
-    "proof_page",
-    "prove",
-    "result_record",
-    "show_comparison",
-    "solve",
-    "warm_up",
-]
 
 SOLVED, NOT_SOLVED = 0, 1
 

@@ -14,15 +14,11 @@ from ..files import without_compression
 from ..instances import Instance, load, read
 from ..instances.formats.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model, StandardForm
+from ..models.export.files.formats import read_form
 from ..models.formulations import all_formulations, get_formulation
-from ..reading import is_program, read_form
+from ..reading import is_program
 from ..relaxations import default_report_instances
 from .parsing import Command
-
-__all__ = [
-    "add_data_options", "add_model_options", "add_parameters", "add_proof_options", "named_instance", "prepared", "problems",
-    "stated", "stated_as", "two_classes",
-]  # fmt: skip
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
 _GIVEN = "given_"

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
 from .. import __version__
 from ..display import read_by_somebody
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from .parsing import Command, Top, at_the_prompt, say, show_warning
-
-__all__ = ["COMMANDS", "main", "parser"]
 
 SOLVED, NOT_SOLVED, WRONG_USE = 0, 1, 2
 
@@ -51,7 +52,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
     if argv is not None:
         return _run(arguments)
-    from .quiet_output import own_words_only
 
     warnings.showwarning = show_warning
     quiet = arguments.json or getattr(arguments, "quiet", False)  # not every command has it
@@ -109,3 +109,44 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+# Nothing but our own words on the screen: solvers write past Python to the process's own streams.
+
+
+@contextmanager
+def own_words_only() -> Iterator[None]:
+    """Python's standard streams write where they did; what compiled code writes to the process's own goes nowhere.
+
+    For a process of ours alone, since file descriptors belong to all of its threads. Streams that are no files stay as they are.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    streams = sys.stdout, sys.stderr
+    saved: list[tuple[int, int]] = []
+    try:
+        sys.stdout, sys.stderr = (_moved(stream, descriptor, saved) for stream, descriptor in zip(streams, (1, 2), strict=True))
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
+        for descriptor, copy in saved:
+            os.dup2(copy, descriptor)
+            os.close(copy)
+        sys.stdout, sys.stderr = streams
+
+
+def _moved(stream: TextIO, at: int, saved: list[tuple[int, int]]) -> TextIO:
+    """The stream on a copy of its descriptor, whose own place leads nowhere now."""
+    try:
+        if stream.fileno() != at:
+            return stream
+    except (AttributeError, OSError, ValueError):
+        return stream
+    copy = os.dup(at)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, at)
+    os.close(nowhere)
+    saved.append((at, copy))
+    return open(copy, "w", encoding=stream.encoding, errors=stream.errors, buffering=1, closefd=False)

@@ -6,19 +6,12 @@ from . import (
     commands,
     commands as proofs,
     data_options,
-    export as exporting,
     report as reporting,
     reproduce as reproducing,
     runs,
     tables,
 )
 from .parsing import Command
-
-__all__ = [
-    "benchmark", "book", "certify", "check_proof", "compare", "conflict", "data", "dual", "estimators", "export", "formulations",
-    "inspect", "proof_page", "prove", "report", "reproduce", "solve", "solvers", "warm_up",
-]  # fmt: skip
-
 
 #: Files of programs; any of them may be packed.
 _PROGRAM = "program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz, also with .gz .bz2 .xz behind it"
@@ -112,7 +105,7 @@ def export(command: Command) -> None:
     command.add_argument("--format", default="mps", help="of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
     command.add_argument("--solver", default="auto", help="finds the optima of the manifest; none for files alone")
     _limits(command)
-    command.set_defaults(run=exporting.export, time_limit=60.0)
+    command.set_defaults(run=runs.export, time_limit=60.0)
 
 
 def report(command: Command) -> None:

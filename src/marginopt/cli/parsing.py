@@ -12,8 +12,6 @@ from typing import Any, NoReturn, TextIO
 
 from ..errors import near_names
 
-__all__ = ["Command", "Top", "at_the_prompt", "nearest", "say", "show_warning"]
-
 #: Python's words, and what does the same at the prompt.
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"Instance\.pair\([^)]*\)", "--pair A B"),

@@ -25,8 +25,6 @@ from .commands import SOLVED, json_text
 from .data_options import named_instance, prepared, two_classes
 from .parsing import Command, say
 
-__all__ = ["add_options", "report"]
-
 T = TypeVar("T")
 
 #: What a continued report takes from the command line that continues it.

@@ -8,8 +8,6 @@ import sys
 from .commands import SOLVED, json_text
 from .parsing import Command
 
-__all__ = ["EFFORTS", "add_options", "reproduce"]
-
 #: Names of `marginopt.reproduction.protocol_size.EFFORTS`; without a clone the options are printed all the same.
 EFFORTS = ("quick", "reduced", "full")
 

@@ -1,26 +1,32 @@
-"""``marginopt benchmark``: several solvers on a set of problems, and their performance profile."""
+"""Commands on a set of problems: ``marginopt benchmark``, with a performance profile, and ``marginopt export``, to files."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import io
+import re
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..display import StatusLine
-from ..errors import InputError
-from ..files import write_texts
+from ..errors import InputError, MarginoptError
+from ..files import write_text, write_texts
+from ..models import Model, StandardForm
+from ..models.export.files.formats import file_formats, write_form
+from ..models.model import fingerprint
+from ..models.program.bridges import EpigraphBridge
+from ..models.program.cones import Feature
 from ..performance import PerformanceProfile, performance_profile
 from ..relaxations.report.means import SECONDS, shifted_geometric_mean
-from ..solvers import compare
+from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .data_options import problems
 from .screen import folder_of, print_table, print_tables, print_text
-
-__all__ = ["benchmark"]
 
 
 def benchmark(a: argparse.Namespace) -> int:
@@ -43,7 +49,7 @@ def benchmark(a: argparse.Namespace) -> int:
     profile = performance_profile(tables)
     records = [{"problem": name, **record} for name, table in tables.items() for record in table.records()]
     if folder is not None:
-        _write(folder, records, profile)
+        _write_runs(folder, records, profile)
     if a.json:
         print(json_text(records))
     else:
@@ -69,7 +75,7 @@ def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceP
     print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS:g} s)"), means, right=(1, 2))
 
 
-def _write(folder: Path, records: list[dict[str, Any]], profile: PerformanceProfile) -> None:
+def _write_runs(folder: Path, records: list[dict[str, Any]], profile: PerformanceProfile) -> None:
     """Runs as CSV and JSON, the profile as SVG."""
     from ..drawing import figure_of, svg_of
 
@@ -87,3 +93,107 @@ def _write(folder: Path, records: list[dict[str, Any]], profile: PerformanceProf
             folder / "profile.svg": svg_of(figure),
         }
     )
+
+
+# ``marginopt export``: a set of problems as files of other tools, and a manifest that says what is in them.
+
+#: What a file holds in place of a quadratic objective where its format has cones and no such objective.
+_EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
+
+
+def export(a: argparse.Namespace) -> int:
+    """Write every problem in every format; the manifest has sizes, digests and optima."""
+    suffixes = _suffixes(a.format)
+    folder = folder_of(a.folder, "DIR")
+    stated = list(problems(a))
+    line = StatusLine()
+    records = []
+    for k, (formulation, data, model) in enumerate(stated, 1):
+        if not a.quiet:
+            line.keep(f"[{k}/{len(stated)}] {formulation} on {data}")
+        records.append(_exported(a, formulation, data, model, folder, suffixes))
+    manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
+    write_text(folder / "manifest.json", json_text(manifest) + "\n")
+    if a.json:
+        print(json_text(manifest))
+    else:
+        rows = [
+            (r["problem"], r["status"], "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
+            for r in records
+        ]
+        print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
+        for (suffix, reason), names in _refusals(records).items():
+            print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
+        for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
+            print_text(f"{suffix[1:]}: {_EPIGRAPH}")
+        print(f"wrote {folder / 'manifest.json'}")
+    return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
+
+
+def _suffixes(text: str) -> list[str]:
+    suffixes = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
+    known = list(file_formats())
+    for suffix in suffixes:
+        if suffix not in known:
+            raise InputError(f"--format: there is no format {suffix}; known: {', '.join(known)}")
+    if not suffixes:
+        raise InputError("--format takes suffixes separated by commas, such as mps,cbf")
+    return suffixes
+
+
+def _written(record: dict[str, Any], suffixes: list[str]) -> str:
+    """Formats of the files that there are."""
+    return ", ".join(suffix[1:] for suffix in suffixes if suffix not in record["not written"]) or "none"
+
+
+def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """Problems by the format that they are not written in, and the reason, which many share."""
+    refusals: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        for suffix, reason in record["not written"].items():
+            refusals.setdefault((suffix, reason), []).append(record["problem"])
+    return refusals
+
+
+def _write(model: Model | StandardForm, path: Path, suffix: str) -> bool:
+    """Write the model's form; whether its quadratic objective became a cone, since the format has cones alone."""
+    form, carries = model.form, file_formats()[suffix].carries
+    rewritten = form.features - carries == {Feature.QUADRATIC} and Feature.ROTATED in carries
+    write_form(EpigraphBridge(form).target if rewritten else form, path)
+    return rewritten
+
+
+def _exported(
+    a: argparse.Namespace, formulation: str, data: str, model: Model | StandardForm, folder: Path, suffixes: list[str]
+) -> dict[str, Any]:
+    """Files and record of one problem."""
+    name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
+    files: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    rewritten: dict[str, str] = {}
+    for suffix in suffixes:
+        path = folder / f"{name}{suffix}"
+        try:
+            if _write(model, path, suffix):
+                rewritten[path.name] = _EPIGRAPH
+        except MarginoptError as error:
+            refused[suffix] = str(error)
+        else:
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    record: dict[str, Any] = {
+        "problem": f"{formulation} on {data}", "class": model.name, "model digest": fingerprint(model), "files": files,
+        "rewritten": rewritten, "not written": refused, "optimum": None, "bound": None, "kind": "none", "gap": None,
+        "status": "not asked", "solver": "", "seconds": None,
+    }  # fmt: skip
+    if files:
+        record |= {"variables": model.form.n, "rows": model.form.rows}
+    if a.solver == "none":
+        return record
+    try:
+        result = solve(model, a.solver, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed)
+    except MarginoptError as error:
+        return record | {"status": f"not solved: {error}"}
+    return record | {
+        "optimum": result.objective, "bound": result.bound, "kind": result.bound_kind, "gap": result.gap,
+        "status": str(result.status), "solver": f"{result.solver} {result.version}", "seconds": result.solve_seconds,
+    }  # fmt: skip

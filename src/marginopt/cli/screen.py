@@ -20,8 +20,6 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["folder_of", "print_table", "print_tables", "print_text"]
-
 #: Words that carry a colour of their own beside their meaning.
 _STYLES = {"optimal": "green", "proved": "green", "not run": "red", "not installed": "dim", "stalled": "yellow"}
 #: Spaces between two columns, and what a column of words keeps at least where the screen is narrow.

@@ -6,9 +6,8 @@
 """
 
 from .examine import Cell, case_cells, examine, formulation_cells, relaxation_cells, report, solver_cells, tally, trial_cells
-from .formulation_laws import FORMULATION_LAWS
+from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
 from .laws import Case, Law, Laws, State, Verdict, cases
-from .relaxation_laws import RELAXATION_LAWS, Reduced
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial
 
 __all__ = [

@@ -12,22 +12,9 @@ from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations
 from ..solvers.interface.solver import Solver
 from ..solvers.registry import all_solvers
-from .formulation_laws import FORMULATION_LAWS
+from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
 from .laws import Law, State, Verdict, cases, not_applicable
-from .relaxation_laws import RELAXATION_LAWS, Reduced
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
-
-__all__ = [
-    "Cell",
-    "case_cells",
-    "examine",
-    "formulation_cells",
-    "relaxation_cells",
-    "report",
-    "solver_cells",
-    "tally",
-    "trial_cells",
-]
 
 T = TypeVar("T")
 #: The formulation that relaxations are of.

@@ -22,8 +22,6 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.record import FormulationInfo
 
-__all__ = ["Case", "Law", "Laws", "State", "Verdict", "all_of", "at_most", "cases", "holds", "not_applicable", "violated"]
-
 
 class State(enum.Enum):
     """The state of a law."""

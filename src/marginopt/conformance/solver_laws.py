@@ -32,8 +32,6 @@ from ..solvers.records import Status
 from ..solvers.registry import installed
 from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
 
-__all__ = ["PROGRAM_LAWS", "SOLVER_LAWS", "Trial", "broken_conditions", "outside", "unusable"]
-
 
 @functools.singledispatch
 def outside(cone: Cone, v: FloatArray) -> float:

@@ -7,7 +7,7 @@ import hashlib
 import math
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, final
@@ -28,8 +28,6 @@ from ..models.formulations.nonparallel.factors import as_classes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded
-
-__all__ = ["DeepNPSVC"]
 
 # Training that continues after a kill: one file, replaced after every epoch.
 
@@ -244,6 +242,7 @@ PUBLISHED_TRAINING: Mapping[str, Any] = MappingProxyType({
 _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax", "arcface")
 
 
+@dataclass(eq=False, repr=False)
 class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """D-NPSVC++: a hyperplane for each class over the features of a network that is trained with them, NPSVC++ (22)-(26).
 
@@ -320,70 +319,37 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         From `fit`: a parameter, the data, the encoder's output, or a loss that is not finite; says what is needed.
     """
 
-    def __init__(
-        self,
-        encoder: Encoder = "mlp",
-        *,
-        objective: Literal["chebyshev", "sum", "softmax", "margin-softmax", "arcface"] = "chebyshev",
-        hypothesis: Hypothesis = "skip",
-        hidden: Sequence[int] = (512, 128),
-        dropout: float = 0.25,
-        c: float = 1.0,
-        margin: float = 1.0,
-        orientation: Literal["one", "rest"] = "one",
-        weights: float | Sequence[float] = 1.0,
-        gamma: float = 0.1,
-        final_gamma: float = 1e-3,
-        momentum: float = 0.02,
-        simplex: str = "smo",
-        epochs: int = 50,
-        batch_size: int = 64,
-        optimizer: Literal["adam", "adamw", "sgd"] = "adamw",
-        learning_rate: float = 3e-3,
-        final_learning_rate: float = 1e-5,
-        weight_decay: float = 1e-2,
-        shared_step: bool = True,
-        encoder_epochs: int | None = None,
-        image_shape: Sequence[int] | None = None,
-        standardise: bool = True,
-        dtype: Literal["float32", "float64"] = "float32",
-        device: str = "auto",
-        random_state: Any = 0,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: bool = False,
-        callback: Callback | None = None,
-    ) -> None:
-        self.encoder = encoder
-        self.objective = objective
-        self.hypothesis = hypothesis
-        self.hidden = hidden
-        self.dropout = dropout
-        self.c = c
-        self.margin = margin
-        self.orientation = orientation
-        self.weights = weights
-        self.gamma = gamma
-        self.final_gamma = final_gamma
-        self.momentum = momentum
-        self.simplex = simplex
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.final_learning_rate = final_learning_rate
-        self.weight_decay = weight_decay
-        self.shared_step = shared_step
-        self.encoder_epochs = encoder_epochs
-        self.image_shape = image_shape
-        self.standardise = standardise
-        self.dtype = dtype
-        self.device = device
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.resume = resume
-        self.progress = progress
-        self.callback = callback
+    encoder: Encoder = "mlp"
+    _: KW_ONLY
+    objective: Literal["chebyshev", "sum", "softmax", "margin-softmax", "arcface"] = "chebyshev"
+    hypothesis: Hypothesis = "skip"
+    hidden: Sequence[int] = (512, 128)
+    dropout: float = 0.25
+    c: float = 1.0
+    margin: float = 1.0
+    orientation: Literal["one", "rest"] = "one"
+    weights: float | Sequence[float] = 1.0
+    gamma: float = 0.1
+    final_gamma: float = 1e-3
+    momentum: float = 0.02
+    simplex: str = "smo"
+    epochs: int = 50
+    batch_size: int = 64
+    optimizer: Literal["adam", "adamw", "sgd"] = "adamw"
+    learning_rate: float = 3e-3
+    final_learning_rate: float = 1e-5
+    weight_decay: float = 1e-2
+    shared_step: bool = True
+    encoder_epochs: int | None = None
+    image_shape: Sequence[int] | None = None
+    standardise: bool = True
+    dtype: Literal["float32", "float64"] = "float32"
+    device: str = "auto"
+    random_state: Any = 0
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    progress: bool = False
+    callback: Callback | None = None
 
     def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> Self:
         """Fit to n samples, X (n, p) or (n, ...) as the encoder takes them, and their labels.

@@ -13,8 +13,6 @@ from torch import Tensor, nn
 from ..errors import InputError
 from ..models.arrays import as_positive
 
-__all__ = ["ConvEncoder", "Encoder", "Hypothesis", "MLPEncoder", "NPSVCHead", "Network", "check_output", "make_encoder"]
-
 #: f_l = w_l'φ + v_l'z as in (22), or its two ablations: v_l'z alone, w_l'φ alone.
 Hypothesis: TypeAlias = Literal["skip", "learned", "encoder"]
 

@@ -19,18 +19,6 @@ from ..solvers.registry import SolverLike
 from ..solvers.solve import solve_raw
 from .head import NPSVCHead
 
-__all__ = [
-    "AngularObjectives",
-    "ChebyshevLoss",
-    "Combination",
-    "NearObjectives",
-    "Objectives",
-    "SoftmaxObjectives",
-    "common_weights",
-    "gradient_gram",
-    "stationarity",
-]
-
 
 def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solver: SolverLike = "smo") -> FloatArray:
     """τ of min ½τ'Qτ - γ Σ τ_l J_l over the unit simplex, NPSVC++ (25), as a `ParetoQP`.

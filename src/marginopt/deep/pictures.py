@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.projections.polar import PolarAxes
 
-__all__ = ["draw_objectives", "draw_training"]
-
 
 def draw_objectives(
     histories: Mapping[str, Sequence[Row]],

@@ -19,8 +19,6 @@ from ..models.arrays import as_positive
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
 
-__all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine", "seeded"]
-
 #: One epoch's entry of the trace.
 Row: TypeAlias = dict[str, Any]
 #: Called with every epoch's row; returning True stops.

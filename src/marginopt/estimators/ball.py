@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records import Options
-from .base import Estimator, EstimatorInfo, Pair, refuse
+from .base import EstimatorInfo, Pair, refuse
 from .training import solve_checked
-from .training_set import KernelSpace, Sample, Scaling, Solution, is_precomputed, make_kernel
-
-__all__ = ["MEBOneClass"]
+from .training_set import PointsEstimator, Sample, Solution
 
 
-class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
     """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
 
     ``score_samples`` is minus the squared distance to the centre c = Σ a_i φ(x_i).
@@ -49,30 +49,17 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
         As `L2SVC`.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        contamination: float = 0.1,
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.contamination = contamination
-        self.solver = solver
-        self.tol = tol
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
+    contamination: float = 0.1
+    solver: Any = "auto"
+    tol: float | None = 1e-4
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR); y is not used. Points have no weights in this problem: a ball encloses all.
@@ -86,11 +73,8 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
             raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         sample = Sample.plain(X.shape[0])
-        scaled = self.standardise and not isinstance(kernel, Precomputed)
-        scaling = Scaling.of(X, sample.weight) if scaled else Scaling()
-        space = KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+        space = self._kernel_space(X, sample)
         self.problem_ = MEBDual(space.Z, space.kernel)
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
         options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
@@ -126,8 +110,7 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
 
     def score_samples(self, X: Any) -> FloatArray:
         """Minus the squared distance to the centre (n,)."""
-        check_is_fitted(self)
-        return self._scores(as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)))
+        return self._scores(self._new_points(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """``score_samples`` - ``offset_``: ≥ 0 inside."""
@@ -136,12 +119,6 @@ class MEBOneClass(OutlierMixin, Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> np.ndarray:
         """1 inside, -1 outside."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
 
 ESTIMATORS = (EstimatorInfo(MEBOneClass, MEBDual, "outliers by the minimum enclosing ball"),)

@@ -14,8 +14,6 @@ from ..errors import DataError, InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.model import Model
 
-__all__ = ["Estimator", "EstimatorInfo", "Pair", "binary_problems", "class_scores", "refuse"]
-
 #: Layout of the fitted attributes. A change of what is kept needs a new number.
 _LAYOUT = 2
 _KEY = "_marginopt_layout"

@@ -10,51 +10,33 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, IntArray, Points, as_points
-from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve
-from .base import Estimator, Pair, binary_problems, class_scores, refuse
+from .base import Pair, binary_problems, class_scores, refuse
 from .training import Outcome, one_or_all, solved, solved_task, warn_of_one_class
 from .training_set import (
-    KernelSpace,
-    LinearSpace,
+    PointsEstimator,
     Predictor,
     Sample,
-    Scaling,
     Solution,
     Space,
     class_weights,
-    is_precomputed,
-    make_kernel,
     sample_weights,
 )
-
-__all__ = [
-    "CrossValidated",
-    "KernelClassifier",
-    "LinearClassifier",
-    "ModelClassifier",
-    "PathClassifier",
-    "SearchedClassifier",
-    "Stage",
-    "WeightedClassifier",
-    "as_values",
-    "decide",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +54,8 @@ class Stage:
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
 
 
-class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
 
     Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution
@@ -84,17 +67,17 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     #: Whether points have weights, so that equal ones may be merged.
     _weighted = False
     #: Ways to end that are no reason to warn.
-    _expected: frozenset[Status] = frozenset()
+    _expected: ClassVar[frozenset[Status]] = frozenset()
 
-    # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
-    multi_class: str
-    n_jobs: int | None
-    standardise: bool
-    solver: Any
-    tol: float | None
-    time_limit: float | None
-    verbose: bool
-    class_weight: Any = None  # a parameter of some
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    multi_class: str = "ovo"
+    n_jobs: int | None = None
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
+    class_weight: Any = field(default=None, init=False)  # a parameter of some
 
     # -- what a subclass says -----------------------------------------------------------------------------------
 
@@ -191,9 +174,6 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
                 warnings.simplefilter("ignore", MarginoptWarning)
             yield
 
-    def _scaling(self, X: Points, sample: Sample) -> Scaling:
-        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
-
     def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
         """Set the fitted attributes."""
         self._predictor = stage.space.predictor(stage.sample, stage.pairs, [o.solution for o in outcomes])
@@ -211,29 +191,20 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score of ``classes_[1]`` (n,) for two classes; scores of all classes (n × K) for more."""
-        check_is_fitted(self)
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return decide(self._predictor, self._pairs, self.classes_, X)[0]
+        points = self._new_points(X)
+        return decide(self._predictor, self._pairs, self.classes_, points)[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        check_is_fitted(self)
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return self._decided(X)
-
-    def _pairwise(self) -> bool:
-        """Return whether X is a kernel matrix."""
-        return False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._pairwise()
-        return tags
+        return self._decided(self._new_points(X))
 
 
+@dataclass(eq=False, repr=False)
 class WeightedClassifier(ModelClassifier):
     """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
+
+    _: KW_ONLY
+    class_weight: Any = None
 
     _weighted = True
 
@@ -253,7 +224,7 @@ class LinearClassifier(ModelClassifier):
     """A classifier linear in the features: ``coef_`` (problems × p) and ``intercept_``, for rows as they come."""
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        return self._linear_space(X, sample)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
@@ -261,11 +232,13 @@ class LinearClassifier(ModelClassifier):
         return Solution(w[1:], float(w[0]))
 
 
+@dataclass(eq=False, repr=False)
 class SearchedClassifier(WeightedClassifier, LinearClassifier):
     """A linear classifier by branch and bound: a search that its budget ends gives its best classifier, without a warning."""
 
-    node_limit: int | None
-    random_state: int
+    _: KW_ONLY
+    node_limit: int | None = None
+    random_state: int = 0
 
     _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
 
@@ -273,21 +246,17 @@ class SearchedClassifier(WeightedClassifier, LinearClassifier):
         return replace(super()._options(start), node_limit=self.node_limit, seed=self.random_state)
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(ModelClassifier):
     """A classifier over the training points: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
+    _: KW_ONLY
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
-
-    def _pairwise(self) -> bool:
-        return is_precomputed(self.kernel)
+        return self._kernel_space(X, sample)
 
 
 def decide(predictor: Predictor, pairs: Sequence[Pair], classes: np.ndarray, X: Points) -> tuple[FloatArray, np.ndarray]:
@@ -336,6 +305,7 @@ class PathClassifier(ModelClassifier):
         return predictors
 
 
+@dataclass(eq=False, repr=False)
 class CrossValidated(PathClassifier):
     """The parameter with the best validated accuracy, then a fit to all points with it.
 
@@ -343,7 +313,8 @@ class CrossValidated(PathClassifier):
     best mean scores), ``best_score_``.
     """
 
-    cv: Any
+    _: KW_ONLY
+    cv: Any = 5
 
     @abstractmethod
     def _values(self) -> FloatArray:

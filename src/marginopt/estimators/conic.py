@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,38 +10,31 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.conic import ConicSVM
-from ..models.kernels.kernels import Kernel, Linear, Precomputed
+from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path
 from .base import EstimatorInfo, Pair
 from .classifier import CrossValidated, PathClassifier, Stage, as_values
-from .training_set import KernelSpace, LinearSpace, Sample, Scaling, Solution, Space, is_precomputed, make_kernel
-
-__all__ = ["ConicSVC", "ConicSVCCV"]
+from .training_set import KernelSpace, Sample, Solution, Space, is_linear
 
 #: Solvers in whose place the path is followed.
 _STRUCTURED = ("auto", "conic-ipm")
 
 
+@dataclass(eq=False, repr=False)
 class ConicClassifier(PathClassifier):
     """The parameters that both share: linear in the features, or with a kernel (intercept by k + 1)."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
-        if isinstance(kernel, Linear):
-            return LinearSpace.of(X[sample.rows], scaling)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
-
-    def _pairwise(self) -> bool:
-        return is_precomputed(self.kernel)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
@@ -48,6 +42,7 @@ class ConicClassifier(PathClassifier):
         return _classifier(problem, result.values["w"])
 
 
+@dataclass(eq=False, repr=False)
 class ConicSVC(ConicClassifier):
     """Classifier of the conic relaxation of the 0-1 loss, `marginopt.ConicSVM`, Conic (21).
 
@@ -71,36 +66,8 @@ class ConicSVC(ConicClassifier):
         See `ModelClassifier`.
     """
 
-    def __init__(
-        self,
-        lam: float | None = None,
-        kappa: float | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.lam = lam
-        self.kappa = kappa
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    lam: float | None = None
+    kappa: float | None = None
 
     def _value(self) -> float:
         if self.kappa is not None:
@@ -115,6 +82,7 @@ class ConicSVC(ConicClassifier):
         return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))
 
 
+@dataclass(eq=False, repr=False)
 class ConicSVCCV(CrossValidated, ConicClassifier):
     """`ConicSVC` with κ chosen by validation, as in the conic paper: values of κ uniform in (0, 0.5].
 
@@ -143,36 +111,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         As `ConicSVC`.
     """
 
-    def __init__(
-        self,
-        kappa_grid: Any = 100,
-        *,
-        cv: Any = 5,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kappa_grid = kappa_grid
-        self.cv = cv
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    kappa_grid: Any = 100
 
     def _values(self) -> FloatArray:
         if isinstance(self.kappa_grid, (int, np.integer)) and not isinstance(self.kappa_grid, bool):

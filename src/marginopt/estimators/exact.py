@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -31,9 +31,8 @@ from .base import EstimatorInfo
 from .classifier import SearchedClassifier
 from .training_set import Solution, Space
 
-__all__ = ["RampSVC", "ScoringSystemClassifier", "ZeroOneSVC"]
 
-
+@dataclass(eq=False, repr=False)
 class ZeroOneSVC(SearchedClassifier):
     """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
 
@@ -73,36 +72,12 @@ class ZeroOneSVC(SearchedClassifier):
         See `ModelClassifier`.
     """
 
-    def __init__(
-        self,
-        lam: float | None = None,
-        *,
-        intercept: str = "penalised",
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        node_limit: int | None = 10_000,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        kappa: float | None = None,
-    ) -> None:
-        self.lam = lam
-        self.intercept = intercept
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.kappa = kappa
+    lam: float | None = None
+    _: KW_ONLY
+    intercept: str = "penalised"
+    tol: float | None = 1e-4
+    node_limit: int | None = 10_000
+    kappa: float | None = None
 
     def ambiguity(self, eps: float, within: float | None = None) -> tuple[float, float]:
         """Return the interval of the ambiguity at ε: the share of training points that some classifier predicts otherwise.
@@ -176,6 +151,7 @@ class ZeroOneSVC(SearchedClassifier):
         return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
 
 
+@dataclass(eq=False, repr=False)
 class RampSVC(SearchedClassifier):
     """Linear classifier of the ramp loss, `marginopt.RampSVM`, Brooks (2011): min ||w||² + λ Σ s_i min((1 - y_i f(x_i))_+, 2).
 
@@ -214,34 +190,12 @@ class RampSVC(SearchedClassifier):
         See `ModelClassifier`.
     """
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        intercept: str = "free",
-        solver: Any = "margin-bb",
-        tol: float | None = 1e-4,
-        node_limit: int | None = 2_000,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.lam = lam
-        self.intercept = intercept
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
+    lam: float = 1.0
+    _: KW_ONLY
+    intercept: str = "free"
+    solver: Any = "margin-bb"
+    tol: float | None = 1e-4
+    node_limit: int | None = 2_000
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         intercept: Any = self.intercept
@@ -296,6 +250,7 @@ class PointsTable(Displayed, Tabular):
         return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))
 
 
+@dataclass(eq=False, repr=False)
 class ScoringSystemClassifier(SearchedClassifier):
     """Linear classifier with few whole coefficients, `marginopt.ScoringSystem`: SLIM, Ustun and Rudin, 2015, (4).
 
@@ -339,37 +294,13 @@ class ScoringSystemClassifier(SearchedClassifier):
     >>> print(model.points())  # doctest: +SKIP
     """
 
-    #: Points are for the features as they are.
-    standardise = False
-
-    def __init__(
-        self,
-        coefficients: tuple[int, int] = (-10, 10),
-        *,
-        max_features: int | None = None,
-        C0: float = 0.01,
-        solver: Any = "auto",
-        tol: float | None = None,
-        node_limit: int | None = None,
-        time_limit: float | None = 60.0,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-    ) -> None:
-        self.coefficients = coefficients
-        self.max_features = max_features
-        self.C0 = C0
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
+    coefficients: tuple[int, int] = (-10, 10)
+    _: KW_ONLY
+    max_features: int | None = None
+    C0: float = 0.01
+    tol: float | None = None
+    time_limit: float | None = 60.0
+    standardise: bool = field(default=False, init=False)  # points are for the features as they are
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         as_positive(self.C0, "C0", zero=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from .base import EstimatorInfo
 from .classifier import CrossValidated, LinearClassifier, PathClassifier, WeightedClassifier, as_values
 from .training_set import Space
 
-__all__ = ["HingeSVC", "HingeSVCCV"]
-
 
 class HingeClassifier(PathClassifier, LinearClassifier):
     """The parameters that both share."""
@@ -24,6 +23,7 @@ class HingeClassifier(PathClassifier, LinearClassifier):
         return HingeSVM(X, y, lam=value * cost)
 
 
+@dataclass(eq=False, repr=False)
 class HingeSVC(WeightedClassifier, HingeClassifier):
     """Linear hinge-loss classifier, `marginopt.HingeSVM`, Conic (2): min ||w||² + λ Σ s_i (1 - y_i f(x_i))_+.
 
@@ -44,33 +44,13 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
         See `ModelClassifier`.
     """
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.lam = lam
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    lam: float = 1.0
 
     def _value(self) -> float:
         return as_positive(self.lam, "lam")
 
 
+@dataclass(eq=False, repr=False)
 class HingeSVCCV(CrossValidated, HingeClassifier):
     """`HingeSVC` with λ chosen by validation, as in the conic paper: λ = β/(1 - β), β uniform in (0, 1).
 
@@ -96,30 +76,9 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         As `HingeSVC`.
     """
 
-    def __init__(
-        self,
-        lam_grid: Any = 100,
-        *,
-        cv: Any = 5,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.lam_grid = lam_grid
-        self.cv = cv
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    lam_grid: Any = 100
+    _: KW_ONLY
+    class_weight: Any = None
 
     def _values(self) -> FloatArray:
         if isinstance(self.lam_grid, (int, np.integer)) and not isinstance(self.lam_grid, bool):

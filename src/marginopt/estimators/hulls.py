@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,8 @@ from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassi
 from .training import Outcome, one_or_all, solve_checked, solved
 from .training_set import KernelSpace, Sample, Solution, Space
 
-__all__ = ["NCHSVC", "MaxMinSVC"]
 
-
+@dataclass(eq=False, repr=False)
 class NCHSVC(WeightedClassifier, KernelClassifier):
     """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`, MaxMin (1).
 
@@ -41,36 +41,10 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
         As `L2SVC`.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    C: float = 1.0
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    tol: float | None = 1e-4
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         assert isinstance(space, KernelSpace)
@@ -83,6 +57,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
         return _between_edges(problem, result.values["a"])
 
 
+@dataclass(eq=False, repr=False)
 class MaxMinSVC(ModelClassifier):
     """The two-hulls classifier that chooses γ of its Gaussian kernel with itself, `marginopt.MaxMinSVM`, MaxMin (10).
 
@@ -114,39 +89,18 @@ class MaxMinSVC(ModelClassifier):
         As `L2SVC`.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        gamma0: float = 0.004,
-        lower: float = 2.0**-15,
-        upper: float = 2.0**3,
-        parameter: str = "gamma",
-        shared: bool = False,
-        solver: Any = "maxmin",
-        tol: float | None = 1e-3,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.gamma0 = gamma0
-        self.lower = lower
-        self.upper = upper
-        self.parameter = parameter
-        self.shared = shared
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    gamma0: float = 0.004
+    lower: float = 2.0**-15
+    upper: float = 2.0**3
+    parameter: str = "gamma"
+    shared: bool = False
+    solver: Any = "maxmin"
+    tol: float | None = 1e-3
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return KernelSpace.of(X, sample.rows, self._scaling(X, sample), RBF(1.0), sample.weight)
+        return KernelSpace.of(X, sample.rows, self._scaling_of(X, sample), RBF(1.0), sample.weight)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=self.parameter)

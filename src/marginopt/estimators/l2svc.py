@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,8 @@ from .base import EstimatorInfo, Pair
 from .classifier import KernelClassifier, Stage, WeightedClassifier
 from .training_set import KernelSpace, Solution, Space
 
-__all__ = ["L2SVC"]
 
-
+@dataclass(eq=False, repr=False)
 class L2SVC(WeightedClassifier, KernelClassifier):
     """Support vector classifier with squared slacks and penalised intercept, `marginopt.L2SVMDual`, FW (12).
 
@@ -61,40 +61,13 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         See `ModelClassifier`.
     """
 
-    _last: Mapping[Any, FloatArray] = {}
+    C: float = 1.0
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    tol: float | None = 1e-4
+    warm_start: bool = False
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        warm_start: bool = False,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.verbose = verbose
+    _last: Mapping[Any, FloatArray] | None = field(default=None, init=False)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         assert isinstance(space, KernelSpace)

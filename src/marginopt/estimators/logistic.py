@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from .base import EstimatorInfo
 from .classifier import LinearClassifier, WeightedClassifier
 from .training_set import Space
 
-__all__ = ["LogisticRegression"]
 
-
+@dataclass(eq=False, repr=False)
 class LogisticRegression(WeightedClassifier, LinearClassifier):
     """Logistic regression, `marginopt.Margin` with the logistic loss: min ½||w||² + C Σ s_i log(1 + e^{-y_i f(x_i)}).
 
@@ -46,30 +46,10 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
         See `ModelClassifier`.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        intercept: str = "free",
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.intercept = intercept
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    intercept: str = "free"
+    multi_class: str = "ovr"
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         intercept: Any = self.intercept

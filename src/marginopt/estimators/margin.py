@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points, as_positive
@@ -23,14 +24,13 @@ from ..models.formulations.margin.naming import LOSSES, named
 from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
 from ..solvers.records import Options, Status
-from .base import Estimator, EstimatorInfo
+from .base import EstimatorInfo
 from .classifier import SearchedClassifier
 from .training import solve_checked, warn_of_one_class
-from .training_set import LinearPredictor, LinearSpace, Sample, Scaling, Space, class_weights, sample_weights
-
-__all__ = ["MarginClassifier", "MulticlassSVC"]
+from .training_set import LinearPredictor, PointsEstimator, Sample, Space, class_weights, sample_weights
 
 
+@dataclass(eq=False, repr=False)
 class MarginClassifier(SearchedClassifier):
     """Linear classifier of a composed problem, `marginopt.Margin`: min R(w) + λ Σ s_i ℓ(y_i f(x_i)).
 
@@ -75,42 +75,14 @@ class MarginClassifier(SearchedClassifier):
         When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of margins.
     """
 
-    def __init__(
-        self,
-        loss: Any = "hinge",
-        regulariser: Any = "l2",
-        *,
-        lam: float = 1.0,
-        intercept: str = "penalised",
-        domain: Any = "reals",
-        subject_to: Any = (),
-        solver: Any = "auto",
-        tol: float | None = None,
-        node_limit: int | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.regulariser = regulariser
-        self.lam = lam
-        self.intercept = intercept
-        self.domain = domain
-        self.subject_to = subject_to
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
+    loss: Any = "hinge"
+    regulariser: Any = "l2"
+    _: KW_ONLY
+    lam: float = 1.0
+    intercept: str = "penalised"
+    domain: Any = "reals"
+    subject_to: Any = ()
+    tol: float | None = None
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")
@@ -121,7 +93,8 @@ class MarginClassifier(SearchedClassifier):
         return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
 
 
-class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
     """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
 
     Parameters
@@ -154,26 +127,15 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         When it is fitted: λ ≤ 0, an unknown loss, one class only.
     """
 
-    def __init__(
-        self,
-        loss: str = "crammer-singer",
-        *,
-        lam: float = 1.0,
-        solver: Any = "auto",
-        tol: float | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.lam = lam
-        self.solver = solver
-        self.tol = tol
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.standardise = standardise
+    loss: str = "crammer-singer"
+    _: KW_ONLY
+    lam: float = 1.0
+    solver: Any = "auto"
+    tol: float | None = None
+    time_limit: float | None = None
+    verbose: bool = False
+    class_weight: Any = None
+    standardise: bool = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
@@ -195,8 +157,7 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         code[weights > 0] = codes
         sample = Sample.merged(points, code, weights)
         cost = sample.weight * class_weights(self.class_weight, classes, code[sample.rows], sample.weight)[code[sample.rows]]
-        scaling = Scaling.of(points[sample.rows], sample.weight) if self.standardise else Scaling()
-        space = LinearSpace.of(points[sample.rows], scaling)
+        space = self._linear_space(points, sample)
         with warnings.catch_warnings():
             if self.standardise:
                 warnings.simplefilter("ignore", MarginoptWarning)
@@ -204,7 +165,7 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
         result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
-        self._predictor = LinearPredictor(W[:, 1:], W[:, 0], scaling)
+        self._predictor = LinearPredictor(W[:, 1:], W[:, 0], space.scaling)
         for name, value in self._predictor.attributes().items():
             setattr(self, name, value)
         self.classes_ = classes
@@ -214,15 +175,11 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
-        return self._scores(self._checked(X))
+        return self._scores(self._new_points(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score."""
-        return self._decided(self._checked(X))
-
-    def _checked(self, X: Any) -> Points:
-        check_is_fitted(self)
-        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return self._decided(self._new_points(X))
 
     def _scores(self, X: Points) -> FloatArray:
         scores = self._predictor.scores(X)
@@ -231,11 +188,6 @@ class MulticlassSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _decided(self, X: Points) -> np.ndarray:
         scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 ESTIMATORS = (

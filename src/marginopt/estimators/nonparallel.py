@@ -8,13 +8,14 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..display import StatusLine
 from ..errors import InputError
@@ -24,24 +25,23 @@ from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box import box_minimum
 from ..solvers.nonparallel import Majorisation
 from ..solvers.records import Options
-from .base import Estimator, EstimatorInfo, refuse
-from .training_set import Scaling, is_precomputed, make_kernel
-
-__all__ = ["ESTIMATORS", "HyperplaneClassifier", "NonparallelSVC"]
+from .base import EstimatorInfo, refuse
+from .training_set import PointsEstimator, Scaling, make_kernel
 
 
-class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A classifier over a kernel whose classes have a hyperplane each; `_closeness` says which is the one."""
 
-    # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
-    kernel: Any
-    gamma: Any
-    degree: int
-    coef0: float
-    standardise: bool
-
-    classes_: np.ndarray
-    _scaling: Scaling
+    _: KW_ONLY
+    gamma: Any = "npsvc"
+    degree: int = 2
+    coef0: float = 0.0
+    c: float = 1.0
+    intercept: float = 0.0
+    ridge: float = 1e-3
+    standardise: bool = True
+    verbose: bool = False
 
     def _begin(self, X: Any, y: Any, other: Mapping[str, object]) -> tuple[Points, np.ndarray, Kernel]:
         """Scaled points, labels and the kernel from what ``fit`` is given.
@@ -64,8 +64,7 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
 
     def _rows(self, X: Any) -> Points:
         """New points as the model takes them."""
-        check_is_fitted(self)
-        points = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        points = self._new_points(X)
         return as_points(self._scaling.transform(points))
 
     @abstractmethod
@@ -84,13 +83,8 @@ class HyperplaneClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[mis
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class NonparallelSVC(HyperplaneClassifier):
     """Nonparallel hyperplanes, `marginopt.NonparallelSVM` once for each class; the nearest one wins, |f_l(x)|/||u_l||.
 
@@ -144,48 +138,18 @@ class NonparallelSVC(HyperplaneClassifier):
         Relative duality gap of each class's problem; of a non-convex one, of its majorant at the answer (0: stationary).
     """
 
-    def __init__(
-        self,
-        loss: Any = "twsvm",
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "npsvc",
-        degree: int = 2,
-        coef0: float = 0.0,
-        c: float = 1.0,
-        r: float = 0.1,
-        margin: float = 1.0,
-        epsilon: float = 0.1,
-        tau: float = 0.5,
-        decay: float = 1.0,
-        manifold: float = 0.0,
-        intercept: float = 0.0,
-        ridge: float = 1e-3,
-        tol: float = 1e-5,
-        starts: int = 1,
-        standardise: bool = True,
-        random_state: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.c = c
-        self.r = r
-        self.margin = margin
-        self.epsilon = epsilon
-        self.tau = tau
-        self.decay = decay
-        self.manifold = manifold
-        self.intercept = intercept
-        self.ridge = ridge
-        self.tol = tol
-        self.starts = starts
-        self.standardise = standardise
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: Any = "twsvm"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    r: float = 0.1
+    margin: float = 1.0
+    epsilon: float = 0.1
+    tau: float = 0.5
+    decay: float = 1.0
+    manifold: float = 0.0
+    tol: float = 1e-5
+    starts: int = 1
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,8 +22,6 @@ from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
-
-__all__ = ["KernelNPSVC"]
 
 # Features whose products approximate a kernel: Nyström's and random Fourier features.
 
@@ -109,6 +107,7 @@ def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.rando
         ) from error
 
 
+@dataclass(eq=False, repr=False)
 class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneClassifier):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
@@ -189,64 +188,26 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.NPSVCStep`).
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "npsvc",
-        degree: int = 2,
-        coef0: float = 0.0,
-        c: float = 1.0,
-        r1: float | None = None,
-        r2: float | None = None,
-        mu: float | None = None,
-        d: int | None = None,
-        orientation: Any = "one",
-        intercept: float = 0.0,
-        ridge: float = 1e-3,
-        neighbours: int | None = None,
-        dual_weight: float = 0.1,
-        eta: float = 0.1,
-        tau_weight: float = 0.75,
-        classes_step: Any = "alternate",
-        qp: str = "boxqp",
-        stiefel: str = "stiefel-bb",
-        max_iter: int = 10,
-        tol: float = 1e-3,
-        approximation: Any = None,
-        components: int = 500,
-        dual_values: bool = False,
-        standardise: bool = True,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.c = c
-        self.r1 = r1
-        self.r2 = r2
-        self.mu = mu
-        self.d = d
-        self.orientation = orientation
-        self.intercept = intercept
-        self.ridge = ridge
-        self.neighbours = neighbours
-        self.dual_weight = dual_weight
-        self.eta = eta
-        self.tau_weight = tau_weight
-        self.classes_step = classes_step
-        self.qp = qp
-        self.stiefel = stiefel
-        self.max_iter = max_iter
-        self.tol = tol
-        self.approximation = approximation
-        self.components = components
-        self.dual_values = dual_values
-        self.standardise = standardise
-        self.random_state = random_state
-        self.verbose = verbose
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    r1: float | None = None
+    r2: float | None = None
+    mu: float | None = None
+    d: int | None = None
+    orientation: Any = "one"
+    neighbours: int | None = None
+    dual_weight: float = 0.1
+    eta: float = 0.1
+    tau_weight: float = 0.75
+    classes_step: Any = "alternate"
+    qp: str = "boxqp"
+    stiefel: str = "stiefel-bb"
+    max_iter: int = 10
+    tol: float = 1e-3
+    approximation: Any = None
+    components: int = 500
+    dual_values: bool = False
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from ..errors import InputError
@@ -11,11 +12,10 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, WeightedClassifier
-from .training_set import KernelSpace, LinearSpace, Sample, Solution, Space, expansion_coefficients, is_linear
-
-__all__ = ["NuSVC"]
+from .training_set import KernelSpace, Sample, Solution, Space, expansion_coefficients, is_linear
 
 
+@dataclass(eq=False, repr=False)
 class NuSVC(WeightedClassifier, KernelClassifier):
     """ν-SVM, `marginopt.models.NuSVM`: at most a share ν of the weight is within the margin, at least ν on support vectors.
 
@@ -48,43 +48,13 @@ class NuSVC(WeightedClassifier, KernelClassifier):
         When it is fitted: ν outside (0, 1], or too large for the smaller class.
     """
 
-    def __init__(
-        self,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        *,
-        intercept: Literal["free", "penalised"] = "free",
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.intercept = intercept
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    nu: float = 0.5
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    intercept: Literal["free", "penalised"] = "free"
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        if is_linear(self.kernel):
-            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
-        return super()._space(X, sample)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         nu = as_share(self.nu, "nu")

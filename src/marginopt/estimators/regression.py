@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points, as_positive
@@ -26,37 +26,34 @@ from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
-from .base import Estimator, EstimatorInfo, Pair, refuse
+from .base import EstimatorInfo, Pair, refuse
 from .training import solve_with_warning
 from .training_set import (
     KernelSpace,
-    LinearSpace,
+    PointsEstimator,
     Sample,
-    Scaling,
     Solution,
     Space,
     expansion_coefficients,
     is_linear,
-    is_precomputed,
-    make_kernel,
     sample_weights,
 )
 
-__all__ = ["EpsilonSVR", "MarginRegressor", "ModelRegressor"]
 
-
-class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc]
     """A regressor that fits one model of `marginopt.models`.
 
     Subclasses say where the problem lives (`_space`), what is solved (`_problem`) and what the solution means (`_solution`).
     Fitted attributes of all: ``problem_`` (the model), ``result_``, ``certificate_`` and ``n_features_in_``.
     """
 
-    solver: Any
-    tol: float | None
-    time_limit: float | None
-    standardise: bool
-    verbose: bool
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
 
     @abstractmethod
     def _space(self, X: Points, sample: Sample) -> Space:
@@ -106,19 +103,11 @@ class ModelRegressor(RegressorMixin, Estimator, ABC):  # type: ignore[misc]
 
     def predict(self, X: Any) -> FloatArray:
         """Return the values of the function (n,)."""
-        check_is_fitted(self)
-        rows = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        return self._predictor.scores(rows)[:, 0]
-
-    def _scaling(self, X: Points, sample: Sample) -> Scaling:
-        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        points = self._new_points(X)
+        return self._predictor.scores(points)[:, 0]
 
 
+@dataclass(eq=False, repr=False)
 class EpsilonSVR(ModelRegressor):
     """Support vector regression, `marginopt.models.EpsilonSVR`: min ½||w||² + C Σ s_i (|y_i - f(x_i)| - ε)_+, the intercept free.
 
@@ -150,39 +139,16 @@ class EpsilonSVR(ModelRegressor):
         When it is fitted: C ≤ 0, ε < 0, no such kernel.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        *,
-        epsilon: float = 0.1,
-        gamma: Any = None,
-        degree: int = 2,
-        coef0: float = 0.0,
-        solver: Any = "auto",
-        tol: float | None = 1e-6,
-        standardise: bool = True,
-        time_limit: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.standardise = standardise
-        self.time_limit = time_limit
-        self.verbose = verbose
+    C: float = 1.0
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    epsilon: float = 0.1
+    gamma: Any = None
+    degree: int = 2
+    coef0: float = 0.0
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        if is_linear(self.kernel):
-            return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if is_precomputed(kernel) else self._scaling(X, sample)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+        return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
         kernel: Kernel | None = space.kernel if isinstance(space, KernelSpace) else None
@@ -193,12 +159,8 @@ class EpsilonSVR(ModelRegressor):
         w = result.values["w"]
         return Solution(w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result), float(w[0]))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class MarginRegressor(ModelRegressor):
     """Linear regressor of a composed problem, `marginopt.models.Margin`: min R(w) + λ Σ s_i ℓ(y_i - f(x_i)).
 
@@ -225,42 +187,22 @@ class MarginRegressor(ModelRegressor):
         When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of residuals.
     """
 
-    def __init__(
-        self,
-        loss: Any = "epsilon-insensitive",
-        regulariser: Any = "half-l2",
-        *,
-        lam: float = 1.0,
-        intercept: str = "free",
-        domain: Any = "reals",
-        subject_to: Any = (),
-        solver: Any = "auto",
-        tol: float | None = None,
-        node_limit: int | None = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-        standardise: bool = True,
-    ) -> None:
-        self.loss = loss
-        self.regulariser = regulariser
-        self.lam = lam
-        self.intercept = intercept
-        self.domain = domain
-        self.subject_to = subject_to
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.standardise = standardise
+    loss: Any = "epsilon-insensitive"
+    regulariser: Any = "half-l2"
+    _: KW_ONLY
+    lam: float = 1.0
+    intercept: str = "free"
+    domain: Any = "reals"
+    subject_to: Any = ()
+    tol: float | None = None
+    node_limit: int | None = None
+    random_state: int = 0
 
     def _options(self) -> Options:
         return replace(super()._options(), node_limit=self.node_limit, seed=self.random_state)
 
     def _space(self, X: Points, sample: Sample) -> Space:
-        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+        return self._linear_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")

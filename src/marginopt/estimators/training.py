@@ -23,11 +23,6 @@ from ..solvers.registry import resolve
 from ..solvers.solve import solve_problem
 from .training_set import Solution
 
-__all__ = [
-    "Outcome", "one_or_all", "solve_checked", "solve_with_warning", "solved", "solved_task", "warn_of_one_class", "warn_of_zero",
-]  # fmt: skip
-
-
 #: Share of the largest multiplier of an infeasible problem below which others are its rounding.
 _ROUNDING = 1e-9
 #: Share of the weight below which a class may be given up without a word.

@@ -9,32 +9,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
+from ..models.arrays import FloatArray, IntArray, Points, as_points, as_vector, to_dense
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Images
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
-from .base import Pair
-
-__all__ = [
-    "KernelPredictor",
-    "KernelSpace",
-    "LinearPredictor",
-    "LinearSpace",
-    "Predictor",
-    "Sample",
-    "Scaling",
-    "Solution",
-    "Space",
-    "class_weights",
-    "expansion_coefficients",
-    "is_linear",
-    "is_precomputed",
-    "make_kernel",
-    "sample_weights",
-]
+from .base import Estimator, Pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,3 +452,36 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
     beta = np.asarray(conjugate.sign * conjugate.point(result.multipliers, composed.costs) * signs)
     beta[np.abs(beta) <= _ROUNDING * composed.costs] = 0.0
     return beta
+
+
+class PointsEstimator(Estimator):
+    """An estimator on points, dense or CSR, which it may standardise and map by a kernel."""
+
+    def _new_points(self, X: Any) -> Points:
+        """Points to predict on, validated."""
+        check_is_fitted(self)
+        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _scaling_of(self, X: Points, sample: Sample) -> Scaling:
+        """The standardisation of the sample, where it is asked for."""
+        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
+
+    def _linear_space(self, X: Points, sample: Sample) -> LinearSpace:
+        """The features themselves."""
+        return LinearSpace.of(X[sample.rows], self._scaling_of(X, sample))
+
+    def _kernel_space(self, X: Points, sample: Sample) -> KernelSpace:
+        """The features of the kernel."""
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling_of(X, sample)
+        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+
+    def _pairwise(self) -> bool:
+        """Return whether X is a kernel matrix."""
+        return is_precomputed(vars(self).get("kernel"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._pairwise()
+        return tags

@@ -28,8 +28,6 @@ from ..solvers.proofs import Question, check_proof
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Answer", "AnswerReport", "BoundedQuestion", "Evidence", "ProofLog", "Sense"]
-
 #: The direction of the optimum that a question asks for: a bound is an upper bound of a maximum, a lower bound of a minimum.
 Sense: TypeAlias = Literal["maximum", "minimum"]
 

@@ -36,8 +36,6 @@ from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FairnessMetric", "FairnessQuestion", "Side", "Subgroup", "audit_fairness", "audited", "fairness_question"]
-
 #: The rate that is compared: predictions of one among y = 0, of zero among y = 1, of one among all, or y minus prediction.
 FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate", "selection-rate", "calibration"]
 Side: TypeAlias = Literal["above", "below"]

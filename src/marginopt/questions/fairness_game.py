@@ -31,8 +31,6 @@ from .fairness import FairnessMetric, FairnessQuestion, Side, Subgroup, audited,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FairnessGame", "GameRound", "fairness_game"]
-
 
 @dataclass(frozen=True)
 class GameRound:

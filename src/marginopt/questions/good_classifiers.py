@@ -31,11 +31,6 @@ from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "CoefficientRanges", "Exclusion", "Explorer", "FeatureImportance", "ImportanceQuestion", "LevelQuestion", "RangeQuestion",
-    "Restriction", "SupportQuestion", "SupportSet", "coefficient_ranges", "feature_importance", "supports",
-]  # fmt: skip
-
 #: Solves of one side of one coefficient's range.
 _STEPS = 30
 

@@ -30,8 +30,6 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.zero_one.model import ZeroOneSVM
 
-__all__ = ["BestHalfSpace", "CodedColumn", "HalfSpace", "coded_columns", "rounded_up"]
-
 #: Largest integer code of a grid, so that codes and their sums are exact in float64.
 _MAX_LEVELS = 2**26
 #: Largest R with which a solver in float64 proves bounds for half-spaces of every margin.

@@ -21,8 +21,6 @@ from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..solvers.whole_path import WholePath, whole_path
 
-__all__ = ["LamSelection", "select_lam"]
-
 
 @dataclass(frozen=True, eq=False)
 class LamSelection(Displayed, Tabular):

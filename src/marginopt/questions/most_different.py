@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["DifferenceQuestion", "Disagreements", "most_different_classifier"]
-
 #: By how much a classifier is made longer, so that margins that the search reached up to rounding are at least 1.
 _STRETCHES = (1.0, 1.0 + 1e-9, 1.0 + 1e-8)
 

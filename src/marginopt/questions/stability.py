@@ -36,8 +36,6 @@ from ..solvers.records import Options
 from ..solvers.solve import solve
 from ..solvers.zero_one.target_search import TargetSearch
 
-__all__ = ["ConformalSets", "PredictionStability", "conformal_sets", "prediction_stability"]
-
 #: Relative difference of two values that rounding may make.
 _ROUNDING = 1e-9
 

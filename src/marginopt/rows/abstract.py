@@ -18,8 +18,6 @@ from .blocks import CsrBlock, FloatArray, SparseBlock, Transposed, stacked
 if TYPE_CHECKING:
     from .summary import Columns
 
-__all__ = ["BLOCK_BYTES", "LOOK_BYTES", "Block", "MemoryRows", "Rows", "sampled"]
-
 #: Consecutive rows: dense in C order, or CSR.
 Block: TypeAlias = FloatArray | SparseBlock
 

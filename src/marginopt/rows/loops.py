@@ -8,11 +8,6 @@ import numpy as np
 
 from ..code_cache import kept
 
-__all__ = [
-    "NO_COLUMN", "NO_ENDS", "SORTED", "UNSORTED", "as_singles", "check", "column_squares", "expand", "look_at_dense",
-    "look_at_sparse", "pulled", "row_squares", "times",
-]  # fmt: skip
-
 #: What `check` finds: columns increase along each row; they do not; one is out of range; row ends decrease.
 SORTED, UNSORTED, NO_COLUMN, NO_ENDS = 0, 1, 2, 3
 

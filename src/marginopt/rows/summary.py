@@ -14,8 +14,6 @@ from ..errors import DataError
 from .blocks import CSR, FloatArray, SparseBlock
 from .loops import as_singles, look_at_dense, look_at_sparse
 
-__all__ = ["Columns"]
-
 #: The numbers of a block row by row, and where they are in sparse ones.
 _Held: TypeAlias = CSR | tuple[FloatArray, None, None]
 

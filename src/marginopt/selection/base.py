@@ -19,24 +19,6 @@ from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike
 from ..solvers.solve import solve_raw
 
-__all__ = [
-    "C_GRID",
-    "GAMMA_GRID",
-    "Bat",
-    "Choice",
-    "CrossValidation",
-    "Judge",
-    "Sample",
-    "Selection",
-    "Selector",
-    "Split",
-    "Trainer",
-    "best_cost",
-    "check_judge",
-    "folds_of",
-    "split_for",
-]
-
 #: The grids of MaxMin, section 4: γ in 2^-15, 2^-13, .., 2^3 and C in 2^-5, 2^-3, .., 2^15.
 GAMMA_GRID: tuple[float, ...] = tuple(2.0**k for k in range(-15, 4, 2))
 C_GRID: tuple[float, ...] = tuple(2.0**k for k in range(-5, 16, 2))

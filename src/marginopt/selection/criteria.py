@@ -34,8 +34,6 @@ from .base import (
     split_for,
 )
 
-__all__ = ["SELECTORS", "CriterionSelector", "Fisher", "LikelihoodDensity", "MaxMinSelector", "likelihood_distance", "select"]
-
 
 @dataclass(frozen=True)
 class CriterionSelector(Selector):

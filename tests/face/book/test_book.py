@@ -12,12 +12,10 @@ from chromium import PROGRAM, browser
 import marginopt as mo
 from marginopt import book
 from marginopt.book import data as book_data
-from marginopt.book.data import build_data, data_digest, stated_model
+from marginopt.book.data import build_data, data_digest, planned_instances, stated_model
 from marginopt.book.entries import find_entry, load_entries, save_entries
-from marginopt.book.exact import exact_bound, exact_value, rounded_up
-from marginopt.book.page import book_page
-from marginopt.book.planned import planned_instances
 from marginopt.book.solving import run_entry, solved_entry, submit_result
+from marginopt.book.verification import book_page, exact_bound, exact_value, rounded_up
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 

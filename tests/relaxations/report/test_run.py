@@ -14,7 +14,7 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models import ConicSVM, HingeSVM, StandardForm, ZeroOneSVM
 from marginopt.models.model import fingerprint
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
-from marginopt.relaxations.report.formats.json import render_json
+from marginopt.relaxations.report.formats import render_json
 
 
 def clustered(n: int, p: int, seed: int = 0) -> Points:

@@ -14,8 +14,6 @@ from ..assembly import Affine, Assembly
 from ..loss import Conjugate, Loss
 from ..part import Classifier, Setting
 
-__all__ = ["ExponentialLoss"]
-
 
 @dataclass(frozen=True)
 class ExponentialConjugate(Conjugate):

@@ -21,8 +21,6 @@ from ..named import NamedComposition
 from ..part import Setting
 from ..regularisers import SquaredNorm
 
-__all__ = ["FORMULATIONS", "HardMargin", "HardMarginSVM"]
-
 
 @dataclass(frozen=True)
 class HardMarginConjugate(HingeConjugate):

@@ -14,8 +14,6 @@ from ..assembly import Affine, Assembly
 from ..loss import Branch, Loss
 from ..part import Classifier, Setting
 
-__all__ = ["Hat"]
-
 
 @dataclass(frozen=True)
 class Hat(Loss):

@@ -14,8 +14,6 @@ from ..assembly import Affine, Assembly
 from ..loss import Conjugate, Loss, ResidualConjugate
 from ..part import Classifier, Setting
 
-__all__ = ["Huber"]
-
 
 @dataclass(frozen=True)
 class HuberConjugate(ResidualConjugate):

@@ -17,8 +17,6 @@ from ..assembly import Affine, Assembly
 from ..loss import Conjugate, Loss
 from ..part import Classifier, Setting
 
-__all__ = ["Logistic"]
-
 
 @dataclass(frozen=True)
 class LogisticConjugate(Conjugate):

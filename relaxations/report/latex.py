@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ..columns import Column, Table, shown
-from ..document import Document, ReportScope
-from ..means import exact_ratios, fraction_within
-from .format import Format
-
-__all__ = ["FORMAT", "escaped", "render_latex"]
+from ...models.arrays import FloatArray
+from .columns import Column, Table, shown
+from .document import Document, ReportScope
+from .means import exact_ratios, fraction_within
 
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
@@ -174,6 +171,3 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
         x, y = right, height
     lines.append(rf"\put({x:.2f},{y:.2f}){{\line(1,0){{{100.0 - x:.2f}}}}}")
     return lines
-
-
-FORMAT = Format(".tex", "LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}, rank=50)

@@ -1,0 +1,328 @@
+"""The formats of a report: a self-contained HTML page, Markdown, CSV, JSON (the stored form) and LaTeX.
+
+Names are untrusted: no text of the data becomes mark-up, HTML, a link, mathematics or a formula of a spreadsheet. In HTML every
+text is escaped by the templates' autoescape, and pictures are images, in which no script runs; the page needs no network and is
+readable without JavaScript. In CSV a text that begins with =, +, - or @ (after tabs or line ends, too), which a spreadsheet reads
+as a formula, stands on one line with an apostrophe before it; numbers are written as they are, and intervals take two columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ...display import legible
+from ...drawing import Picture
+from ...errors import DataError, InputError
+from ...models.statement import typeset
+from ...solvers.zero_one.check.checker import checker_script
+from .cells.exact import ExactCell
+from .cells.heuristic import InstanceCell
+from .cells.kappa import KappaCell
+from .cells.relaxation import RelaxationCell
+from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, exact_rows, shown, sort_key
+from .data import SWEPT, Interval, ReportData
+from .document import Document
+from .latex import render_latex
+from .tables import Row
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+# JSON: the stored form.
+
+_JSON_NAME = "marginopt gap report"
+FORMAT_VERSION = 2
+_PARTS = ("instances", "relaxations", "exacts", "kappas")
+#: What layout 1 did not have.
+_ADDED: dict[str, Any] = {"seed": 0, "root": None, "bound_seconds": None, "prepare_seconds": None, "caveat": "", "trace": []}
+
+
+def render_json(report: ReportData) -> str:
+    """The report's fields; numbers as Python prints them, so they are read back exactly."""
+    stored: dict[str, Any] = {"format": _JSON_NAME, "format_version": FORMAT_VERSION}
+    for part in _PARTS:
+        stored[part] = [cell.record() for cell in getattr(report, part)]
+    stored["meta"] = dict(report.meta)
+    return json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_json(path: Path) -> ReportData:
+    """The report of a file that `render_json` made.
+
+    Raises
+    ------
+    DataError
+        No such file, no JSON, or not a report of this layout.
+    """
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"there is no file {path}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} is not a stored gap report: {error}") from error
+    if not isinstance(stored, dict) or stored.get("format") != _JSON_NAME:
+        raise DataError(f"{path} is not a stored gap report: its format is not {_JSON_NAME!r}")
+    if stored.get("format_version") not in (1, FORMAT_VERSION):
+        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}")
+    if stored["format_version"] == 1:
+        stored = {**stored, "kappas": [], "exacts": [{**_ADDED, **record} for record in stored.get("exacts", [])]}
+    missing = [part for part in (*_PARTS, "meta") if part not in stored]
+    if missing:
+        raise DataError(f"{path} lacks {', '.join(missing)}")
+    return ReportData(
+        tuple(InstanceCell.from_record(record) for record in stored["instances"]),
+        tuple(RelaxationCell.from_record(record) for record in stored["relaxations"]),
+        tuple(ExactCell.from_record(record) for record in stored["exacts"]),
+        stored["meta"],
+        tuple(KappaCell.from_record(record) for record in stored["kappas"]),
+    )
+
+
+# CSV: one line for each row, exact solve or κ, raw numbers.
+
+#: With their wide forms, which some spreadsheets read alike.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def render_csv(report: ReportData, table: str = "rows") -> str:
+    """Header and rows; numbers in full precision, missing ones empty.
+
+    Raises
+    ------
+    InputError
+        Another table than "rows", "exacts" and "kappas".
+    """
+    tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
+        "rows": (COLUMNS, report.rows),
+        "exacts": (EXACT_COLUMNS, exact_rows(report)),
+        "kappas": (KAPPA_COLUMNS, report.kappas),
+    }
+    if table not in tables:
+        raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
+    columns, rows = tables[table]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([name for c in columns for name in ([f"{c.key}_low", f"{c.key}_high"] if c.interval else [c.key])])
+    for row in rows:
+        writer.writerow([cell for c in columns for cell in _csv_cells(c, row)])
+    return buffer.getvalue()
+
+
+def _csv_cells(column: Column, row: Any) -> list[object]:
+    value = column.value(row)
+    if column.interval:
+        return [value.low, value.high] if isinstance(value, Interval) else ["", ""]
+    return ["" if value is None else _csv_text(value) if isinstance(value, str) else value]
+
+
+def _csv_text(value: str) -> str:
+    """Text on one line that no spreadsheet takes for a formula."""
+    line = "".join(c if c.isprintable() else " " for c in value)
+    # exempt (text): a cell that a spreadsheet would run
+    return f"'{line}" if line.lstrip().startswith(_FORMULA) else line
+
+
+def _csv_files(document: Document, stem: str) -> dict[str, str]:
+    data = document.data
+    files = {f"{stem}.csv": render_csv(data)}
+    if data.exacts:
+        files[f"{stem}-exact.csv"] = render_csv(data, "exacts")
+    if data.kappas:
+        files[f"{stem}-kappa.csv"] = render_csv(data, "kappas")
+    return files
+
+
+# Markdown.
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "://": ":&#47;&#47;", "www.": "www&#46;"}
+_MARKED = r"\`*_{}[]#!|~$^"
+
+
+def render_markdown(document: Document, pictures: str | None = None) -> str:
+    """Findings, tables, explanations and head; links to the pictures in the folder ``pictures`` where one is given."""
+    data = document.data
+    parts = [f"# {document.title}", ""]
+    if data.contradictions:
+        parts += ["## Contradictions", "", *(f"- **{markdown_escaped(line)}**" for line in data.contradictions), ""]
+    parts += ["## Findings", "", *(f"- {markdown_escaped(finding.text)}" for finding in document.findings), ""]
+    for table in document.tables:
+        note = [table.note, ""] if table.note else []
+        parts += [f"## {table.title}", "", *note, *_markdown_table(table.columns, table.rows), ""]
+    if pictures is not None:
+        parts += ["## Pictures", "", *(line for p in document.pictures for line in _markdown_picture(p, pictures))]
+    parts += ["## What the columns say", ""]
+    for table in document.tables:
+        parts += [f"*{table.title}*", "", *(f"- **{c.title}**: {markdown_escaped(c.explanation)}" for c in table.columns), ""]
+    parts += [
+        "## How this was made",
+        "",
+        *(f"- {markdown_escaped(label)}: {markdown_escaped(words)}" for label, words in document.head),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _markdown_picture(picture: Picture, folder: str) -> list[str]:
+    return [f"![{picture.title}]({quote(folder)}/{picture.name}.svg)", "", markdown_escaped(picture.caption), ""]
+
+
+def _markdown_table(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
+    lines = ["| " + " | ".join(c.title for c in columns) + " |"]
+    lines.append("|" + "|".join(" ---: " if c.numeric else " --- " for c in columns) + "|")
+    lines += ["| " + " | ".join(_markdown_cell(c, row) for c in columns) + " |" for row in rows]
+    return lines
+
+
+def _markdown_cell(column: Column, row: Any) -> str:
+    return shown(column, row) if column.numeric else markdown_escaped(shown(column, row))  # numbers hold no mark-up
+
+
+def markdown_escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    words = "".join(c if c.isprintable() else " " for c in text)
+    words = "".join(f"\\{c}" if c in _MARKED else c for c in words)
+    for raw, entity in _ENTITIES.items():
+        words = words.replace(raw, entity)
+    return words
+
+
+def _markdown_files(document: Document, stem: str) -> dict[str, str]:
+    folder = f"{stem}-pictures"
+    return {f"{stem}.md": render_markdown(document, folder), **{f"{folder}/{p.name}.svg": p.svg for p in document.pictures}}
+
+
+# One HTML page, from the templates.
+
+_TEMPLATES = Path(__file__).parent / "templates"
+#: Columns of the tables that open from a row of the matrix.
+_DETAILS = (
+    "relaxation", "m_range", "bound", "kind", "bounds", "relaxation_solver", "relaxation_status", "gap", "closed", "verdict",
+    "recovered", "violations", "misclassified", "seconds", "test_error",
+)  # fmt: skip
+_RUNS = (
+    "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "kind", "root_gap", "left", "nodes", "violations",
+    "misclassified", "seconds", "bound_seconds", "test_error",
+)  # fmt: skip
+#: Tables that stand below the matrix; the others' rows are the matrix and its details.
+_TABLES = ("relaxation-means", "exact-means", "kappas")
+#: Where a table of the document is on the page.
+_PLACES = {"instances": "matrix", "relaxations": "details", "exacts": "details"}
+#: What links to them say.
+_TITLES = {"matrix": "Gaps", "details": "Details by instance"}
+#: Columns of the matrix between the instance and the relaxations.
+_NUMBERS = ("λ", "n", "p", "optimum ζ")
+
+
+@cache
+def _environment() -> Environment:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, finalize=_finished,
+    )  # fmt: skip
+    made.globals.update(shown=shown, sort_key=_html_key, symbols=SWEPT)
+    made.filters |= {"css": _css, "typeset": typeset}
+    return made
+
+
+def _finished(value: object) -> object:
+    """Return the text that a template writes: escaped, but for our own mark-up."""
+    return legible(value) if type(value) is str else value
+
+
+def _css(text: str) -> Markup:
+    """Text inside a string of a style sheet: all but letters, digits and spaces by their code points."""
+    from markupsafe import Markup
+
+    return Markup("".join(c if c.isalnum() or c == " " else f"\\{ord(c):x} " for c in text))
+
+
+def _html_key(column: Column, row: object) -> str:
+    value = sort_key(column, row)
+    return "" if value == float("inf") else str(value)
+
+
+def _runs(document: Document, row: Row) -> list[tuple[object, ExactCell, float]]:
+    """The exact runs of one instance as rows of their table."""
+    return [(row.instance, run, document.data.best[row.instance.key].high) for run in row.runs]
+
+
+def render_html(document: Document) -> str:
+    """The page."""
+    pictures, columns = document.pictures, {t.name: t.columns for t in document.tables}
+    shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
+    titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
+    places = {f.anchor: _PLACES.get(f.anchor, f.anchor) for f in document.findings}
+    anchors = {name: place if place in shown_on_page else "matrix" for name, place in places.items()}
+    return _environment().get_template("report.html").render(
+        document=document,
+        data=document.data,
+        matrix=document.matrix,
+        pictures=pictures,
+        tables=[t for t in document.tables if t.name in _TABLES],
+        anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
+        on_page=lambda table: [c for c in table.columns if not c.drawn],
+        matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
+        details=[c for c in columns["relaxations"] if c.key in _DETAILS],
+        runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],
+        runs_of=lambda row: _runs(document, row),
+        checker=checker_script() if any(cell.log for cell in document.data.exacts) else "",
+    )  # fmt: skip
+
+
+def fragment(document: Document) -> str:
+    """Findings and matrix alone, for a notebook."""
+    return _environment().get_template("fragment.html").render(document=document, data=document.data, matrix=document.matrix)
+
+
+# The formats by their suffixes.
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format.
+
+    Parameters
+    ----------
+    name : str
+        In words.
+    files : callable
+        Document and stem to text by file name, relative to the folder; the first is the main one.
+    """
+
+    name: str
+    files: Callable[[Document, str], Mapping[str, str]]
+
+
+FORMATS: Mapping[str, Format] = {
+    ".html": Format("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
+    ".md": Format("Markdown with its pictures beside it", _markdown_files),
+    ".csv": Format("CSV: rows, exact solves, sweep over κ", _csv_files),
+    ".json": Format("JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}),
+    ".tex": Format("LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}),
+}
+
+
+def format_of(path: str | Path) -> Format:
+    """The format of a file by its suffix.
+
+    Raises
+    ------
+    InputError
+        No format has it.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        known = ", ".join(f"{known} ({f.name})" for known, f in FORMATS.items())
+        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}")
+    return FORMATS[suffix]
