@@ -23,8 +23,7 @@ from ..interface.recorder import beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
-from .checkpoint import MarginCheckpoint, StoppedMarginSearch
-from .proof import ProofLog
+from .proof import MarginCheckpoint, ProofLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
     from . import loops

@@ -1,4 +1,4 @@
-"""The search: open nodes by their bounds, the best one searched in depth for a while; incumbents judged in fractions."""
+"""The search: open nodes by their bounds, the best one searched in depth for a while; incumbents in fractions; the log."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
+from ..exact.log_file import LogFile, LogWriter
 from .bounds import ALL, entry, rows_of
 from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Scores, middle
+from .check import FORMAT
 from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
-from .tree import HALVES, Stack, below, split, stack_for
+from .tree import CLOSED, HALVES, Stack, below, split, stack_for
 
-__all__ = ["Search"]
+__all__ = ["ProofLog", "Search"]
+
 
 # Bounds of boxes by linear programs over pairs of opposite points (`BoxProgram`).
 
@@ -526,3 +529,45 @@ class Search:
         near = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
         for rho0 in near:
             self.offer(int(np.clip(rho0, *problem.intercept)), rho)
+
+
+class ProofLog(LogWriter):
+    """The proof log: the problem, the splits of the tree, the claim and a seal (`solvers.scoring.check`).
+
+    Splits and multipliers are written as they come. Which nodes are closed follows from the splits: those that are not split.
+
+    Parameters
+    ----------
+    path : str
+    reduced : Reduced
+    """
+
+    def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
+        p = reduced.problem
+        super().__init__(LogFile(path), {
+            "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
+            "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
+            "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
+        })  # fmt: skip
+        self._reduced, self._written = reduced, set[int]()
+
+    def take(self, events: IntArray) -> None:
+        """Append the splits among these events."""
+        splits = events[events[:, 0] != CLOSED].tolist()
+        if splits:
+            self._file.write([{"splits": splits}])
+
+    def certify(self, number: int, multipliers: Multipliers) -> None:
+        """Write a node's multipliers, once: pairs of points in the place of pairs of rows."""
+        if number in self._written:
+            return
+        self._written.add(number)
+        plus, minus = (self._reduced.points[c][multipliers.pairs[:, c]].tolist() for c in (0, 1))
+        pairs = [list(pair) for pair in zip(plus, minus, multipliers.cover, multipliers.margin, strict=True)]
+        denominator = str(multipliers.denominator * self._reduced.unit)
+        record = {"node": number, "denominator": denominator, "limit": multipliers.limit, "pairs": pairs}
+        self._file.write([{"multipliers": [record]}])
+
+    def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
+        """Write the claim and the seal."""
+        self._seal({"bound": str(bound), "rho0": rho0, "rho": rho.tolist()})

@@ -43,14 +43,13 @@ from .engines.engine import Engine
 from .proof.boxes import ProofWriter, write_citing_log
 
 if TYPE_CHECKING:
-    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
+    from .distributed.boxes import StoppedSearch, ZeroOneCheckpoint
 from typing import TYPE_CHECKING
 
 from ..parallel.executor import AsynchronousExecutor
 
 if TYPE_CHECKING:
-    from .distributed.boxes import SubtreeEngine
-    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
+    from .distributed.boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
     from .engines.boxes import BoxEngine
 from .reuse import Transfer, transferred_bound
 
@@ -164,7 +163,7 @@ def check_pieces(engine: str, checkpoint: object) -> None:
 
 def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneCheckpoint:
     """Return the checkpoint file of a search."""
-    from .distributed.checkpoint import ZeroOneCheckpoint
+    from .distributed.boxes import ZeroOneCheckpoint
 
     return ZeroOneCheckpoint(path, problem, tol)
 

@@ -18,7 +18,7 @@ from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.zero_one.classifiers import LeastNorm
+from ....solvers.zero_one.heuristic import LeastNorm
 from ...reduction import without_warnings
 from .record import InstanceAt, Record, Task, as_number, outcome, worth_keeping
 
