@@ -95,17 +95,10 @@ def _redirected(descriptor: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BridgeChain:
-    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back.
-
-    Parameters
-    ----------
-    source : StandardForm
-    bridges : tuple of Bridge
-        In order; the source of each is the target of the one before.
-    """
+    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back."""
 
     source: StandardForm
-    bridges: tuple[Bridge, ...] = ()
+    bridges: tuple[Bridge, ...] = ()  #: in order; the source of each is the target of the one before
 
     @classmethod
     def plan(cls, form: StandardForm, info: SolverInfo) -> BridgeChain:
@@ -331,19 +324,10 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0.
-
-    Parameters
-    ----------
-    form : StandardForm
-    equal : ndarray of bool (rows,)
-        Which of the form's rows are equalities.
-    E, G : csr_array
-    e, h : ndarray
-    """
+    """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0."""
 
     form: StandardForm
-    equal: BoolArray
+    equal: BoolArray  #: (rows,) which of the form's rows are equalities
     E: sp.csr_array
     e: FloatArray
     G: sp.csr_array

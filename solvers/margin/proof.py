@@ -202,34 +202,21 @@ def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class StoppedMarginSearch:
-    """An interrupted search.
+    """An interrupted search."""
 
-    Parameters
-    ----------
-    boxes, keys, origin, signs : ndarray
-        The open nodes, as `loops.Tree` has them, in the order of its heap.
-    state, incumbent : ndarray
-        The tree's.
-    nodes : int
-        Number of explored nodes.
-    first_value : float
-        The objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it.
-    rotated : bool
-        Whether the coordinates are rotated.
-    log : Mark, optional
-        The position of the proof log.
-    """
-
+    #: the open nodes, as `loops.Tree` has them, in the order of its heap
     boxes: FloatArray
     keys: FloatArray
     origin: IntArray
     signs: IntArray
+    #: the tree's
     state: FloatArray
     incumbent: FloatArray
-    nodes: int
+    nodes: int  #: number of explored nodes
+    #: the objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it
     first_value: float
-    rotated: bool
-    log: Mark | None = None
+    rotated: bool  #: whether the coordinates are rotated
+    log: Mark | None = None  #: the position of the proof log
 
 
 _ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]

@@ -294,18 +294,6 @@ _TRIES = 6
 class Search:
     """Best-first over nodes, depth-first below each.
 
-    Parameters
-    ----------
-    reduced : Reduced
-    rng : numpy.random.Generator
-        Of the incumbents' starting points.
-    listener : callable, optional
-        Receives every event (`tree.Stack.events`), in order.
-    certifier : callable, optional
-        Receives a node's number and multipliers, where what lies below it is closed by them.
-    deadline : float
-        By the clock of `time.perf_counter`: a stretch is left then, its nodes stay open.
-
     Attributes
     ----------
     rho0, rho, value
@@ -315,11 +303,12 @@ class Search:
     """
 
     reduced: ReducedScoringProblem
-    rng: np.random.Generator
-    listener: Callable[[IntArray], None] | None = None
+    rng: np.random.Generator  #: of the incumbents' starting points
+    listener: Callable[[IntArray], None] | None = None  #: receives every event (`tree.Stack.events`), in order
     branching: str = "auto"
+    #: receives a node's number and multipliers, where what lies below it is closed by them
     certifier: Callable[[int, Multipliers], None] | None = None
-    deadline: float = math.inf
+    deadline: float = math.inf  #: by the clock of `time.perf_counter`: a stretch is left then, its nodes stay open
     rho0: int = 0
     rho: IntArray = field(init=False)
     value: Fraction = field(init=False)

@@ -42,19 +42,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as rational numbers.
-
-    Parameters
-    ----------
-    exact : RationalForm
-    rows : list of Row
-        In the order of the form's rows.
-    cost : list of Fraction
-    lower, upper : list
-    """
+    """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as rational numbers."""
 
     exact: RationalForm
-    rows: list[Row]
+    rows: list[Row]  #: in the order of the form's rows
     cost: Vector
     lower: Bounds
     upper: Bounds
@@ -112,19 +103,10 @@ _SMALL = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class RationalSum:
-    """Σ rows[i] · row i + Σ reduced[j] · bound of j: cost'x ≥ side, or 0 ≥ side.
+    """Σ rows[i] · row i + Σ reduced[j] · bound of j: cost'x ≥ side, or 0 ≥ side."""
 
-    Parameters
-    ----------
-    rows : dict of int to Fraction
-        Multipliers; of inequalities they are positive.
-    reduced : dict of int to Fraction
-        A positive one multiplies the lower bound of its variable, a negative one the upper.
-    side : Fraction
-    """
-
-    rows: dict[int, Fraction]
-    reduced: dict[int, Fraction]
+    rows: dict[int, Fraction]  #: multipliers; of inequalities they are positive
+    reduced: dict[int, Fraction]  #: a positive one multiplies the lower bound of its variable, a negative one the upper
     side: Fraction
 
 
@@ -210,18 +192,10 @@ _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """HiGHS's result at a node.
+    """HiGHS's result at a node."""
 
-    Parameters
-    ----------
-    x : ndarray, optional
-        A point; None without one.
-    y : ndarray
-        Multipliers of the rows, nonnegative for inequalities: of the objective, or (without a point) Farkas's.
-    """
-
-    x: FloatArray | None
-    y: FloatArray
+    x: FloatArray | None  #: a point; None without one
+    y: FloatArray  #: multipliers of the rows, nonnegative for inequalities: of the objective, or (without a point) Farkas's
 
 
 class RelaxationSolver:
@@ -360,22 +334,12 @@ class Branch:
 
 @dataclass(eq=False)
 class ProofNode:
-    """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that it has no point.
+    """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that it has no point."""
 
-    Parameters
-    ----------
-    path : tuple of Branch
-        From the root.
-    proof : Sum
-    empty : bool
-    children : tuple of Node
-        Two or none: the one below and the one above.
-    """
-
-    path: tuple[Branch, ...]
+    path: tuple[Branch, ...]  #: from the root
     proof: RationalSum
     empty: bool
-    children: tuple[ProofNode, ...] = ()
+    children: tuple[ProofNode, ...] = ()  #: two or none: the one below and the one above
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,26 +23,16 @@ _PASSES, _WORTH = 60, 1e-10
 
 @dataclass(eq=False)
 class CheckedBox:
-    """lo ≤ v ≤ hi; points of interest there cost at least the bound.
+    """lo ≤ v ≤ hi; points of interest there cost at least the bound."""
 
-    Parameters
-    ----------
-    lo, hi : ndarray (p,)
-    bound : float
-    marked : ndarray of bool (p,)
-        v_j ≠ 0 at every point of interest here.
-    demanded : ndarray of bool (n,)
-        Points whose margins are at least 1 at every feasible point here.
-    signs : ndarray of int (n,)
-        1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a margin
-        of 0 counts as positive or as negative accordingly.
-    """
-
+    #: (p,)
     lo: Array
     hi: Array
     bound: float
-    marked: BoolArray
-    demanded: BoolArray
+    marked: BoolArray  #: (p,) v_j ≠ 0 at every point of interest here
+    demanded: BoolArray  #: (n,) points whose margins are at least 1 at every feasible point here
+    #: (n,) 1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a
+    #: margin of 0 counts as positive or as negative accordingly
     signs: IntArray
 
     @property

@@ -41,26 +41,16 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class BoxLosses:
-    """Terms that cost at least ``fixed_cost``, and each left·(bounded part) + cost·tail.
+    """Terms that cost at least ``fixed_cost``, and each left·(bounded part) + cost·tail."""
 
-    Parameters
-    ----------
-    fixed_cost : float
-        Payment of the pairs.
-    costs, unpaid : ndarray (N,)
-        The costs, and their unpaid parts.
-    low, high : ndarray (N,)
-        Margins over the box, at least 1 for demanded points.
-    size : ndarray (n,)
-        Upper bounds of Σ_j |g_ij v_j| for the points.
-    """
-
-    fixed_cost: float
+    fixed_cost: float  #: payment of the pairs
+    #: (N,) the costs, and their unpaid parts
     costs: Array
     unpaid: Array
+    #: (N,) margins over the box, at least 1 for demanded points
     low: Array
     high: Array
-    size: Array
+    size: Array  #: (n,) upper bounds of Σ_j |g_ij v_j| for the points
 
 
 def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:

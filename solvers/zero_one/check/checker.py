@@ -42,21 +42,11 @@ _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 @dataclass(frozen=True, eq=False)
 class LoggedZeroOneProblem:
-    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs.
+    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs."""
 
-    Parameters
-    ----------
-    A : ndarray (n, p)
-        a_i = y_i x_i.
-    weights : ndarray (n,)
-        λ_i; ones with a budget.
-    penalised : ndarray of bool (p,)
-    budget : int or None
-    """
-
-    A: Array
-    weights: Array
-    penalised: npt.NDArray[np.bool_]
+    A: Array  #: (n, p) a_i = y_i x_i
+    weights: Array  #: (n,) λ_i; ones with a budget
+    penalised: npt.NDArray[np.bool_]  #: (p,)
     budget: int | None
 
     @classmethod

@@ -54,65 +54,34 @@ _INTERVAL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """A subproblem for a worker.
+    """A subproblem for a worker."""
 
-    Parameters
-    ----------
-    ground : Ground
-        Equal for all subproblems: its large arrays are sent once.
-    nodes : Own
-        The arrays of the open nodes.
-    w, value : ndarray, float
-        The incumbent and its value at the time of dispatch.
-    tol, seconds : float
-        Tolerance of the search; time limit of the subproblem.
-    number : int
-        Number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on.
-    logged : bool
-        Whether the worker writes a part of the proof log.
-    """
-
-    ground: SearchData
-    nodes: TaskArrays
+    ground: SearchData  #: equal for all subproblems: its large arrays are sent once
+    nodes: TaskArrays  #: the arrays of the open nodes
+    #: the incumbent and its value at the time of dispatch
     w: FloatArray
     value: float
+    #: tolerance of the search; time limit of the subproblem
     tol: float
     seconds: float
-    number: int
-    logged: bool
+    number: int  #: number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on
+    logged: bool  #: whether the worker writes a part of the proof log
 
 
 @dataclass(frozen=True, eq=False)
 class SubproblemResult:
-    """The result of a subproblem.
+    """The result of a subproblem."""
 
-    Parameters
-    ----------
-    nodes : OpenNodes
-        Open nodes with bounds below the worker's final cutoff.
-    w : ndarray or None
-        A better incumbent, if there is one.
-    unresolved : float
-        Least lower bound of the leaves that rounding left unresolved.
-    counts : dict
-        Numbers of nodes, relaxations, Newton steps and points.
-    effort, seconds, busy : float
-        Counted work; wall time and processor time of the worker.
-    log : bytes
-        Lines of the proof log, compressed.
-    who : str
-        Machine and process.
-    """
-
-    nodes: OpenNodes
-    w: FloatArray | None
-    unresolved: float
-    counts: dict[str, int]
+    nodes: OpenNodes  #: open nodes with bounds below the worker's final cutoff
+    w: FloatArray | None  #: a better incumbent, if there is one
+    unresolved: float  #: least lower bound of the leaves that rounding left unresolved
+    counts: dict[str, int]  #: numbers of nodes, relaxations, Newton steps and points
+    #: counted work; wall time and processor time of the worker
     effort: float
     seconds: float
     busy: float
-    log: bytes
-    who: str
+    log: bytes  #: lines of the proof log, compressed
+    who: str  #: machine and process
 
     def check(self, ground: SearchData) -> None:
         """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""

@@ -85,23 +85,13 @@ _FADE = 256
 
 @dataclass(frozen=True, eq=False)
 class ProofGoal:
-    """The claim to be proved, in any process: no solution of interest is below ``cut``.
-
-    Parameters
-    ----------
-    reduced : Reduced
-    weights : ndarray (m,)
-        What deletions cost: reduced weights, or whole numbers where they are counted.
-    order : ndarray (m,)
-        Hinge violations: larger first among the points to branch on.
-    cut, budget, unit : float
-        Reduced value (or squared norm); deletions that are allowed, infinite where they are paid; what a unit of weight is in the
-        stated problem.
-    """
+    """The claim to be proved, in any process: no solution of interest is below ``cut``."""
 
     reduced: ReducedZeroOneProblem
-    weights: FloatArray
-    order: FloatArray
+    weights: FloatArray  #: (m,) what deletions cost: reduced weights, or whole numbers where they are counted
+    order: FloatArray  #: (m,) hinge violations: larger first among the points to branch on
+    #: reduced value (or squared norm); deletions that are allowed, infinite where they are paid; what a unit of weight is in the
+    #: stated problem
     cut: float
     budget: float
     unit: float
