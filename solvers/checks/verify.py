@@ -13,7 +13,7 @@ from ...models.program.form import StandardForm
 from ..certification.result import CHECK_DUALS, VERIFY, Check, DualCheck, DualRow, Result, Verification
 from ..interface.solver import OPEN, Kept, Solver, SolverInfo
 from ..judgement import judge
-from ..rational.form import RationalForm
+from ..rational import RationalForm
 from ..records import Answer, Options
 from ..registry import SolverLike, get_solver
 from ..solve import solve_problem
@@ -85,7 +85,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
         What was solved. (A result keeps no data; it keeps their digest, which must agree.)
     exact : bool
         In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
-        to `solvers.rational.form.MOST_NONZEROS` coefficients.
+        to `solvers.rational.MOST_NONZEROS` coefficients.
 
     Raises
     ------

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
-from ..rational.form import Vector, solve_linear
+from ..rational import Vector, solve_linear
 
 __all__ = ["HalfspaceDepth", "Least", "halfspace_depth", "least_count", "whole_numbers"]
 

@@ -22,7 +22,7 @@ from ...models.export.native.highs import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
 from ..interface.recorder import beyond_fork
-from ..rational.form import RationalForm, Vector, solve_linear
+from ..rational import RationalForm, Vector, solve_linear
 
 __all__ = ["Branch", "LinearProgram", "ProofNode", "RationalSum", "Tree", "branch_and_bound"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from marginopt.solvers import Status
-from marginopt.solvers.rational.form import RationalForm
+from marginopt.solvers.rational import RationalForm
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,16 +53,16 @@ class CheckedBox:
 
     def part(self, j: int, at: float, side: int) -> CheckedBox:
         """Return the part with v_j ≤ at, or for side 1 with v_j ≥ at."""
-        lo, hi = self.lo.copy(), self.hi.copy()
+        part = copy.deepcopy(self)
         if side:
-            lo[j] = max(lo[j], at)
+            part.lo[j] = max(part.lo[j], at)
         else:
-            hi[j] = min(hi[j], at)
-        return CheckedBox(lo, hi, self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+            part.hi[j] = min(part.hi[j], at)
+        return part
 
     def support(self, j: int, side: int) -> CheckedBox:
         """Return the part with v_j = 0, or for side 1 the whole box with v_j ≠ 0."""
-        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+        part = copy.deepcopy(self)
         if side:
             part.marked[j] = True
         else:
@@ -70,7 +71,7 @@ class CheckedBox:
 
     def signed(self, i: int, side: int) -> CheckedBox:
         """Return the part in which the margin of a point is not positive, or for side 1 not negative."""
-        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+        part = copy.deepcopy(self)
         part.signs[i] = 2 * side - 1
         return part
 

@@ -34,12 +34,12 @@ from ...exact.limits import Limits
 from ...exact.log_file import Mark
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor, TaskArrays
-from ..engines.boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
-from ..engines.engine import Engine, SharedState
-from ..engines.open_nodes import OpenNodes
+from ..box_log import BoxRecords, ProofWriter
 from ..incumbent import Incumbent, Polish, trivial_incumbent
-from ..proof.boxes import BoxRecords, ProofWriter
 from ..reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem
+from .boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
+from .engine import Engine, SharedState
+from .open_nodes import OpenNodes
 
 __all__ = ["HEAD", "StoppedSearch", "Subproblem", "SubproblemResult", "SubtreeEngine", "ZeroOneCheckpoint", "load", "search"]
 

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ...exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
-from ...exact.log_file import LogFile, LogWriter
-from ...interface.algorithm import clear, named_scalars
-from ...parallel.executor import AsynchronousExecutor
-from ..incumbent import penalised_rows, stretched_rows
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import FloatArray
+from ..exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
+from ..exact.log_file import LogFile, LogWriter
+from ..interface.algorithm import clear, named_scalars
+from ..parallel.executor import AsynchronousExecutor
+from .incumbent import penalised_rows, stretched_rows
+from .reduced import ReducedZeroOneProblem
 
 __all__ = [
     "ConflictFinder",
@@ -56,7 +56,7 @@ class ConflictFinder:
     """
 
     def __init__(self, reduced: ReducedZeroOneProblem, upper: float) -> None:
-        from ..loops.conflicts import empty_workspace
+        from .loops.conflicts import empty_workspace
 
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
@@ -65,13 +65,13 @@ class ConflictFinder:
 
     def start(self) -> Any:
         """The S-pair of no points."""
-        from ..loops.conflicts import no_active
+        from .loops.conflicts import no_active
 
         return no_active(self.rows.a.shape[1])
 
     def norm_of(self, active: Any) -> float:
         """The norm that an S-pair certifies."""
-        from ..loops.conflicts import certified_norm
+        from .loops.conflicts import certified_norm
 
         return float(certified_norm(active, self.rows.reach))
 
@@ -145,7 +145,7 @@ class ConflictProver:
         return "".join(lines)
 
     def _process(self, node: ProofNode) -> list[str]:
-        from ..loops.conflicts import OPEN_LEAF, PROVED, prove
+        from .loops.conflicts import OPEN_LEAF, PROVED, prove
 
         clear(self._book.now)
         goal, finder = self._wanted, self._finder
@@ -178,7 +178,7 @@ class ConflictProver:
 
     def _steps(self) -> tuple[list[Any], list[str]]:
         """A node's steps, and the lines of the conflicts that they use."""
-        from ..loops.conflicts import CUT
+        from .loops.conflicts import CUT
 
         book, steps = self._book, []
         entries = int(book.now.entries)
@@ -217,7 +217,7 @@ class ConflictProver:
 
 def empty_book(n: int, p: int) -> Any:
     """`kernels.conflicts.Book` for n points in p coordinates."""
-    from ..loops.conflicts import BOOK, Book
+    from .loops.conflicts import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
     return Book(
