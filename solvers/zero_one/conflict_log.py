@@ -33,16 +33,7 @@ from ..parallel.executor import AsynchronousExecutor
 from .incumbent import penalised_rows, stretched_rows
 from .reduced import ReducedZeroOneProblem
 
-__all__ = [
-    "ConflictFinder",
-    "ConflictProver",
-    "ConflictRecorder",
-    "ProofGoal",
-    "ProofNode",
-    "ProofParts",
-    "copied",
-    "empty_book",
-]
+__all__ = ["ConflictFinder", "ConflictRecorder", "ProofParts", "copied", "empty_book"]
 
 
 class ConflictFinder:

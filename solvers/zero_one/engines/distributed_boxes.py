@@ -41,7 +41,7 @@ from .boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
 from .engine import Engine, SharedState
 from .open_nodes import OpenNodes
 
-__all__ = ["HEAD", "StoppedSearch", "Subproblem", "SubproblemResult", "SubtreeEngine", "ZeroOneCheckpoint", "load", "search"]
+__all__ = ["StoppedSearch", "SubtreeEngine", "ZeroOneCheckpoint"]
 
 
 #: Tolerance of the problem that loads the compiled kernels.
