@@ -60,52 +60,22 @@ _SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The state of an answer between two stages of certification.
+    """The state of an answer between two stages of certification."""
 
-    Parameters
-    ----------
-    stated : Model
-        The model that was asked to be solved.
-    model : Model
-        The model that the point belongs to: another one where the solver moved a parameter.
-    form : StandardForm or None
-        The standard form of ``model``; None where it has none that fits.
-    solver : Solver
-    options : Options
-    tol : float
-        Relative gap that an optimum is held to.
-    claim : Answer
-        The answer as the solver gave it.
-    answer : Answer
-        The same with the arrays that can be judged and the evidence that was supplied.
-    values : mapping of label to array, optional
-        The point that is judged; None where there is none.
-    certificate : Certificate, optional
-        The certificate of ``values`` and the answer's multipliers.
-    polished : str
-        The origin of the point, where it is not the solver's.
-    ray : Ray
-        The evidence behind a claim of infeasibility or unboundedness.
-    against : str
-        The sentence that contradicts such a claim; empty where nothing does.
-    verdict : Verdict
-        The status and its remarks.
-    """
-
-    stated: Model
-    model: Model
-    form: StandardForm | None
+    stated: Model  #: the model that was asked to be solved
+    model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
+    form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
     solver: Solver
     options: Options
-    tol: float
-    claim: Answer
-    answer: Answer
-    values: Mapping[str, FloatArray] | None = None
-    certificate: Certificate | None = None
-    polished: str = ""
-    ray: Ray = field(default_factory=Ray)
-    against: str = ""
-    verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))
+    tol: float  #: relative gap that an optimum is held to
+    claim: Answer  #: the answer as the solver gave it
+    answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
+    values: Mapping[str, FloatArray] | None = None  #: the point that is judged; None where there is none
+    certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
+    polished: str = ""  #: the origin of the point, where it is not the solver's
+    ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
+    against: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
+    verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
 
     @property
     def seconds(self) -> float | None:

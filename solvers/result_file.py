@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, SolverError, WriteError
+from ..errors import DataError, WriteError
 from ..files import READ_ERRORS, read_arrays, read_error, write_arrays
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
 from .certification.result import SAVE, Result
-from .checks.verify import certified_anew
-from .interface.solver import OPEN, Kept, Solver, SolverInfo
+from .checks.verify import NamedSolver, certified_anew
+from .interface.solver import OPEN
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
 
@@ -304,21 +304,6 @@ _WORDS = (
 )
 
 
-class _FileSolver(Solver):
-    """The solver that wrote a file: a name; it cannot be run."""
-
-    def __init__(self, name: str) -> None:
-        self.info = SolverInfo(name=name, summary="read from a file")  # type: ignore[misc]  # one for each file
-
-    def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle: the solver is known by its file alone."""
-        return "it is known only by its solution file"
-
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Refused: there is only a file."""
-        raise SolverError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
-
-
 def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float | None = None) -> Result:
     """Read a solver's solution file and judge it as if it had been solved here.
 
@@ -362,7 +347,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(stated, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
+    result = judge(stated, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN)
     return replace(result, licence="")
 
 

@@ -15,7 +15,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.dispatcher import BatchSize
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.distributed import boxes as rule
+from marginopt.solvers.zero_one.engines import distributed_boxes as rule
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
 
 # -- recording ------------------------------------------------------------------------------------------------------

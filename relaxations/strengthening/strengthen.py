@@ -19,7 +19,7 @@ from ...solvers.interface.solver import Gives
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, SolverSpec, all_solvers, installed
 from ...solvers.solve import solve_problem
-from ...solvers.zero_one.classifiers import good_classifier
+from ...solvers.zero_one.heuristic import good_classifier
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
 from ..composed.reductions import allowed, parts_of

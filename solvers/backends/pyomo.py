@@ -30,38 +30,20 @@ _INTEGER = frozenset({Feature.INTEGER})
 
 @dataclass(frozen=True)
 class Executable:
-    """Facts about an executable that Pyomo does not know.
+    """Facts about an executable that Pyomo does not know."""
 
-    Parameters
-    ----------
-    name : str
-        Pyomo's name of the interface.
-    command : str
-        The executable that must be found.
-    reads : frozenset of Feature
-        Cones as quadratic constraints.
-    reference : str
-    suffixes : tuple of str
-        Names under which it returns z (the first) and ζ (the sum of the others).
-    tolerances, time, iterations, gap : str or tuple of str
-        Its names of the common options; empty if it has none.
-    native : tuple of str
-        Names of its further options if it ignores unknown names; empty if it refuses them itself.
-    local : bool
-        Whether an optimum of a nonconvex problem is a local one, a stationary point here.
-    """
-
-    name: str
-    command: str
-    reads: frozenset[Feature]
+    name: str  #: Pyomo's name of the interface
+    command: str  #: the executable that must be found
+    reads: frozenset[Feature]  #: cones as quadratic constraints
     reference: str
-    suffixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
+    #: its names of the common options; empty if it has none
     tolerances: tuple[str, ...] = ()
     time: str = ""
     iterations: str = ""
     gap: str = ""
-    native: tuple[str, ...] = ()
-    local: bool = False
+    native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
+    local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 
 
 EXECUTABLES = (

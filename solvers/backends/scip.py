@@ -64,21 +64,11 @@ _MAX_CUTS, _LEAST_VIOLATION, _EXCLUDED = 8, 1e-3, 0.999
 
 @dataclass(frozen=True, eq=False)
 class ConflictCuts:
-    """The separator of conflict cuts for one model.
+    """The separator of conflict cuts for one model."""
 
-    Parameters
-    ----------
-    reduced : Reduced
-        The problem in the exact solver's coordinates.
-    label : str
-        Label of the form's block of z, one variable per point.
-    scale : float
-        Ratio of the form's objective to that of the problem.
-    """
-
-    reduced: ReducedZeroOneProblem
-    label: str
-    scale: float
+    reduced: ReducedZeroOneProblem  #: the problem in the exact solver's coordinates
+    label: str  #: label of the form's block of z, one variable per point
+    scale: float  #: ratio of the form's objective to that of the problem
 
     @cached_property
     def rows(self) -> Any:

@@ -490,13 +490,7 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
 
 @dataclass(frozen=True, eq=False)
 class Certifier:
-    """The certificates of a model's points: by its form, or by the model where there is no form.
-
-    Parameters
-    ----------
-    model : Model
-    form : StandardForm or None
-    """
+    """The certificates of a model's points: by its form, or by the model where there is no form."""
 
     model: Model
     form: StandardForm | None

@@ -33,14 +33,6 @@ _LEAST = 1e-300
 class ScaledRows(ABC):
     """The rows of a form, scaled; bounds last.
 
-    Parameters
-    ----------
-    form : StandardForm
-    A, b : ndarray
-        What A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first.
-    scale : ndarray
-        What each row was divided by.
-
     Attributes
     ----------
     decides : bool
@@ -50,9 +42,10 @@ class ScaledRows(ABC):
     decides: ClassVar[bool] = True
 
     form: StandardForm
+    #: what A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first
     A: FloatArray
     b: FloatArray
-    scale: FloatArray
+    scale: FloatArray  #: what each row was divided by
 
     @abstractmethod
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:

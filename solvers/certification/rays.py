@@ -26,7 +26,7 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
-from ..rational.form import farkas_exists, ray_exists
+from ..rational import farkas_exists, ray_exists
 from ..records import Status
 
 __all__ = ["Ray", "Separability", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual", "separability"]

@@ -31,8 +31,6 @@ from .verdict import conditions_met, proves_optimum
 __all__ = [
     "NEWTON_NOTE",
     "NOTE",
-    "CompletedClaim",
-    "Refined",
     "certify_zero_objective",
     "complete_claim",
     "newton_polish",

@@ -22,7 +22,7 @@ from ...models.model import as_model
 from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..certification.result import Result
-from ..rational.form import null_vector
+from ..rational import null_vector
 from ..records import Options, Status
 from ..registry import SolverLike, SolverSpec, resolve
 from ..solve import solve_problem

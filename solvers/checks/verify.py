@@ -13,34 +13,39 @@ from ...models.program.form import StandardForm
 from ..certification.result import CHECK_DUALS, VERIFY, Check, DualCheck, DualRow, Result, Verification
 from ..interface.solver import OPEN, Kept, Solver, SolverInfo
 from ..judgement import judge
-from ..rational.form import RationalForm
+from ..rational import RationalForm
 from ..records import Answer, Options
 from ..registry import SolverLike, get_solver
 from ..solve import solve_problem
 
-__all__ = ["certified_anew", "check_duals", "verify"]
+__all__ = ["NamedSolver", "certified_anew", "check_duals", "verify"]
 
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9
 
 
-class _NamedSolver(Solver):
-    """The solver that a result names, which need not be here; where it is, its own tolerance counts."""
+class NamedSolver(Solver):
+    """The solver that a result or a file names, which need not be here and cannot be run."""
 
-    def __init__(self, name: str) -> None:
-        try:
-            tolerance = get_solver(name).info.tolerance
-        except MarginoptError:
-            tolerance = SolverInfo.tolerance
-        self.info = SolverInfo(name=name, summary="from a result", tolerance=tolerance)  # type: ignore[misc]  # one for each result
+    def __init__(self, name: str, source: str, tolerance: float = SolverInfo.tolerance) -> None:
+        self._source = source
+        self.info = SolverInfo(name=name, summary=f"from {source}", tolerance=tolerance)  # type: ignore[misc]  # one for each
 
     def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle: a verified result is not run."""
-        return "it is known only by its result"
+        """Return the obstacle: nothing of the solver is known but its answer."""
+        return f"it is known only by {self._source}"
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Refused: the result is judged, nothing is solved."""
+        """Refused: the answer is judged, nothing is solved."""
         raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
+
+
+def _tolerance_of(solver: str) -> float:
+    """Return the default tolerance of a solver that is here, or that of most."""
+    try:
+        return get_solver(solver).info.tolerance
+    except MarginoptError:
+        return SolverInfo.tolerance
 
 
 def certified_anew(result: Result, model: Model | StandardForm, where: str = "the result") -> Result:
@@ -69,7 +74,8 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     tol = result.options.get("tol")
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
-        judged = judge(of, _NamedSolver(result.solver), answer, options, OPEN, result.picked)
+        solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
+        judged = judge(of, solver, answer, options, OPEN, result.picked)
     except InputError as error:
         raise DataError(f"{where} does not fit the model: {error}") from error
     return replace(judged, options=result.options, licence=result.licence)
@@ -85,7 +91,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
         What was solved. (A result keeps no data; it keeps their digest, which must agree.)
     exact : bool
         In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
-        to `solvers.rational.form.MOST_NONZEROS` coefficients.
+        to `solvers.rational.MOST_NONZEROS` coefficients.
 
     Raises
     ------

@@ -301,24 +301,13 @@ class Prepared:
     """The prepared problem: metric whitened, p ≤ n, rows of zeros removed, rows scaled to mean square one (objective times σ²).
 
     A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
-
-    Parameters
-    ----------
-    problem : ConicProblem
-    space : Coordinates
-    used : ndarray of bool (n,)
-        Rows that are not zero.
-    sigma2 : float
-        σ².
-    data : ConicData
-        Scaled rows, with σ²λ or the remaining budget.
     """
 
     problem: ConicProblem
     space: Coordinates
-    used: BoolArray
-    sigma2: float
-    data: ConicData
+    used: BoolArray  #: (n,) rows that are not zero
+    sigma2: float  #: σ²
+    data: ConicData  #: scaled rows, with σ²λ or the remaining budget
 
     @staticmethod
     def of(problem: ConicProblem) -> Prepared:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
-from ..rational.form import Vector, solve_linear
+from ..rational import Vector, solve_linear
 
 __all__ = ["HalfspaceDepth", "Least", "halfspace_depth", "least_count", "whole_numbers"]
 
@@ -24,24 +24,12 @@ _MAX_BITS, _LARGEST = 60, 2**26
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """The result of a search for the least count.
+    """The result of a search for the least count."""
 
-    Parameters
-    ----------
-    count : int
-        The least count below the limit, or the limit.
-    subset : ndarray of int (d - 1,)
-        Points that span the hyperplane beside which the least count occurs; -1 without one.
-    whole : bool
-        Whether all hyperplanes were examined.
-    seen : int
-        Number of examined hyperplanes.
-    """
-
-    count: int
-    subset: IntArray
-    whole: bool
-    seen: int
+    count: int  #: the least count below the limit, or the limit
+    subset: IntArray  #: (d - 1,) points that span the hyperplane beside which the least count occurs; -1 without one
+    whole: bool  #: whether all hyperplanes were examined
+    seen: int  #: number of examined hyperplanes
 
 
 def whole_numbers(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:

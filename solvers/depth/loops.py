@@ -41,34 +41,17 @@ _LARGEST = 2.0**26
 
 @by_reference
 class Flats(NamedTuple):
-    """An enumeration of hyperplanes that can stop and resume anywhere.
+    """An enumeration of hyperplanes that can stop and resume anywhere."""
 
-    Parameters
-    ----------
-    weights : ndarray (n,)
-        Positive integers.
-    levels : ndarray (d - 1, d, n)
-        Entries of the points after each elimination.
-    labels : ndarray of int (d - 1, d)
-        Order of the coordinates; eliminated ones come last.
-    pivots : ndarray (d,)
-    chosen : ndarray of int (d - 1,)
-    best : ndarray of int (d,)
-        The least count so far and the points of its hyperplane.
-    now : ndarray of int (4,)
-        Level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points.
-    value : ndarray (n,)
-        Signed positions of the points relative to the current hyperplane.
-    """
-
-    weights: FloatArray
-    levels: FloatArray
-    labels: IntArray
-    pivots: FloatArray
-    chosen: IntArray
-    best: IntArray
+    weights: FloatArray  #: (n,) positive integers
+    levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination
+    labels: IntArray  #: (d - 1, d) order of the coordinates; eliminated ones come last
+    pivots: FloatArray  #: (d,)
+    chosen: IntArray  #: (d - 1,)
+    best: IntArray  #: (d,) the least count so far and the points of its hyperplane
+    #: (4,) level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points
     now: IntArray
-    value: FloatArray
+    value: FloatArray  #: (n,) signed positions of the points relative to the current hyperplane
 
     @classmethod
     def of(cls, A: FloatArray, weights: FloatArray, limit: int) -> Flats:
@@ -197,26 +180,13 @@ _SINGULAR = 1e-9
 
 
 class Notes(NamedTuple):
-    """The output and the work arrays of a sweep.
+    """The output and the work arrays of a sweep."""
 
-    Parameters
-    ----------
-    best : ndarray of int (d,)
-        The least count so far and its subset.
-    below : ndarray of int (most, d - 1)
-        Subsets with counts below counts[3].
-    singular : ndarray of int (most, d - 1)
-        Subsets, or initial parts padded with -1, that are numerically dependent.
-    counts : ndarray of int (4,)
-        Numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``.
-    chosen, levels, products
-        Work arrays: chosen points, projected points of each level, products of lengths.
-    """
-
-    best: IntArray
-    below: IntArray
-    singular: IntArray
-    counts: IntArray
+    best: IntArray  #: (d,) the least count so far and its subset
+    below: IntArray  #: (most, d - 1) subsets with counts below counts[3]
+    singular: IntArray  #: (most, d - 1) subsets, or initial parts padded with -1, that are numerically dependent
+    counts: IntArray  #: (4,) numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``
+    #: work arrays: chosen points, projected points of each level, products of lengths
     chosen: IntArray
     levels: FloatArray
     products: FloatArray

@@ -22,8 +22,6 @@ from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 __all__ = [
     "NODES",
     "Dispatcher",
-    "Outcome",
-    "WorkerPool",
     "bound_caveat",
     "check_counts",
     "check_numbers",

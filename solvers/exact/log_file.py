@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
+import math
 import os
 import shutil
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from ...errors import DataError, WriteError
 from ...files import READ_ERRORS, read_error, whole_file
+from ...models.arrays import FloatArray, IntArray
 
-__all__ = ["LogFile", "LogWriter", "Mark"]
+__all__ = ["DualPoint", "LogFile", "LogWriter", "Mark"]
+
 
 #: Characters that are held back before they are written.
 _HELD = 1 << 20
@@ -239,3 +246,36 @@ class LogWriter:
         """Write the claim and the seal."""
         self._file.write([claim])
         self._file.seal()
+
+
+# Dual points as proof logs hold them: whole multiples of a power of two, exact in float64.
+
+#: The numbers are below this one.
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """α = numbers · 2^exponent: exact in float64, and so is a sum of them that balances the classes."""
+
+    numbers: IntArray
+    exponent: int
+
+    @classmethod
+    def rounded(cls, alpha: FloatArray, limits: FloatArray) -> DualPoint:
+        """Return the point nearest to ``alpha`` within 0 ≤ α ≤ ``limits``."""
+        alpha = np.clip(alpha, 0.0, limits)
+        largest = float(alpha.max(initial=0.0))
+        exponent = max(math.frexp(largest)[1] - 31, -900) if largest > 0.0 else 0
+        numbers = np.minimum(np.rint(np.ldexp(alpha, -exponent)), np.floor(np.ldexp(limits, -exponent)))
+        return cls(np.minimum(numbers, _LARGEST).astype(np.int64), exponent)
+
+    @cached_property
+    def alpha(self) -> FloatArray:
+        """α."""
+        return np.ldexp(self.numbers.astype(np.float64), self.exponent)
+
+    @property
+    def text(self) -> str:
+        """The numbers, four bytes each, in base 64."""
+        return base64.b64encode(self.numbers.astype("<i4").tobytes()).decode()

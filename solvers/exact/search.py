@@ -31,17 +31,7 @@ from .checkpoint import Checkpoint, Saved
 from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
 from .log_file import LogWriter, Mark
 
-__all__ = [
-    "BoundingRule",
-    "Branching",
-    "Incumbent",
-    "Node",
-    "NodeArrays",
-    "SearchCheckpoint",
-    "StoppedSearch",
-    "TreeLog",
-    "TreeSearch",
-]
+__all__ = ["BoundingRule", "Branching", "Incumbent", "Node", "NodeArrays", "SearchCheckpoint", "TreeLog", "TreeSearch"]
 
 P = TypeVar("P")
 #: Data of a node: arrays by name, of the same shapes and types in all nodes of a problem.

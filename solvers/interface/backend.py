@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import io
+import os
+import sys
+import tempfile
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,28 +27,78 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .native_log import native_log
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .solver import BUILT, Kept, Solver, SolverInfo, version_of
 
-__all__ = ["Backend", "LinearRows", "not_taken", "set_by_block", "set_natives", "start_point", "unused_start"]
+__all__ = ["Backend", "LinearRows", "native_log", "not_taken", "set_by_block", "set_natives", "start_point", "unused_start"]
+
+
+# Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
+#
+# Compiled code writes to the process's own standard output, whatever `sys.stdout` is: in a notebook the terminal of the server,
+# and under `contextlib.redirect_stdout` the wrong stream.
+
+
+@contextmanager
+def native_log(name: str, options: Options) -> Iterator[Options]:
+    """Options under which a library runs whose log goes to ``log_file``, or to the `sys.stdout` of a notebook.
+
+    The process has one standard output: what other threads write meanwhile goes with it.
+
+    Parameters
+    ----------
+    name : str
+        Of the solver, the heading in the file.
+    options : Options
+    """
+    if options.log_file is None and (not options.verbose or _is_standard_output()):
+        yield options
+        return
+    with tempfile.TemporaryFile() if options.log_file is None else Path(options.log_file).open("ab") as target:
+        if options.log_file is not None:
+            target.write(f"{name}\n".encode())
+            target.flush()
+        saved = _redirected(target.fileno())
+        words = io.TextIOWrapper(target, encoding="utf-8", write_through=True)
+        try:
+            with redirect_stdout(words):  # some libraries write there
+                yield replace(options, verbose=True, log_file=None)
+        finally:
+            words.detach()
+            os.close(_redirected(saved))
+            os.close(saved)
+            if options.log_file is None:
+                target.seek(0)
+                sys.stdout.write(target.read().decode("utf-8", errors="replace"))
+
+
+def _is_standard_output() -> bool:
+    try:
+        return sys.stdout.fileno() == 1
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _redirected(descriptor: int) -> int:
+    """Let standard output be a file, and return a descriptor of what it was; what libraries hold back is written before."""
+    if _is_standard_output():
+        sys.stdout.flush()
+    if os.name == "posix":
+        ctypes.CDLL(None).fflush(None)
+    saved = os.dup(1)
+    os.dup2(descriptor, 1)
+    return saved
+
 
 # The bridges that a solver needs for a form, as one bridge: there and back in one call each.
 
 
 @dataclass(frozen=True, eq=False)
 class BridgeChain:
-    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back.
-
-    Parameters
-    ----------
-    source : StandardForm
-    bridges : tuple of Bridge
-        In order; the source of each is the target of the one before.
-    """
+    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back."""
 
     source: StandardForm
-    bridges: tuple[Bridge, ...] = ()
+    bridges: tuple[Bridge, ...] = ()  #: in order; the source of each is the target of the one before
 
     @classmethod
     def plan(cls, form: StandardForm, info: SolverInfo) -> BridgeChain:
@@ -267,19 +324,10 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0.
-
-    Parameters
-    ----------
-    form : StandardForm
-    equal : ndarray of bool (rows,)
-        Which of the form's rows are equalities.
-    E, G : csr_array
-    e, h : ndarray
-    """
+    """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0."""
 
     form: StandardForm
-    equal: BoolArray
+    equal: BoolArray  #: (rows,) which of the form's rows are equalities
     E: sp.csr_array
     e: FloatArray
     G: sp.csr_array

@@ -1,7 +1,7 @@
 """Compilation of the algorithms' loops: one set of flags, and no function compiled that Python never calls.
 
 State that a loop shares with Python is a named tuple of arrays, passed by reference (`by_reference`), and of one structured
-scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays where it can be helped: what they need is
+scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays: what they need is
 in the tuple. So they are compiled without reference counts, which were a quarter of the time that compiling took.
 
 *Named tuples of arrays that compiled functions pass by reference.* Numba passes a tuple by its parts: one of twenty arrays is
@@ -50,15 +50,12 @@ class Loops:
     *folders : Path
         Where functions that call each other are. Compiled code on disk is fresh where no file of them has changed. Without any
         Numba asks only for the function's own file, so that its callees must be in there.
-    arrays : bool
-        Whether the functions make arrays, and so count references.
     """
 
-    def __init__(self, fastmath: Set[str], *folders: Path, arrays: bool = False) -> None:
+    def __init__(self, fastmath: Set[str], *folders: Path) -> None:
         self._flags: dict[str, Any] = {
-            "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": arrays
+            "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": False
         }  # fmt: skip
-        self._part: dict[str, Any] = CALLED | {"no_cpython_wrapper": True} if arrays else LINKED
         self._stamp = _digest(folders) if folders else None
 
     def entry(self, function: F) -> F:
@@ -69,11 +66,11 @@ class Loops:
 
     def inner(self, function: F) -> F:
         """A function that only compiled code calls."""
-        return cast("F", _njit(**self._flags, **self._part)(function))
+        return cast("F", _njit(**self._flags, **LINKED)(function))
 
     def inlined(self, function: F) -> F:
         """The same, called at one place: it becomes part of its caller before types are inferred."""
-        return cast("F", _njit(**self._flags, **self._part, inline="always")(function))
+        return cast("F", _njit(**self._flags, **LINKED, inline="always")(function))
 
 
 def _digest(folders: Iterable[Path]) -> bytes:

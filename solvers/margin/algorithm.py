@@ -23,8 +23,7 @@ from ..interface.recorder import beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
-from .checkpoint import MarginCheckpoint, StoppedMarginSearch
-from .proof import ProofLog
+from .proof import MarginCheckpoint, ProofLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
     from . import loops
@@ -195,24 +194,13 @@ _SHORT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class RotatedCoordinates:
-    """The problem in v = V'w, in which boxes bound margins more tightly.
+    """The problem in v = V'w, in which boxes bound margins more tightly."""
 
-    Parameters
-    ----------
-    problem : MarginProblem
-        The rotated problem. Its norm of v is that of w, but for the rounding of the atoms, of which the kernels know.
-    V : ndarray (p, p)
-        Orthogonal up to rounding; the identity on a free intercept.
-    skew : ndarray (n, p)
-        Margins of v and of w differ by at most skew |v|.
-    stretch : float
-        ||v||² is at most (1 + stretch) ||w||².
-    """
-
+    #: the rotated problem. Its norm of v is that of w, but for the rounding of the atoms, of which the kernels know.
     problem: MarginProblem
-    V: FloatArray
-    skew: FloatArray
-    stretch: float
+    V: FloatArray  #: (p, p) orthogonal up to rounding; the identity on a free intercept
+    skew: FloatArray  #: (n, p) margins of v and of w differ by at most skew |v|
+    stretch: float  #: ||v||² is at most (1 + stretch) ||w||²
 
     def rotate(self, w: FloatArray) -> FloatArray:
         """Return v of w."""

@@ -1,5 +1,8 @@
 """A proof log of `margin-bb`: the problem and its coordinates, the rounds and the split of every node, the claim and a seal.
 
+The checkpoint of a search, to which an unfinished log belongs, holds the open nodes in the order of the heap, the incumbent, and
+the coordinates.
+
 Each line is one JSON object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all
 of the remaining lesser cost; slopes of terms, multipliers of rows and of demanded points, slopes of prices; a point of the polar,
 in the problem's own coordinates; the box, and the part of the bound that squares with value 0 at its ends cost.
@@ -8,20 +11,25 @@ in the problem's own coordinates; the box, and the part of the bound that square
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.arrays import FloatArray
+from ...errors import DataError
+from ...models.arrays import FloatArray, IntArray
 from ...models.views import Corners, MarginProblem
-from ..exact.log_file import LogFile, LogWriter
+from ..exact.checkpoint import Checkpoint, Saved
+from ..exact.log_file import LogFile, LogWriter, Mark
 from .check.statement import FORMAT, LoggedMarginProblem
 
 if TYPE_CHECKING:
     from . import loops
 
-__all__ = ["ProofLog"]
+__all__ = ["MarginCheckpoint", "ProofLog", "StoppedMarginSearch"]
+
 
 #: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, and of the terms
 #: of margins times their slopes, for each term of a sum.
@@ -190,3 +198,74 @@ def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:
     solution = linprog(np.ones(signed_atoms.shape[1]), A_eq=signed_atoms, b_eq=w[in_norm], bounds=(0.0, None), method="highs")
     plus, minus = np.split(solution.x, 2)
     return np.asarray(plus - minus).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedMarginSearch:
+    """An interrupted search."""
+
+    #: the open nodes, as `loops.Tree` has them, in the order of its heap
+    boxes: FloatArray
+    keys: FloatArray
+    origin: IntArray
+    signs: IntArray
+    #: the tree's
+    state: FloatArray
+    incumbent: FloatArray
+    nodes: int  #: number of explored nodes
+    #: the objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it
+    first_value: float
+    rotated: bool  #: whether the coordinates are rotated
+    log: Mark | None = None  #: the position of the proof log
+
+
+_ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]
+_TYPES: dict[str, Any] = dict.fromkeys(_ARRAYS, np.float64) | {"origin": np.int64, "signs": np.int8}
+
+
+class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
+    """The checkpoint file of a search.
+
+    Parameters
+    ----------
+    path : path-like
+    problem : MarginProblem
+    tol : float
+    """
+
+    solver = "margin-bb"
+    numbers = ("layout", "tol", "nodes", "first_value", "rotated")
+
+    def __init__(self, path: str | os.PathLike[str], problem: MarginProblem, tol: float) -> None:
+        super().__init__(path, LoggedMarginProblem.of_problem(problem).digest, tol)
+        self._problem = problem
+
+    @staticmethod
+    def content(search: StoppedMarginSearch) -> Saved:
+        """Return the content of the file of a search."""
+        numbers = {"nodes": search.nodes, "first_value": search.first_value, "rotated": search.rotated}
+        return Saved(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
+
+    def parse(self, saved: Saved) -> StoppedMarginSearch:
+        """Return the search of a file's content."""
+        arrays = {name: saved.arrays[name] for name in _ARRAYS}
+        n, p = self._problem.A.shape
+        m = len(arrays["keys"])
+        shapes = {
+            "boxes": (m, 4, p), "keys": (m,), "origin": (m, 2), "signs": (m, n if self._problem.rates else 0), "state": (4,),
+            "incumbent": (p,),
+        }  # fmt: skip
+        valid = all(arrays[name].shape == shapes[name] and arrays[name].dtype == _TYPES[name] for name in _ARRAYS)
+        valid = valid and not any(np.isnan(arrays[name]).any() for name in ("boxes", "keys", "state", "incumbent"))
+        keys = arrays["keys"]
+        valid = valid and bool((keys[(np.arange(1, m) - 1) // 2] <= keys[1:]).all()) and bool((arrays["origin"] >= 0).all())
+        if not valid or not np.isin(arrays["signs"], (-1, 0, 1)).all():
+            raise DataError(f"the open nodes in {self.path} do not belong to this problem")
+        numbers = saved.numbers
+        return StoppedMarginSearch(
+            **arrays,
+            nodes=int(numbers["nodes"]),
+            first_value=numbers["first_value"],
+            rotated=bool(numbers["rotated"]),
+            log=saved.log,
+        )

@@ -22,8 +22,7 @@ from ..records import Answer, Options
 from .check import ScoringChecker
 
 if TYPE_CHECKING:
-    from .log import ProofLog
-    from .search import Search
+    from .search import ProofLog, Search
 
 __all__ = ["SupportsBB", "SupportsState"]
 
@@ -96,9 +95,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
         """Merge equal rows, and take the start."""
-        from .log import ProofLog
         from .reduced import reduce_problem
-        from .search import Search
+        from .search import ProofLog, Search
 
         limits = Limits.of(options, 0.0)
         low, high = view.intercept

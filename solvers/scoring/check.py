@@ -39,7 +39,7 @@ from ...models.formulations.margin.problems import ScoringProblem
 from ...models.model import Model
 from ...models.rounding import below
 from ..exact.check.arithmetic import InvalidProofError
-from ..exact.check.checker import Claim, ProofChecker
+from ..exact.check.checker import Claim, ProofChecker, first_difference
 from ..exact.check.sealed import SealedLog
 from ..exact.check.trees import VerifierPool
 
@@ -306,14 +306,8 @@ class StatedScoringProblem:
 
     def difference(self, other: StatedScoringProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        own, stated = self.problem, other.problem
-        for name in ("X", "y", "weights", "lower", "upper"):
-            if not np.array_equal(getattr(own, name), getattr(stated, name)):
-                return f"{name} differs"
-        for name in ("intercept", "price", "size_price", "most", "threshold"):
-            if getattr(own, name) != getattr(stated, name):
-                return f"{name} differs"
-        return None
+        arrays, others = ("X", "y", "weights", "lower", "upper"), ("intercept", "price", "size_price", "most", "threshold")
+        return first_difference(self.problem, other.problem, arrays, others)
 
     def __str__(self) -> str:
         return f"n = {self.problem.y.size}, d = {self.problem.lower.size}"

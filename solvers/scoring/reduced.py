@@ -24,45 +24,23 @@ class ReducedScoringProblem:
 
     Costs and prices are rounded down where no unit makes them whole, so that a bound in units is a bound. Values of points are
     not taken from here: they are fractions (`ScoringProblem.value`).
-
-    Parameters
-    ----------
-    problem : ScoringProblem
-    Z : ndarray (m, d)
-        Distinct rows of the features.
-    codes : ndarray of int (d, m)
-        The same, each column's values numbered.
-    levels : ndarray of int (d,)
-        How many values a column has.
-    positive, negative : ndarray of int (m,)
-        What the points of class +1, and of class -1, with this row cost in units.
-    unit : Fraction
-        A power of two below 1 where costs are beyond 2^60.
-    price, size_price : int
-        In units.
-    apart : float
-        Scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes.
-    whole : bool
-        Whether scores are whole numbers and doubles hold them.
-    exact : bool
-        Whether costs and prices are whole in units, none rounded.
-    points : ndarray of int (2, m)
-        A point of class +1, and one of class -1, with this row; -1 where there is none.
     """
 
     problem: ScoringProblem
-    Z: FloatArray
-    codes: IntArray
-    levels: IntArray
+    Z: FloatArray  #: (m, d) distinct rows of the features
+    codes: IntArray  #: (d, m) the same, each column's values numbered
+    levels: IntArray  #: (d,) how many values a column has
+    #: (m,) what the points of class +1, and of class -1, with this row cost in units
     positive: IntArray
     negative: IntArray
-    unit: Fraction
-    price: int
-    size_price: int
+    unit: Fraction  #: a power of two below 1 where costs are beyond 2^60
+    price: int  #: in units
+    size_price: int  #: in units
+    #: scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes
     apart: float
-    whole: bool
-    exact: bool
-    points: IntArray
+    whole: bool  #: whether scores are whole numbers and doubles hold them
+    exact: bool  #: whether costs and prices are whole in units, none rounded
+    points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
     def units(self, value: Fraction) -> int:
         """The least whole number of units that is not below a value: a bound that reaches it has reached the value."""

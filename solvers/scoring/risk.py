@@ -19,7 +19,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.margin.problems import RiskProblem
 from ...models.rounding import entropy, gamma, softplus
 from ..exact.algorithm import ExactSearch, SearchState
-from ..exact.dual_point import DualPoint
+from ..exact.log_file import DualPoint
 from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Options

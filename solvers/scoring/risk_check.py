@@ -16,7 +16,6 @@ the claim.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +29,7 @@ from ...models.formulations.margin.problems import RiskProblem
 from ...models.model import Model
 from ...models.rounding import UNIT, entropy, gamma, softplus
 from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
-from ..exact.check.checker import TreeChecker
+from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
 __all__ = ["FORMAT", "VERSION", "LoggedRiskProblem", "RiskChecker", "RiskRules"]
@@ -70,18 +69,12 @@ class LoggedRiskProblem:
     def digest(self) -> str:
         """SHA-256 of the data."""
         p = self.problem
-        digest = hashlib.sha256(f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}".encode())
-        for name in _VECTORS:
-            digest.update(np.ascontiguousarray(getattr(p, name) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
-        return digest.hexdigest()
+        facts = f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}"
+        return data_digest(facts, [getattr(p, name) for name in _VECTORS])
 
     def difference(self, other: LoggedRiskProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        ours, theirs = self.problem, other.problem
-        for name in _VECTORS:
-            if not np.array_equal(getattr(ours, name), getattr(theirs, name)):
-                return f"{name} differs"
-        return next((f"{name} differs" for name in _NUMBERS if getattr(ours, name) != getattr(theirs, name)), None)
+        return first_difference(self.problem, other.problem, _VECTORS, _NUMBERS)
 
     def __str__(self) -> str:
         n, d = self.problem.X.shape

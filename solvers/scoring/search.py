@@ -1,4 +1,4 @@
-"""The search: open nodes by their bounds, the best one searched in depth for a while; incumbents judged in fractions."""
+"""The search: open nodes by their bounds, the best one searched in depth for a while; incumbents in fractions; the log."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
+from ..exact.log_file import LogFile, LogWriter
 from .bounds import ALL, entry, rows_of
 from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Scores, middle
+from .check import FORMAT
 from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
-from .tree import HALVES, Stack, below, split, stack_for
+from .tree import CLOSED, HALVES, Stack, below, split, stack_for
 
-__all__ = ["Search"]
+__all__ = ["ProofLog", "Search"]
+
 
 # Bounds of boxes by linear programs over pairs of opposite points (`BoxProgram`).
 
@@ -291,18 +294,6 @@ _TRIES = 6
 class Search:
     """Best-first over nodes, depth-first below each.
 
-    Parameters
-    ----------
-    reduced : Reduced
-    rng : numpy.random.Generator
-        Of the incumbents' starting points.
-    listener : callable, optional
-        Receives every event (`tree.Stack.events`), in order.
-    certifier : callable, optional
-        Receives a node's number and multipliers, where what lies below it is closed by them.
-    deadline : float
-        By the clock of `time.perf_counter`: a stretch is left then, its nodes stay open.
-
     Attributes
     ----------
     rho0, rho, value
@@ -312,11 +303,12 @@ class Search:
     """
 
     reduced: ReducedScoringProblem
-    rng: np.random.Generator
-    listener: Callable[[IntArray], None] | None = None
+    rng: np.random.Generator  #: of the incumbents' starting points
+    listener: Callable[[IntArray], None] | None = None  #: receives every event (`tree.Stack.events`), in order
     branching: str = "auto"
+    #: receives a node's number and multipliers, where what lies below it is closed by them
     certifier: Callable[[int, Multipliers], None] | None = None
-    deadline: float = math.inf
+    deadline: float = math.inf  #: by the clock of `time.perf_counter`: a stretch is left then, its nodes stay open
     rho0: int = 0
     rho: IntArray = field(init=False)
     value: Fraction = field(init=False)
@@ -526,3 +518,45 @@ class Search:
         near = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
         for rho0 in near:
             self.offer(int(np.clip(rho0, *problem.intercept)), rho)
+
+
+class ProofLog(LogWriter):
+    """The proof log: the problem, the splits of the tree, the claim and a seal (`solvers.scoring.check`).
+
+    Splits and multipliers are written as they come. Which nodes are closed follows from the splits: those that are not split.
+
+    Parameters
+    ----------
+    path : str
+    reduced : Reduced
+    """
+
+    def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
+        p = reduced.problem
+        super().__init__(LogFile(path), {
+            "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
+            "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
+            "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
+        })  # fmt: skip
+        self._reduced, self._written = reduced, set[int]()
+
+    def take(self, events: IntArray) -> None:
+        """Append the splits among these events."""
+        splits = events[events[:, 0] != CLOSED].tolist()
+        if splits:
+            self._file.write([{"splits": splits}])
+
+    def certify(self, number: int, multipliers: Multipliers) -> None:
+        """Write a node's multipliers, once: pairs of points in the place of pairs of rows."""
+        if number in self._written:
+            return
+        self._written.add(number)
+        plus, minus = (self._reduced.points[c][multipliers.pairs[:, c]].tolist() for c in (0, 1))
+        pairs = [list(pair) for pair in zip(plus, minus, multipliers.cover, multipliers.margin, strict=True)]
+        denominator = str(multipliers.denominator * self._reduced.unit)
+        record = {"node": number, "denominator": denominator, "limit": multipliers.limit, "pairs": pairs}
+        self._file.write([{"multipliers": [record]}])
+
+    def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
+        """Write the claim and the seal."""
+        self._seal({"bound": str(bound), "rho0": rho0, "rho": rho.tolist()})

@@ -27,7 +27,6 @@ convex, so that its value and its slope at the two numbers show that it reaches 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,12 +43,13 @@ from ...models.model import Model
 from ...models.rounding import gamma
 from ...models.views import LinearLoss
 from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
-from ..exact.check.checker import TreeChecker
+from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
 __all__ = ["FORMAT", "VERSION", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
 
 FORMAT, VERSION = "marginopt-sparse-proof", 3
+_ARRAYS = ("A", "costs", "curvature", "price", "lower", "upper", "counted")
 #: States of a feature, and what a record does with its node besides a split.
 _FREE, _IN, _OUT = 0, 1, 2
 _CLOSED, _AGAIN = -1, -2
@@ -104,21 +104,11 @@ class LoggedSparseProblem:
     def digest(self) -> str:
         """SHA-256 of the data."""
         p = self.problem
-        digest = hashlib.sha256(f"{p.A.shape} {p.loss.name} {p.most}".encode())
-        for part in (p.A, p.costs, p.curvature, p.price, p.lower, p.upper, p.counted):
-            digest.update(np.ascontiguousarray(part.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
-        return digest.hexdigest()
+        return data_digest(f"{p.A.shape} {p.loss.name} {p.most}", [getattr(p, name) for name in _ARRAYS])
 
     def difference(self, other: LoggedSparseProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        own, stated = self.problem, other.problem
-        for name in ("A", "costs", "curvature", "price", "lower", "upper", "counted"):
-            if not np.array_equal(getattr(own, name), getattr(stated, name)):
-                return f"{name} differs"
-        for name in ("loss", "most"):
-            if getattr(own, name) != getattr(stated, name):
-                return f"{name} differs: {getattr(own, name)!s} against {getattr(stated, name)!s}"
-        return None
+        return first_difference(self.problem, other.problem, _ARRAYS, ("loss", "most"))
 
     def __str__(self) -> str:
         p = self.problem

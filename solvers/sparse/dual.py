@@ -30,7 +30,7 @@ import numpy.typing as npt
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
-from ..exact.dual_point import DualPoint
+from ..exact.log_file import DualPoint
 
 __all__ = [
     "FREE", "IN", "OUT", "ChildBounds", "Gains", "State", "child_bounds", "column_sizes", "dual_point",

@@ -12,7 +12,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.views import LinearLoss
-from ..exact.dual_point import DualPoint
+from ..exact.log_file import DualPoint
 from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
 from .check import FORMAT, VERSION
 from .dual import (

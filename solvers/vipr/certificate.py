@@ -14,8 +14,7 @@ from ...files import check_target, whole_file
 from ...models.arrays import FloatArray
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from .program import LinearProgram, RationalSum
-from .tree import Branch, ProofNode, Tree, branch_and_bound
+from .tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
 __all__ = ["ViprCertificate", "write_vipr"]
 

@@ -7,11 +7,11 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import DataError, InputError, WriteError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -24,35 +24,22 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
+from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind
+from .box_log import ProofWriter, write_citing_log
 from .check.checker import ZeroOneChecker
-from .engines.engine import SharedState
+from .conflict_log import ConflictRecorder
+from .engines.engine import Engine, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .proof.conflicts import ConflictRecorder
 from .reduced import for_boxes, reduce_problem, smallest_problem
-from .reuse import SolvedProblem, as_solved_problem, ends_first
+from .reuse import SolvedProblem, Transfer, as_solved_problem, ends_first, transferred_bound
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..certification.result import Result
-from typing import TYPE_CHECKING, TypeAlias
-
-from ...errors import DataError, WriteError
-from .engines.engine import Engine
-from .proof.boxes import ProofWriter, write_citing_log
-
-if TYPE_CHECKING:
-    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
-from typing import TYPE_CHECKING
-
-from ..parallel.executor import AsynchronousExecutor
-
-if TYPE_CHECKING:
-    from .distributed.boxes import SubtreeEngine
-    from .distributed.checkpoint import StoppedSearch, ZeroOneCheckpoint
     from .engines.boxes import BoxEngine
-from .reuse import Transfer, transferred_bound
+    from .engines.distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -89,8 +76,8 @@ class ZeroOneState:
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
         """The box search whose log ``writer`` writes, alone or as the first engine of a portfolio; None without one."""
-        from .distributed.boxes import SubtreeEngine
         from .engines.boxes import BoxEngine
+        from .engines.distributed_boxes import SubtreeEngine
         from .engines.engine import Portfolio
 
         first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
@@ -164,7 +151,7 @@ def check_pieces(engine: str, checkpoint: object) -> None:
 
 def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneCheckpoint:
     """Return the checkpoint file of a search."""
-    from .distributed.checkpoint import ZeroOneCheckpoint
+    from .engines.distributed_boxes import ZeroOneCheckpoint
 
     return ZeroOneCheckpoint(path, problem, tol)
 
@@ -186,9 +173,9 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
 
 def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
-    from .distributed.boxes import SubtreeEngine
-    from .distributed.conflicts import ConflictTeamEngine
     from .engines.boxes import BoxEngine
+    from .engines.distributed_boxes import SubtreeEngine
+    from .engines.distributed_conflicts import ConflictTeamEngine
 
     shared, stopped = state.shared, state.stopped
     state.stopped = None
@@ -216,8 +203,8 @@ def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> P
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
-    from .distributed.boxes import SubtreeEngine
     from .engines.boxes import BoxEngine
+    from .engines.distributed_boxes import SubtreeEngine
 
     checkpoint, engine, shared = state.keeper, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):

@@ -24,8 +24,8 @@ from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome, clear
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
+from .conflict_log import ConflictFinder, ConflictRecorder, copied, empty_book
 from .incumbent import Polish
-from .proof.conflicts import ConflictFinder, ConflictRecorder, copied, empty_book
 from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem
 
 if TYPE_CHECKING:

@@ -33,40 +33,19 @@ _MAX_DIVISOR = 6
 
 @dataclass(frozen=True, eq=False)
 class ReducedZeroOneProblem:
-    """The reduced problem and its map to the original one.
+    """The reduced problem and its map to the original one."""
 
-    Parameters
-    ----------
-    rows : ndarray (m, k)
-        fl(T'a_i) of the distinct non-zero rows, in reduced coordinates; the last one is the free intercept's if ``free``.
-    weights : ndarray (m,)
-        Summed weights of equal rows, divided by ``unit``.
-    T : ndarray (p, k)
-        w = T v.
-    unit : float
-        A power of 4: original objective = unit × reduced objective + constant.
-    constant : float
-        Weight of the zero rows, which every w violates.
-    member : ndarray of int (n,)
-        Reduced row of every original point; -1 for a zero row.
-    free : bool
-        Whether the last coordinate is a free intercept.
-    residual : ndarray (m,)
-        Norm of each row's part outside the range of T, whose directions are numerically null, rounded up.
-    shrink : float
-        δ, the relative loss of a bound through the reduction.
-    problem : ZeroOneProblem
-    """
-
+    #: (m, k) fl(T'a_i) of the distinct non-zero rows, in reduced coordinates; the last one is the free intercept's if ``free``
     rows: FloatArray
-    weights: FloatArray
-    T: FloatArray
-    unit: float
-    constant: float
-    member: IntArray
-    free: bool
+    weights: FloatArray  #: (m,) summed weights of equal rows, divided by ``unit``
+    T: FloatArray  #: (p, k) w = T v
+    unit: float  #: a power of 4: original objective = unit × reduced objective + constant
+    constant: float  #: weight of the zero rows, which every w violates
+    member: IntArray  #: (n,) reduced row of every original point; -1 for a zero row
+    free: bool  #: whether the last coordinate is a free intercept
+    #: (m,) norm of each row's part outside the range of T, whose directions are numerically null, rounded up
     residual: FloatArray
-    shrink: float
+    shrink: float  #: δ, the relative loss of a bound through the reduction
     problem: ZeroOneProblem
 
     @property

@@ -32,22 +32,12 @@ _EPS = 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class SolvedProblem:
-    """A related 0-1 problem with a point and a lower bound of its optimum.
-
-    Parameters
-    ----------
-    problem : ZeroOneProblem
-    bound : float
-        Proved lower bound; 0 if none is known.
-    w : ndarray (p,), optional
-    log : str, optional
-        Path of the proof log of the bound.
-    """
+    """A related 0-1 problem with a point and a lower bound of its optimum."""
 
     problem: ZeroOneProblem
-    bound: float
-    w: FloatArray | None
-    log: str | None = None
+    bound: float  #: proved lower bound; 0 if none is known
+    w: FloatArray | None  #: (p,)
+    log: str | None = None  #: path of the proof log of the bound
 
     @classmethod
     def of(cls, model: Model, result: Result) -> SolvedProblem:

@@ -49,26 +49,13 @@ _ROUNDS, _SAMPLES, _DISTANCES = 4, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class TargetBounds:
-    """The counterfactual optima of all targets, as intervals.
+    """The counterfactual optima of all targets, as intervals."""
 
-    Parameters
-    ----------
-    bound : ndarray (targets,)
-        Proved lower bounds of L_t; none is above the cap.
-    value : ndarray (targets,)
-        Objectives of the classifiers found; ∞ without one.
-    w : ndarray (targets, p)
-        These classifiers; NaN without one.
-    nodes : int
-    finished : bool
-        False if a limit ended the search.
-    """
-
-    bound: FloatArray
-    value: FloatArray
-    w: FloatArray
+    bound: FloatArray  #: (targets,) proved lower bounds of L_t; none is above the cap
+    value: FloatArray  #: (targets,) objectives of the classifiers found; ∞ without one
+    w: FloatArray  #: (targets, p) these classifiers; NaN without one
     nodes: int
-    finished: bool
+    finished: bool  #: false if a limit ended the search
 
 
 class TargetSearch:

@@ -10,7 +10,7 @@ import pytest
 from effort import trials
 
 from marginopt.solvers import Status
-from marginopt.solvers.rational.form import RationalForm
+from marginopt.solvers.rational import RationalForm
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -14,7 +14,7 @@ from clusters import PATIENCE
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.distributed import boxes as subtrees
+from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees
 
 pytest.importorskip("distributed")
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")

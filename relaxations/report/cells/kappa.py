@@ -17,7 +17,7 @@ from ....models.views import ZeroOneProblem
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.zero_one.classifiers import LeastNorm
+from ....solvers.zero_one.heuristic import LeastNorm
 from ...reduction import without_warnings
 from .record import InstanceAt, Record, SolverTask, as_number, outcome
 

@@ -6,15 +6,17 @@ the log states with the user's, evaluates the incumbent, compares it with the cl
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
 import numpy as np
+import numpy.typing as npt
 
 from ....errors import SolverError
 from ....models.model import Model
@@ -23,7 +25,7 @@ from .arithmetic import InvalidProofError, rounded_up
 from .sealed import SealedLog
 from .trees import ROOT, NodeRules, SpotChecked, VerifierPool, tree_of, verify_in_order, verify_tree
 
-__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport", "TreeChecker"]
+__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport", "TreeChecker", "data_digest", "first_difference"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,25 @@ class LoggedProblem(Protocol):
 
     def difference(self, other: Any) -> str | None:
         """Return the difference of two problems in words; None if they are the same."""
+
+
+def first_difference(own: object, stated: object, arrays: Iterable[str], others: Iterable[str]) -> str | None:
+    """Return the first field in which two problems differ, in words; None if they are the same."""
+    for name in arrays:
+        if not np.array_equal(getattr(own, name), getattr(stated, name)):
+            return f"{name} differs"
+    for name in others:
+        if getattr(own, name) != getattr(stated, name):
+            return f"{name} differs: {getattr(own, name)!s} against {getattr(stated, name)!s}"
+    return None
+
+
+def data_digest(facts: str, arrays: Iterable[npt.NDArray[Any]]) -> str:
+    """Return the SHA-256 of facts in words and of arrays as numbers in double precision."""
+    digest = hashlib.sha256(facts.encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,26 +24,16 @@ _PASSES, _WORTH = 60, 1e-10
 
 @dataclass(eq=False)
 class CheckedBox:
-    """lo ≤ v ≤ hi; points of interest there cost at least the bound.
+    """lo ≤ v ≤ hi; points of interest there cost at least the bound."""
 
-    Parameters
-    ----------
-    lo, hi : ndarray (p,)
-    bound : float
-    marked : ndarray of bool (p,)
-        v_j ≠ 0 at every point of interest here.
-    demanded : ndarray of bool (n,)
-        Points whose margins are at least 1 at every feasible point here.
-    signs : ndarray of int (n,)
-        1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a margin
-        of 0 counts as positive or as negative accordingly.
-    """
-
+    #: (p,)
     lo: Array
     hi: Array
     bound: float
-    marked: BoolArray
-    demanded: BoolArray
+    marked: BoolArray  #: (p,) v_j ≠ 0 at every point of interest here
+    demanded: BoolArray  #: (n,) points whose margins are at least 1 at every feasible point here
+    #: (n,) 1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a
+    #: margin of 0 counts as positive or as negative accordingly
     signs: IntArray
 
     @property
@@ -62,16 +53,16 @@ class CheckedBox:
 
     def part(self, j: int, at: float, side: int) -> CheckedBox:
         """Return the part with v_j ≤ at, or for side 1 with v_j ≥ at."""
-        lo, hi = self.lo.copy(), self.hi.copy()
+        part = copy.deepcopy(self)
         if side:
-            lo[j] = max(lo[j], at)
+            part.lo[j] = max(part.lo[j], at)
         else:
-            hi[j] = min(hi[j], at)
-        return CheckedBox(lo, hi, self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+            part.hi[j] = min(part.hi[j], at)
+        return part
 
     def support(self, j: int, side: int) -> CheckedBox:
         """Return the part with v_j = 0, or for side 1 the whole box with v_j ≠ 0."""
-        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+        part = copy.deepcopy(self)
         if side:
             part.marked[j] = True
         else:
@@ -80,7 +71,7 @@ class CheckedBox:
 
     def signed(self, i: int, side: int) -> CheckedBox:
         """Return the part in which the margin of a point is not positive, or for side 1 not negative."""
-        part = CheckedBox(self.lo.copy(), self.hi.copy(), self.bound, self.marked.copy(), self.demanded.copy(), self.signs.copy())
+        part = copy.deepcopy(self)
         part.signs[i] = 2 * side - 1
         return part
 

@@ -1,30 +1,304 @@
 """Checker of `margin-bb`'s proof logs: it shares no code with the solver and trusts only the problem's data.
 
 For the claimed bound B, every w that costs less than B, or one as good, lies in a root box (`coordinates`); if no point is
-claimed to be feasible, every feasible w. A node's rounds tighten its box (`rules`), and so do whole numbers, rows, counts and
-budgets (`boxes`); it must end with no box or a bound of B, or be split. The log states pairs, multipliers and splits; boxes
-and bounds are recomputed, in float64 with all roundings taken off. The incumbent is evaluated in rational arithmetic.
+claimed to be feasible, every feasible w. A node's rounds tighten its box by proved lower bounds of its cost, and so do whole
+numbers, rows, counts and budgets (`boxes`); it must end with no box or a bound of B, or be split. The log states pairs,
+multipliers and splits; boxes and bounds are recomputed, in float64 with all roundings taken off. Sums are numpy's, each with its
+error bound: a sum of m products, in any order, is wrong by less than (m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in
+rational arithmetic.
+
+*Lower bounds of losses on a box.* A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the
+points, then for each budget and each of its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do
+not rise are ≥ 0; any sign is valid.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from operator import index
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from ....models.arrays import BoolArray, IntArray
 from ....models.model import Model
-from ...exact.check.arithmetic import InvalidProofError
+from ....models.rounding import transposed_product
+from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...exact.check.checker import Claim, ProofChecker
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_in_order
-from .boxes import CheckedBox, propagate, root
-from .coordinates import RotatedProblem, in_coordinates
-from .rules import apply_relaxation, search_box
+from .boxes import CheckedBox, margins, propagate, root, sum_error
+from .coordinates import LinearPieces, RotatedProblem, in_coordinates
 from .statement import FORMAT, VERSION, LoggedMarginProblem
 
-__all__ = ["MarginChecker"]
+__all__ = ["BoxLosses", "MarginChecker", "apply_relaxation", "box_losses", "least_costs", "pair_bound", "pay_pairs", "search_box"]
+
+
+_EPS = 2.0**-52
+_BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
+
+
+@dataclass(eq=False)
+class BoxLosses:
+    """Terms that cost at least ``fixed_cost``, and each left·(bounded part) + cost·tail."""
+
+    fixed_cost: float  #: payment of the pairs
+    #: (N,) the costs, and their unpaid parts
+    costs: Array
+    unpaid: Array
+    #: (N,) margins over the box, at least 1 for demanded points
+    low: Array
+    high: Array
+    size: Array  #: (n,) upper bounds of Σ_j |g_ij v_j| for the points
+
+
+def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
+    """Return all terms, those of budgets at these prices."""
+    sizes = [budget.points.size for budget in problem.stated.budgets]
+    costs = np.concatenate([problem.stated.costs, np.repeat(theta, sizes)])
+    low, high, size = margins(problem, box)
+    low = np.where(box.demanded, np.maximum(low, 1.0), low)
+    high = np.maximum(low, high)
+    return BoxLosses(0.0, costs, costs.copy(), low[problem.terms], high[problem.terms], size)
+
+
+def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
+    """Return min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
+
+    On x + y = top, as neither rises. Between corners of the two losses the sum is linear in x, and it is lower semicontinuous. So
+    it is least at a corner of one of them, or far out, at the height of the one and 0 of the other. Even losses rise: the
+    bound is 0.
+    """
+    if first.corners.even or second.corners.even:
+        return np.zeros(top.shape)
+    minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
+    for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
+        for corner, value in zip(one.corners.margins.tolist(), one.corners.at.tolist(), strict=True):
+            minimum = np.fmin(minimum, round_down(value + other.lower_bound(round_up(top - corner))))
+    return np.maximum(minimum, 0.0)
+
+
+def pay_pairs(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
+    """Pay by pairs (i, j), level by level, the remaining lesser cost, times the least value of the two losses."""
+    for level in levels:
+        named = np.array(level, dtype=np.int64)
+        if named.size % 2 or (named < 0).any() or (named >= loss.unpaid.size).any() or np.bincount(named).max(initial=0) > 1:
+            raise InvalidProofError("pairs of a level must be of terms that exist, each once")
+        i, j = named[0::2], named[1::2]
+        point_i, point_j = problem.terms[i], problem.terms[j]
+        rows = problem.g[point_i] + problem.g[point_j]
+        top = np.maximum(rows, 0.0) @ box.hi + np.minimum(rows, 0.0) @ box.lo
+        error = sum_error(2 * box.lo.size + 6, loss.size[point_i] + loss.size[point_j])
+        top = round_up(top + error * _ABOVE + (problem.e[point_i] + problem.e[point_j]) * _ABOVE + 4.0 * _EPS * np.abs(top))
+        costs = _of_pairs(problem, i, j, top)
+        price = np.where(costs > 0.0, np.minimum(loss.unpaid[i], loss.unpaid[j]), 0.0)
+        paid = price * costs * _BELOW
+        loss.fixed_cost += float(paid.sum() - sum_error(paid.size, paid.sum()))
+        for side in (i, j):
+            loss.unpaid[side] = np.maximum(loss.unpaid[side] - price, 0.0) * _BELOW
+    loss.fixed_cost = max(loss.fixed_cost, 0.0)
+
+
+def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> Array:
+    """Return the least cost of pairs of terms with margins of ``top`` together."""
+    costs, of_first, of_second = np.zeros(i.size), problem.kinds[i], problem.kinds[j]
+    for a in np.unique(of_first).tolist():
+        for b in np.unique(of_second).tolist():
+            selected = (of_first == a) & (of_second == b)
+            costs[selected] = pair_bound(problem.pieces[a], problem.pieces[b], top[selected])
+    return costs
+
+
+def least_costs(problem: RotatedProblem, loss: BoxLosses, alpha: Array) -> Array:
+    """Return a lower bound of left·bounded(m) + cost·tail(m) + α m of every term on its margins.
+
+    The function is piecewise linear and lower semicontinuous: least at an end, at a corner (of an even loss, also at the
+    negative of one), or at the start of the tail.
+    """
+    minima = np.zeros(alpha.size)
+    for kind, pieces in enumerate(problem.pieces):
+        indices = np.flatnonzero(problem.kinds == kind)
+        minima[indices] = _lowest(pieces, loss, alpha, indices)
+    return minima
+
+
+def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArray) -> Array:
+    rho = pieces.corners
+    low, high, unpaid, slope = loss.low[indices], loss.high[indices], loss.unpaid[indices], alpha[indices]
+    steep = loss.costs[indices] * rho.tail if rho.tail > 0.0 else None
+
+    def at(m: Any, bounded: Any, inside: BoolArray | bool) -> Array:
+        terms = [unpaid * bounded, slope * m]
+        if steep is not None:
+            terms.append(steep * np.maximum(rho.again - m, 0.0))
+        value = sum(terms) - sum_error(6, sum(np.abs(term) for term in terms))
+        return np.where(inside, value, np.inf)
+
+    minimum = np.minimum(at(low, pieces.lower_bound(low), True), at(high, pieces.lower_bound(high), True))
+    corners = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
+    corners += [(-t, value) for t, value in corners] if rho.even else []
+    turns = [*corners, *([(rho.again, float(pieces.lower_bound(np.array(rho.again))))] if steep is not None else [])]
+    for corner, value in turns:
+        minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
+    return minimum
+
+
+#: Share of the cut that the rounding of a sum may cost; above it the sum is split without error.
+_FINE = 1e-11
+
+
+def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
+    """Return the box for which the search found the multipliers, if it holds all of this one; facts about this one hold there.
+
+    The multipliers are less good for a smaller box: a slope that is as steep as possible is steeper there, and falls farther
+    beyond its end.
+    """
+    lo, hi = box.lo, box.hi
+    if "box" in entry:
+        lo, hi = (np.array(side, dtype=np.float64) for side in entry["box"])
+        if lo.shape != box.lo.shape or hi.shape != box.hi.shape or not np.isfinite([lo, hi]).all():
+            raise InvalidProofError("a box must have finite ends, two for each coordinate")
+    return CheckedBox(np.minimum(lo, box.lo), np.maximum(hi, box.hi), box.bound, box.used, box.demanded, box.signs)
+
+
+def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
+    """Return this many finite numbers, all 0 if the round has none."""
+    numbers = np.zeros(size) if name not in entry else np.array(entry[name], dtype=np.float64)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise InvalidProofError(f"{name} must be {size} finite numbers")
+    return numbers
+
+
+def _sparse(entry: dict[str, Any], name: str, size: int, *, signed: bool = False) -> Array:
+    """Return multipliers by their numbers, each of which occurs once."""
+    named = np.array([index for index, _ in entry.get(name, [])], dtype=np.int64)
+    values = np.array([value for _, value in entry.get(name, [])], dtype=np.float64)
+    if (named < 0).any() or (named >= size).any() or np.unique(named).size < named.size:
+        raise InvalidProofError(f"multipliers {name} are of what does not exist, or of something twice")
+    if not np.isfinite(values).all() or (not signed and (values < 0.0).any()):
+        raise InvalidProofError(f"multipliers {name} must be finite{'' if signed else ' and not negative'}")
+    multipliers = np.zeros(size)
+    multipliers[named] = values
+    return multipliers
+
+
+def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array]:
+    """Return T'p and its error bound, p scaled down to |x_k'p| ≤ 1."""
+    atoms, T, size = problem.stated.atoms, problem.T, problem.squares.size
+    p = _numbers(entry, "p", size)
+    if not len(atoms):
+        return np.zeros(size), np.zeros(size)
+    restricted = np.where(atoms.any(axis=0), p, 0.0)
+    products = np.abs(atoms @ restricted) + sum_error(size, np.abs(atoms) @ np.abs(restricted))
+    if not np.isfinite(products).all():  # too large to be compared with 1
+        return np.zeros(size), np.zeros(size)
+    restricted = restricted * (_BELOW / max(1.0, float(products.max())))
+    return T.T @ restricted, sum_error(size, np.abs(T.T) @ np.abs(restricted))
+
+
+def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
+    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are certain to be paid, with γ_j = 0."""
+    price, used = problem.stated.price, box.used
+    slopes = _numbers(entry, "support", price.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
+        upper = np.where(box.hi > 0.0, np.maximum(round_down(price / box.hi), 0.0), 0.0)
+    sure = price[used]
+    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(sure.sum() - sum_error(sure.size, sure.sum()))
+
+
+def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
+    """Return Σ weights·lines, and its error bound."""
+    pulled, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
+    if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
+        pulled, error = transposed_product(problem.lines, weights)
+    return pulled, error
+
+
+def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
+    """Return the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
+    the cut.
+
+    For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
+
+        cost ≥ paid + Σ_t min_m (left·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
+               + Σ_j (d_j v_j² + (p + γ - Σ_t α_t g_t - R'μ)_j v_j).
+
+    With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
+    """
+    stated, p = problem.stated, problem.lo.size
+    is_relaxed = "p" in entry
+    theta = _numbers(entry, "theta", len(stated.budgets))
+    if (theta < 0.0).any():
+        raise InvalidProofError("prices of budgets must not be negative")
+    loss = box_losses(problem, box, theta)
+    pay_pairs(problem, box, loss, entry["pairs"])
+    multipliers = entry if is_relaxed else {}
+    alpha, mu = (
+        _sparse(multipliers, "alpha", loss.unpaid.size, signed=True),
+        _sparse(multipliers, "rows", len(problem.lines) - loss.unpaid.size),
+    )
+    known = [box.demanded, box.signs > 0, box.signs < 0] if stated.rates else [box.demanded]
+    mu[len(stated.rows) :] *= np.concatenate(known)
+    right = np.zeros(mu.size)
+    right[: len(stated.rows)], right[len(stated.rows) : len(stated.rows) + len(problem.g)] = stated.least, 1.0
+    weights = np.concatenate([alpha, mu])
+    turned, off_turned = _polar(problem, multipliers)
+    gamma, prices = _support(problem, box, multipliers)
+    pulled, off_pulled = _weighted_lines(problem, box, weights, cut)
+    lin = turned + gamma - pulled
+    error = off_turned + off_pulled + sum_error(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
+    limits = np.array([budget.limit for budget in stated.budgets], dtype=np.float64)
+    constants = [
+        np.array([loss.fixed_cost, prices]), least_costs(problem, loss, alpha), mu * right, -theta * limits,
+        -np.abs(weights) * problem.line_errors,
+    ]  # fmt: skip
+    mid, extra = np.zeros(p), np.zeros(p)
+    if is_relaxed:
+        mid, area = 0.5 * (box.lo + box.hi), (0.5 * (box.hi - box.lo)) ** 2
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            extra = np.where(area > 0.0, max(float(entry["spend"]), 0.0) / p / area, 0.0)
+    _tighten(problem, box, lin, error, np.concatenate(constants), mid, extra, cut)
+
+
+def _tighten(
+    problem: RotatedProblem, box: CheckedBox, lin: Array, error: Array, constants: Array, mid: Array, extra: Array, cut: float
+) -> None:
+    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; ``error`` is the error bound of lin, and ``extra`` are squares
+    with value 0 at the ends.
+    """
+    lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
+    d = problem.squares
+    a, b = (d + extra) * (1.0 - 4.0 * _EPS), lin + 2.0 * d * mid
+    error = error + sum_error(4, np.abs(lin) + 2.0 * d * np.abs(mid))
+    largest = extra * np.maximum(lo * lo, hi * hi)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.clip(np.where(a > 0.0, -0.5 * b / a, np.where(b > 0.0, lo, hi)), lo, hi)
+    steep = 2.0 * a * c + b
+    unsure = error + sum_error(4, 2.0 * a * np.abs(c) + np.abs(b))
+    rises, falls = steep - unsure, -steep - unsure
+    decrease = np.maximum(np.maximum(-rises, 0.0) * (hi - c), np.maximum(-falls, 0.0) * (c - lo))
+    terms = np.concatenate([
+        constants, d * mid * mid, lin * mid, a * c * c, b * c, -largest, -decrease, -error * (np.abs(c) + np.abs(mid)),
+    ])  # fmt: skip
+    bound = float(terms.sum() - sum_error(terms.size + 8, np.abs(terms).sum()))
+    if not np.isfinite(bound):
+        return
+    box.bound = max(box.bound, bound)
+    slack = max(float(round_up(cut - bound)), 0.0)
+    for side, slope in ((1.0, rises), (-1.0, falls)):
+        up = np.maximum(slope, 0.0) * _BELOW
+        with np.errstate(all="ignore"):
+            below = up + np.sqrt(up * up + 4.0 * a * _BELOW * slack)
+            far = 2.0 * slack / below * _ABOVE
+        far = np.where(np.isnan(far), np.where(up > 0.0, 0.0, np.inf), far)
+        far = np.where(np.isfinite(below), far, np.inf)  # an overflow proves nothing, not even that x stays in place
+        if side > 0.0:
+            box.hi = np.minimum(box.hi, round_up(round_up(c + far) + mid))
+        else:
+            box.lo = np.maximum(box.lo, round_down(round_down(c - far) + mid))
+
 
 #: Keys of a node's record that split it.
 _SPLITS = {"split", "support", "sign"}

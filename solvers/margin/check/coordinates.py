@@ -59,43 +59,24 @@ class RotatedProblem:
 
     If the target is infinite the box holds every feasible point. Of a free intercept it holds some values that are as good as
     any.
-
-    Parameters
-    ----------
-    stated : Stated
-    T : ndarray (p, p)
-    g : ndarray (n, p)
-    e : ndarray (n,)
-    terms : ndarray of int
-        The point of each term: all points, then those of each budget.
-    lines : ndarray
-        The lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points; with
-        equal rates also the points' rows and their negatives, for demanded signs.
-    line_errors : ndarray
-        Error bound of a line's product.
-    squares : ndarray (p,)
-    lo, hi : ndarray (p,)
-        The root box.
-    target : float
-    pieces : tuple of LinearPieces
-        The losses, and that of a budget's points, 1{m < 1}.
-    kinds : ndarray of int
-        The number of each term's loss.
     """
 
     stated: LoggedMarginProblem
-    T: Array
-    g: Array
-    e: Array
-    terms: IntArray
+    T: Array  #: (p, p)
+    g: Array  #: (n, p)
+    e: Array  #: (n,)
+    terms: IntArray  #: the point of each term: all points, then those of each budget
+    #: the lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points; with
+    #: equal rates also the points' rows and their negatives, for demanded signs
     lines: Array
-    line_errors: Array
-    squares: Array
+    line_errors: Array  #: error bound of a line's product
+    squares: Array  #: (p,)
+    #: (p,) the root box
     lo: Array
     hi: Array
     target: float
-    pieces: tuple[LinearPieces, ...]
-    kinds: IntArray
+    pieces: tuple[LinearPieces, ...]  #: the losses, and that of a budget's points, 1{m < 1}
+    kinds: IntArray  #: the number of each term's loss
 
 
 def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:

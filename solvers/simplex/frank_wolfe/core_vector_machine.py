@@ -15,7 +15,6 @@ from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...records import Answer, Options
 from .. import records
-from ..dense_loop import solve_dense
 from ..start import (
     CACHE_BYTES,
     ColumnCache,
@@ -27,6 +26,7 @@ from ..start import (
     one_simplex,
     relative,
     simplex_answer,
+    solve_dense,
     starting_point,
 )
 from .methods import StopRule

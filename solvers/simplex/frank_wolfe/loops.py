@@ -8,28 +8,7 @@ import numpy as np
 
 from ...interface.numba_flags import entry, inner
 
-__all__ = [
-    "BLENDED",
-    "BUDGET",
-    "COLUMN",
-    "FW",
-    "MFW",
-    "PAIRWISE",
-    "RULE",
-    "STUCK",
-    "away",
-    "axpy",
-    "column_of",
-    "enter",
-    "extremes",
-    "fold",
-    "leave",
-    "run",
-    "run_sampled",
-    "scan",
-    "step_of",
-    "toward",
-]
+__all__ = ["BLENDED", "COLUMN", "FW", "MFW", "PAIRWISE", "RULE", "STUCK", "fold", "run", "run_sampled", "scan"]
 
 _BLOCK = 512
 

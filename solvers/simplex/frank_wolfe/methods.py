@@ -36,23 +36,7 @@ from ..start import (
 )
 from . import loops
 
-__all__ = [
-    "STEPS",
-    "BlendedPairwiseFW",
-    "FrankWolfe",
-    "FrankWolfeState",
-    "Iteration",
-    "ModifiedFrankWolfe",
-    "PairwiseFW",
-    "Sampled",
-    "StopRule",
-    "confirm",
-    "make_iteration",
-    "measured_gap",
-    "met",
-    "objective",
-    "refresh",
-]
+__all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW", "StopRule"]
 
 #: Kinds of step, by the numbers of `loops`.
 STEPS = ("", "toward", "away", "drop", "pair")

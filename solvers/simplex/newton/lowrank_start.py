@@ -249,25 +249,14 @@ FIRST = 0.02
 
 @dataclass(frozen=True)
 class TrustSchedule:
-    """The steps of a round.
+    """The steps of a round."""
 
-    Parameters
-    ----------
-    precision : float
-        Of the solution on own points, relative to the gap that the last round left.
-    growth : float
-        Points that may join, relative to those that are there.
-    roughest : float
-        The least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
-        precise one is lost work.
-    correct : float
-        The relative gap above which the model, corrected by what it was off, says where to go on.
-    """
-
-    precision: float
-    growth: float
+    precision: float  #: of the solution on own points, relative to the gap that the last round left
+    growth: float  #: points that may join, relative to those that are there
+    #: the least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
+    #: precise one is lost work
     roughest: float
-    correct: float
+    correct: float  #: the relative gap above which the model, corrected by what it was off, says where to go on
 
 
 #: With a model that is trusted, and with one that leaves much.

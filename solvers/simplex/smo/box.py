@@ -294,17 +294,10 @@ _SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class OrderedGram(GramOperator):
-    """K_ij = s_i s_j Q_ij of a box problem, with the points in the given order.
-
-    Parameters
-    ----------
-    view : BoxEqualityQP
-    order : ndarray of int (n,)
-        The point at each place; changed in place by `shrink`.
-    """
+    """K_ij = s_i s_j Q_ij of a box problem, with the points in the given order."""
 
     view: BoxEqualityQP
-    order: IntArray
+    order: IntArray  #: (n,) the point at each place; changed in place by `shrink`
 
     @property
     def n(self) -> int:

@@ -34,24 +34,7 @@ from ..start import (
 )
 from . import simplex_loops as loops
 
-__all__ = [
-    "FINISH_FROM",
-    "LEAST_GAIN",
-    "SMO",
-    "AutoSimplex",
-    "AutoState",
-    "NewtonUse",
-    "Phase",
-    "SmoState",
-    "SmoWork",
-    "choose",
-    "make_work",
-    "move",
-    "newton_seconds",
-    "next_violators",
-    "pair_seconds",
-    "refresh",
-]
+__all__ = ["SMO", "AutoSimplex", "choose"]
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0

@@ -18,23 +18,7 @@ import numpy.typing as npt
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
 from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
-__all__ = [
-    "FREE",
-    "KEPT",
-    "VIOLATED",
-    "BoxProblem",
-    "CheckedBox",
-    "Packing",
-    "apply_box",
-    "check_box_tree",
-    "levelled",
-    "linear_bound",
-    "multipliers",
-    "pack",
-    "reduced_problem",
-    "square_bound",
-    "tighten",
-]
+__all__ = ["BoxProblem", "CheckedBox", "check_box_tree", "pack"]
 
 FREE, KEPT, VIOLATED = -1, 0, 1
 

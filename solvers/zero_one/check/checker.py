@@ -12,7 +12,6 @@ the two are compared.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from ....models.arrays import to_dense
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
-from ...exact.check.checker import Claim, ProofChecker
+from ...exact.check.checker import Claim, ProofChecker, data_digest
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree
@@ -42,21 +41,11 @@ _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 @dataclass(frozen=True, eq=False)
 class LoggedZeroOneProblem:
-    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs.
+    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs."""
 
-    Parameters
-    ----------
-    A : ndarray (n, p)
-        a_i = y_i x_i.
-    weights : ndarray (n,)
-        λ_i; ones with a budget.
-    penalised : ndarray of bool (p,)
-    budget : int or None
-    """
-
-    A: Array
-    weights: Array
-    penalised: npt.NDArray[np.bool_]
+    A: Array  #: (n, p) a_i = y_i x_i
+    weights: Array  #: (n,) λ_i; ones with a budget
+    penalised: npt.NDArray[np.bool_]  #: (p,)
     budget: int | None
 
     @classmethod
@@ -131,10 +120,7 @@ class LoggedZeroOneProblem:
     @property
     def digest(self) -> str:
         """SHA-256 of the shape, the rows, the costs and which weights are penalised."""
-        digest = hashlib.sha256(f"{self.A.shape} {self.budget}".encode())
-        for part in (self.A + 0.0, self.weights, self.penalised.astype(np.float64)):  # + 0.0: -0.0 is 0.0
-            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
-        return digest.hexdigest()
+        return data_digest(f"{self.A.shape} {self.budget}", (self.A, self.weights, self.penalised))
 
     def __str__(self) -> str:
         intercept = "" if self.penalised.all() else ", free intercept"

@@ -40,19 +40,7 @@ import numpy.typing as npt
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
-__all__ = [
-    "DELETED",
-    "FREE",
-    "KEPT",
-    "Conflict",
-    "ConflictProblem",
-    "States",
-    "check_conflict_tree",
-    "next_down",
-    "norm_within_budget",
-    "reduced_problem",
-    "stated_conflict",
-]
+__all__ = ["check_conflict_tree", "norm_within_budget"]
 
 States = npt.NDArray[np.int8]
 

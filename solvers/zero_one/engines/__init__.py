@@ -1,1 +1,1 @@
-"""The search engines: over boxes, over conflicts, and the portfolio of both."""
+"""The search engines: over boxes, over conflicts, both with remote workers, and the portfolio of both."""

@@ -28,21 +28,12 @@ class SearchData:
 
     Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
     incumbents are smaller, so the rows remain valid.
-
-    Parameters
-    ----------
-    reduced : Reduced
-    upper : float
-        Value of the incumbent at the start of the search, in units of the reduced problem.
-    data : kernels.boxes.Data
-    leaf_rows : kernels.conflicts.Rows
-        The rows with their thresholds, for the hard-margin problems of leaves.
     """
 
     reduced: ReducedZeroOneProblem
-    upper: float
+    upper: float  #: value of the incumbent at the start of the search, in units of the reduced problem
     data: k.BoxData
-    leaf_rows: Any
+    leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem, upper: float) -> SearchData:
@@ -87,22 +78,12 @@ class BoxLog(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ResumedBoxes:
-    """The state of a search that continues elsewhere.
-
-    Parameters
-    ----------
-    ground : Ground
-    nodes : OpenNodes
-    unresolved : float
-        Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves.
-    first_id : int
-        Number of the next node in the proof log.
-    """
+    """The state of a search that continues elsewhere."""
 
     ground: SearchData
     nodes: OpenNodes
-    unresolved: float = math.inf
-    first_id: int = 0
+    unresolved: float = math.inf  #: least lower bound of the leaves that rounding left unresolved; ∞ without such leaves
+    first_id: int = 0  #: number of the next node in the proof log
 
 
 class BoxEngine(Engine):

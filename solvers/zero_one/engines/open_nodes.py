@@ -104,32 +104,19 @@ _POINT_ARRAYS = ("point", "state", "lower")
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Open nodes in order of their bounds, with all data that their search depends on, so that any process continues it alike.
+    """Open nodes in order of their bounds, with all data that their search depends on, so that any process continues it alike."""
 
-    Parameters
-    ----------
-    key : ndarray (m,)
-        Proved lower bounds, in units of the reduced problem.
-    lo, hi, w : ndarray (m, p)
-        Boxes, and the starting points of their relaxations.
-    base : ndarray (m,)
-        Summed weights of the points that are violated throughout each box.
-    ident, side : ndarray of int (m,)
-        Number of the parent in the proof log, and the child's index, 0 or 1.
-    count : ndarray of int (m,)
-        Number of undecided points of each node.
-    point, state, lower : ndarray (Σ count,)
-        The points, their states, and lower ends l_i of their margins.
-    """
-
-    key: FloatArray
+    key: FloatArray  #: (m,) proved lower bounds, in units of the reduced problem
+    #: (m, p) boxes, and the starting points of their relaxations
     lo: FloatArray
     hi: FloatArray
     w: FloatArray
-    base: FloatArray
+    base: FloatArray  #: (m,) summed weights of the points that are violated throughout each box
+    #: (m,) number of the parent in the proof log, and the child's index, 0 or 1
     ident: IntArray
     side: IntArray
-    count: IntArray
+    count: IntArray  #: (m,) number of undecided points of each node
+    #: (Σ count,) the points, their states, and lower ends l_i of their margins
     point: IntArray
     state: IntArray
     lower: FloatArray

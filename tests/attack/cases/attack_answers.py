@@ -29,7 +29,7 @@ from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.verdict import ZERO
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational.form import RationalForm, solve_linear
+from marginopt.solvers.rational import RationalForm, solve_linear
 from marginopt.solvers.records import Options
 
 #: Relative difference from the truth at which OPTIMAL (asked for at 1e-6) is called wrong.

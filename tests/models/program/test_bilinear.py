@@ -18,7 +18,7 @@ from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers import Options, Status
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational.form import _violation
+from marginopt.solvers.rational import _violation
 from marginopt.solvers.records import Answer
 from marginopt.solvers.registry import get_solver
 

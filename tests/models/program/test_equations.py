@@ -16,7 +16,7 @@ from marginopt.models import Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.program.entries import Entries
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.models.program.multiplier_repair import Equations, OutOfTimeError, solved_until
-from marginopt.solvers.rational.form import RationalForm
+from marginopt.solvers.rational import RationalForm
 
 
 def _hulls(seed: int, domain: margin.Domain) -> mo.Margin:

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.models.program.lagrangian import lagrangian_bound
-from marginopt.solvers.rational.form import solve_linear
+from marginopt.solvers.rational import solve_linear
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
 

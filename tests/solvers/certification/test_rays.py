@@ -22,13 +22,12 @@ from marginopt.models import (
     Zero,
 )
 from marginopt.models.model import BareForm, Model
-from marginopt.solvers import Answer, Options, Solver, SolverInfo
+from marginopt.solvers import Answer, Options, Solver, SolverInfo, rational as rational_rays
 from marginopt.solvers.certification.rays import ray_is_exact
 from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational import form as rational_rays
-from marginopt.solvers.rational.form import farkas_exists, ray_exists
+from marginopt.solvers.rational import farkas_exists, ray_exists
 
 
 def _form(rows: list[list[float]], g: list[float], **changes: object) -> StandardForm:

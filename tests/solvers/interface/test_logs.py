@@ -14,7 +14,7 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import InputError, WriteError
 from marginopt.solvers import Options
-from marginopt.solvers.interface.native_log import native_log
+from marginopt.solvers.interface.backend import native_log
 
 X, y = clouds(3, 30, 3)
 

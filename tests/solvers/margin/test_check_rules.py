@@ -13,8 +13,8 @@ from effort import trials
 
 from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
+from marginopt.solvers.margin.check.checker import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
 from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.rules import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Generator = np.random.Generator

@@ -11,8 +11,8 @@ import pytest
 
 from marginopt.models.views import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
+from marginopt.solvers.margin.check.checker import apply_relaxation
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.rules import apply_relaxation
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 POINT = np.array([-5.0, -0.04])

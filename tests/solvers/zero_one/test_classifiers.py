@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.zero_one.classifiers import LeastNorm, good_classifier
+from marginopt.solvers.zero_one.heuristic import LeastNorm, good_classifier
 
 
 def problem(A: np.ndarray, free: bool = False) -> ZeroOneProblem:

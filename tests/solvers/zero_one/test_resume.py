@@ -30,8 +30,7 @@ from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskR
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm
-from marginopt.solvers.zero_one.distributed import boxes as subtrees
-from marginopt.solvers.zero_one.engines import engine as stretches
+from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees, engine as stretches
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
 from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes, grown
 

@@ -19,7 +19,7 @@ from marginopt.solvers.certification.rays import Ray
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
-from marginopt.solvers.rational.form import farkas_exists
+from marginopt.solvers.rational import farkas_exists
 from marginopt.solvers.records import Options
 
 

@@ -18,11 +18,11 @@ from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_p
 from ...exact.limits import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
-from ..engines.conflicts import Dive, Passes, offer_kept
-from ..engines.engine import Engine, SharedState
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
 from ..loops import conflicts as k
 from ..reduced import ReducedZeroOneProblem
+from .conflicts import Dive, Passes, offer_kept
+from .engine import Engine, SharedState
 
 __all__ = ["ConflictTeamEngine"]
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ....models.views import ZeroOneProblem
-from ...exact.log_file import LogFile, LogWriter, Mark
-from ..reduced import ReducedZeroOneProblem
-from ..reuse import Transfer
+from ...models.arrays import FloatArray
+from ...models.views import ZeroOneProblem
+from ..exact.log_file import LogFile, LogWriter, Mark
+from .reduced import ReducedZeroOneProblem
+from .reuse import Transfer
 
 __all__ = ["BoxRecords", "ProofWriter", "write_citing_log"]
 

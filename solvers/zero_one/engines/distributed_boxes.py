@@ -8,6 +8,8 @@ progress and the incumbent are the whole state of the search, which a checkpoint
 
 *Subproblems of the box search.* A subproblem is a value, and its result depends on nothing else. So the subproblem of a lost
 worker is given to another one, and only the first result counts.
+
+*Checkpoints of the box search*, in this process alone or with workers: open nodes, incumbent and proved bound.
 """
 
 from __future__ import annotations
@@ -18,22 +20,29 @@ import os
 import platform
 import time
 import zlib
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ....models.arrays import FloatArray
+from ....models.model import fingerprint
+from ....models.views import ZeroOneProblem
+from ...exact.checkpoint import Checkpoint, Saved
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
 from ...exact.limits import Limits
+from ...exact.log_file import Mark
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor, TaskArrays
-from ..engines.boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
-from ..engines.engine import Engine, SharedState
-from ..engines.open_nodes import OpenNodes
+from ..box_log import BoxRecords, ProofWriter
 from ..incumbent import Incumbent, Polish, trivial_incumbent
-from ..proof.boxes import BoxRecords, ProofWriter
-from ..reduced import for_boxes, reduce_problem, smallest_problem
+from ..reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem
+from .boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
+from .engine import Engine, SharedState
+from .open_nodes import OpenNodes
 
-__all__ = ["HEAD", "Subproblem", "SubproblemResult", "SubtreeEngine", "load", "search"]
+__all__ = ["StoppedSearch", "SubtreeEngine", "ZeroOneCheckpoint"]
+
 
 #: Tolerance of the problem that loads the compiled kernels.
 _LOAD_TOL = 1e-6
@@ -45,65 +54,34 @@ _INTERVAL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """A subproblem for a worker.
+    """A subproblem for a worker."""
 
-    Parameters
-    ----------
-    ground : Ground
-        Equal for all subproblems: its large arrays are sent once.
-    nodes : Own
-        The arrays of the open nodes.
-    w, value : ndarray, float
-        The incumbent and its value at the time of dispatch.
-    tol, seconds : float
-        Tolerance of the search; time limit of the subproblem.
-    number : int
-        Number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on.
-    logged : bool
-        Whether the worker writes a part of the proof log.
-    """
-
-    ground: SearchData
-    nodes: TaskArrays
+    ground: SearchData  #: equal for all subproblems: its large arrays are sent once
+    nodes: TaskArrays  #: the arrays of the open nodes
+    #: the incumbent and its value at the time of dispatch
     w: FloatArray
     value: float
+    #: tolerance of the search; time limit of the subproblem
     tol: float
     seconds: float
-    number: int
-    logged: bool
+    number: int  #: number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on
+    logged: bool  #: whether the worker writes a part of the proof log
 
 
 @dataclass(frozen=True, eq=False)
 class SubproblemResult:
-    """The result of a subproblem.
+    """The result of a subproblem."""
 
-    Parameters
-    ----------
-    nodes : OpenNodes
-        Open nodes with bounds below the worker's final cutoff.
-    w : ndarray or None
-        A better incumbent, if there is one.
-    unresolved : float
-        Least lower bound of the leaves that rounding left unresolved.
-    counts : dict
-        Numbers of nodes, relaxations, Newton steps and points.
-    effort, seconds, busy : float
-        Counted work; wall time and processor time of the worker.
-    log : bytes
-        Lines of the proof log, compressed.
-    who : str
-        Machine and process.
-    """
-
-    nodes: OpenNodes
-    w: FloatArray | None
-    unresolved: float
-    counts: dict[str, int]
+    nodes: OpenNodes  #: open nodes with bounds below the worker's final cutoff
+    w: FloatArray | None  #: a better incumbent, if there is one
+    unresolved: float  #: least lower bound of the leaves that rounding left unresolved
+    counts: dict[str, int]  #: numbers of nodes, relaxations, Newton steps and points
+    #: counted work; wall time and processor time of the worker
     effort: float
     seconds: float
     busy: float
-    log: bytes
-    who: str
+    log: bytes  #: lines of the proof log, compressed
+    who: str  #: machine and process
 
     def check(self, ground: SearchData) -> None:
         """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
@@ -367,3 +345,64 @@ class SubtreeEngine(Engine):
         self._effort += found.effort
         if self._writer is not None:
             self._writer.merge(lines_of(found.log))
+
+
+_ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedSearch:
+    """An interrupted search: its state, incumbent, lower bound, number of nodes, and the mark of its proof log."""
+
+    begun: ResumedBoxes
+    w: FloatArray
+    lower_bound: float
+    nodes: int
+    log: Mark | None = None
+
+
+class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
+    """The checkpoint file of a box search.
+
+    Parameters
+    ----------
+    path : path-like
+    problem : ZeroOneProblem
+    tol : float
+    """
+
+    solver = "zero-one-bb"
+    numbers = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
+
+    def __init__(self, path: str | os.PathLike[str], problem: ZeroOneProblem, tol: float) -> None:
+        super().__init__(path, fingerprint((problem.A, problem.weights, problem.penalised)), tol)
+        self._problem = problem
+
+    @staticmethod
+    def content(shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
+        """Return the content of the file of a search, with the position of its log."""
+        reduced = begun.ground.reduced
+        numbers = {
+            "upper": begun.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
+            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": begun.unresolved,
+        }  # fmt: skip
+        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
+        arrays |= {f"open_{name}": array for name, array in begun.nodes.arrays().items()}
+        return Saved(numbers, arrays, log, begun.first_id)
+
+    def parse(self, saved: Saved) -> StoppedSearch:
+        """Return the search of a file's content."""
+        arrays, numbers = saved.arrays, saved.numbers
+        reduced = ReducedZeroOneProblem(
+            **{name: np.array(arrays[name]) for name in _ARRAY_FIELDS},
+            unit=numbers["unit"],
+            constant=numbers["constant"],
+            shrink=numbers["shrink"],
+            free=bool(numbers["free"]),
+            problem=self._problem,
+        )
+        nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
+        nodes.check(*reduced.rows.shape)
+        begun = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
+        w = np.array(arrays["w"], dtype=np.float64)
+        return StoppedSearch(begun, w, numbers["floor"], int(numbers["nodes"]), saved.log)

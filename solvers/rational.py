@@ -26,12 +26,12 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import TooLargeError
-from ...models.arrays import FloatArray
-from ...models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from ...models.program.entries import Entries
-from ...models.program.exponential_cones import TranscendentalCone
-from ...models.program.form import Constraint, StandardForm
+from ..errors import TooLargeError
+from ..models.arrays import FloatArray
+from ..models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..models.program.entries import Entries
+from ..models.program.exponential_cones import TranscendentalCone
+from ..models.program.form import Constraint, StandardForm
 
 __all__ = ["MAX_NONZEROS", "RationalForm", "farkas_exists", "lagrangian", "null_vector", "ray_exists", "solve_linear"]
 

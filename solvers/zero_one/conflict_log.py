@@ -3,9 +3,7 @@
 The tree need not be the search's: only the bound counts. `ConflictProver` has the nodes, `solvers.zero_one.check.conflicts`
 verifies them. With a team, open nodes of the proof go to its workers, whose lines are merged.
 
-*Norm-conflicts one at a time, with the multipliers that prove them.* A set S of points is a conflict at T if no w with ||w||² <
-T keeps all of it; the compiled dual method finds one and its multipliers (`solvers.zero_one.loops.conflicts.active_set`).
-``docs/explanation/zero-one-bb.md`` has the proofs.
+A set S of points is a conflict at T if no w with ||w||² < T keeps all of it.
 
 *The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
 where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of
@@ -27,54 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ...exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
-from ...exact.log_file import LogFile, LogWriter
-from ...interface.algorithm import clear, named_scalars
-from ...parallel.executor import AsynchronousExecutor
-from ..incumbent import penalised_rows, stretched_rows
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import FloatArray
+from ..exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
+from ..exact.log_file import LogFile, LogWriter
+from ..interface.algorithm import clear, named_scalars
+from ..parallel.executor import AsynchronousExecutor
+from .incumbent import penalised_rows, stretched_rows
+from .reduced import ReducedZeroOneProblem
 
-__all__ = [
-    "Conflict",
-    "ConflictFinder",
-    "ConflictProver",
-    "ConflictRecorder",
-    "ConflictSearchResult",
-    "ProofGoal",
-    "ProofNode",
-    "ProofParts",
-    "copied",
-    "empty_book",
-]
-
-#: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
-_KEEN = 5.0
-
-
-@dataclass(frozen=True, eq=False)
-class Conflict:
-    """Points that cannot all be kept, and multipliers α ≥ 0 of their rows a_i'w ≥ 1 that prove it: a norm of at least ``norm``.
-
-    (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||² without the intercept's part.
-    """
-
-    points: IntArray
-    alpha: FloatArray
-    norm: float
-
-
-@dataclass(frozen=True, eq=False)
-class ConflictSearchResult:
-    """The outcome of a search for a conflict: a conflict, or the least norm that keeps the points, or neither (rounding)."""
-
-    conflict: Conflict | None
-    optimum: float | None
-    active: Any
+__all__ = ["ConflictFinder", "ConflictRecorder", "ProofParts", "copied", "empty_book"]
 
 
 class ConflictFinder:
-    """Conflicts among the reduced points.
+    """The reduced points as the compiled kernels read them, with room for their work.
 
     Parameters
     ----------
@@ -84,69 +47,24 @@ class ConflictFinder:
     """
 
     def __init__(self, reduced: ReducedZeroOneProblem, upper: float) -> None:
-        from ..loops.conflicts import empty_workspace
+        from .loops.conflicts import empty_workspace
 
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
         self.exact = penalised_rows(reduced, tau)
-        n = len(tau)
-        self._keen = np.ones(n)
-        self.room = empty_workspace(n, self.rows.a.shape[1], self.exact.a.shape[1])
+        self.room = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
         """The S-pair of no points."""
-        from ..loops.conflicts import no_active
+        from .loops.conflicts import no_active
 
         return no_active(self.rows.a.shape[1])
 
-    def find(self, ok: BoolArray, kept: BoolArray, T: float, start: Any, exact: bool = True) -> ConflictSearchResult:
-        """A conflict at T among the points ``ok``, preferably with many of ``kept``; from the S-pair ``start`` (left as it is).
-
-        ``exact`` also looks without the intercept's stretched column (pairs of points), where the first attempt finds none.
-        """
-        from ..loops.conflicts import CONFLICT, OPTIMUM, active_set, no_active
-
-        self._keen[:] = np.where(kept, _KEEN, 1.0)
-        active = _copied(start)
-        status, norm = active_set(self.rows, ok, self._keen, T, active, self.room.scratch)
-        if status == CONFLICT:
-            return ConflictSearchResult(self._conflict(active, self.rows.tau, norm), None, active)
-        own = self.norm_of(active)
-        if own >= T:  # the S-pair that it began with was one already
-            return ConflictSearchResult(self._conflict(active, self.rows.tau, own), None, active)
-        if exact and self.exact.free:
-            pairs = no_active(self.exact.a.shape[1])
-            status, norm = active_set(self.exact, ok, self._keen, T, pairs, self.room.exact)
-            if status == CONFLICT:
-                return ConflictSearchResult(self._conflict(pairs, self.exact.tau, norm), None, active)
-        return ConflictSearchResult(None, float(norm) if status == OPTIMUM else None, active)
-
     def norm_of(self, active: Any) -> float:
         """The norm that an S-pair certifies."""
-        from ..loops.conflicts import certified_norm
+        from .loops.conflicts import certified_norm
 
         return float(certified_norm(active, self.rows.reach))
-
-    def certificate(self, active: Any) -> Conflict:
-        """An S-pair of single points with its multipliers, whatever norm they prove."""
-        return self._conflict(active, self.rows.tau, self.norm_of(active))
-
-    def _conflict(self, active: Any, tau: FloatArray, norm: float) -> Conflict:
-        alpha: dict[int, float] = {}
-        for c in range(int(active.count[0])):
-            i, j = int(active.pair[c, 0]), int(active.pair[c, 1])
-            u = float(active.u[c])
-            if u <= 0.0:
-                continue
-            scale = float(tau[i] if j < 0 else tau[i] + tau[j])
-            for point in (i, j) if j >= 0 else (i,):
-                alpha[point] = alpha.get(point, 0.0) + u / scale
-        points = np.array(sorted(alpha), dtype=np.int64)
-        return Conflict(points, np.array([alpha[int(i)] for i in points], dtype=np.float64), float(norm))
-
-
-def _copied(active: Any) -> Any:
-    return type(active)(*(np.array(part) for part in active))
 
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
@@ -158,23 +76,13 @@ _FADE = 256
 
 @dataclass(frozen=True, eq=False)
 class ProofGoal:
-    """The claim to be proved, in any process: no solution of interest is below ``cut``.
-
-    Parameters
-    ----------
-    reduced : Reduced
-    weights : ndarray (m,)
-        What deletions cost: reduced weights, or whole numbers where they are counted.
-    order : ndarray (m,)
-        Hinge violations: larger first among the points to branch on.
-    cut, budget, unit : float
-        Reduced value (or squared norm); deletions that are allowed, infinite where they are paid; what a unit of weight is in the
-        stated problem.
-    """
+    """The claim to be proved, in any process: no solution of interest is below ``cut``."""
 
     reduced: ReducedZeroOneProblem
-    weights: FloatArray
-    order: FloatArray
+    weights: FloatArray  #: (m,) what deletions cost: reduced weights, or whole numbers where they are counted
+    order: FloatArray  #: (m,) hinge violations: larger first among the points to branch on
+    #: reduced value (or squared norm); deletions that are allowed, infinite where they are paid; what a unit of weight is in the
+    #: stated problem
     cut: float
     budget: float
     unit: float
@@ -228,7 +136,7 @@ class ConflictProver:
         return "".join(lines)
 
     def _process(self, node: ProofNode) -> list[str]:
-        from ..loops.conflicts import OPEN_LEAF, PROVED, prove
+        from .loops.conflicts import OPEN_LEAF, PROVED, prove
 
         clear(self._book.now)
         goal, finder = self._wanted, self._finder
@@ -261,7 +169,7 @@ class ConflictProver:
 
     def _steps(self) -> tuple[list[Any], list[str]]:
         """A node's steps, and the lines of the conflicts that they use."""
-        from ..loops.conflicts import CUT
+        from .loops.conflicts import CUT
 
         book, steps = self._book, []
         entries = int(book.now.entries)
@@ -300,7 +208,7 @@ class ConflictProver:
 
 def empty_book(n: int, p: int) -> Any:
     """`kernels.conflicts.Book` for n points in p coordinates."""
-    from ..loops.conflicts import BOOK, Book
+    from .loops.conflicts import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
     return Book(

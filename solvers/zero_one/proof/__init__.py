@@ -1,1 +1,0 @@
-"""Proof logs: what writes them."""
