@@ -13,7 +13,7 @@ FOLDERS := models solvers relaxations instances
 # theirs) and every test worker rewrites all assertions, half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels release attack
+.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels release attack enumerations
 
 # Workers of the tests: as many as there are processors, four at most. Each has its own part, so that what a file imports and its fixtures
 # make is made once; who is done takes from the others.
@@ -61,6 +61,11 @@ release: env-test
 # Fifty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
 attack: env-test
 	$(BIN)/python tests/attack/run.py
+
+# Every question against enumeration on COUNT instances; the suite takes 12.
+COUNT ?= 300
+enumerations: env-test
+	MARGINOPT_ENUMERATIONS=$(COUNT) $(BIN)/python -m pytest -q -k enumeration tests/face/questions tests/solvers/test_whole_path.py
 
 # The site into docs/_build/html, warnings as errors; its pages on formulations and algorithms are made from the objects, which are solved.
 docs: $(VENV)/.docs

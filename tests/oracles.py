@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import numpy as np
 import scipy.optimize
 
 from marginopt.models import ZeroOneSVM
 
-__all__ = ["enumerated", "least_norm", "least_square"]
+__all__ = ["COUNT", "enumerated", "least_norm", "least_square"]
+
+#: Instances of each question that are compared with enumeration; ``make enumerations`` takes 300.
+COUNT = int(os.environ.get("MARGINOPT_ENUMERATIONS", "12"))
 
 
 def least_norm(A: np.ndarray, penalised: np.ndarray | None = None) -> np.ndarray | None:
