@@ -57,6 +57,16 @@ def test_equals_a_loop_of_solves(seed: int, lam: float) -> None:
         assert table.bound[k] >= result.bound * (1.0 - 1e-5)
 
 
+@pytest.mark.parametrize(("seed", "n"), [(3, 60), (5, 80)])
+def test_one_search_needs_no_more_nodes_than_a_loop(seed: int, n: int) -> None:
+    """Targets of both classes exclude the points that their single solves exclude: else there are ten times as many nodes."""
+    model = instance(seed, n, 1e4)
+    table = prediction_stability(model, np.asarray(model.X)[:12], within=None)
+    loop = [mo.solve(table.rival(k), "zero-one-bb", threads=1).nodes for k in range(12)]
+    assert set(table.prediction) == {-1.0, 1.0}
+    assert table.nodes <= 2 * sum(loop)
+
+
 def test_weights_and_new_points() -> None:
     base = instance(8, 20)
     rng = np.random.default_rng(1)
