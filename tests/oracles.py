@@ -6,10 +6,14 @@ import itertools
 
 import numpy as np
 import scipy.optimize
+from effort import trials
 
 from marginopt.models import ZeroOneSVM
 
-__all__ = ["enumerated", "least_norm", "least_square"]
+__all__ = ["COUNT", "enumerated", "least_norm", "least_square"]
+
+#: Instances of each question that are compared with enumeration.
+COUNT = trials(12, 300)
 
 
 def least_norm(A: np.ndarray, penalised: np.ndarray | None = None) -> np.ndarray | None:

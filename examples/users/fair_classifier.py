@@ -58,9 +58,12 @@ def main(folder: Path) -> dict[str, float]:
     )
     bound = mo.solve(conic)
     print(bound)
-    report = mo.gap_report(data.subsamples(25, seeds=range(3)), ["hinge", "conic"], progress=False, time_limit=20)
+    report = mo.gap_report(data.subsamples(14, seeds=range(10)), ["hinge", "conic"], progress=False, time_limit=20)
     print(report)
-    return {"status": float(result.status is mo.Status.OPTIMAL), "difference": abs(shares[0] - shares[-1]), "conic": bound.gap}
+    return {
+        "status": float(result.status is mo.Status.OPTIMAL), "difference": abs(shares[0] - shares[-1]), "conic": bound.gap,
+        "problems": float(len(report.instances)), "means": float(report.markdown().count("mean")),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -47,14 +47,18 @@ def main(folder: Path) -> dict[str, float]:
     conflict = mo.read(folder / "impossible.mps").conflict()
     print(conflict)
 
-    (folder / "colleague.sol").write_text("X1 3\nX2 4\n")
-    wrong = mo.proofs.check_point(plan, mo.io.read_solution(plan, folder / "colleague.sol").values)
-    print(wrong)
-    right = mo.proofs.check_point(plan, {"X1": 3.0, "X2": 1.0})
-    print(right)
+    # two colleagues' solution files: one point misses rows, the other one is as good as the optimum
+    checks = []
+    for file, x2 in (("refused.sol", 4), ("certified.sol", 1)):
+        (folder / file).write_text(f"X1 3\nX2 {x2}\n")
+        checks.append(mo.proofs.check_point(plan, mo.io.read_solution(plan, folder / file).values))
+        print(checks[-1])
+    wrong, right = checks
+    exported = mo.solve(mo.read(folder / "plan.lp"))
     return {
-        "objective": result.objective, "dual": abs(dual.objective), "wrong": float(wrong.feasible),
-        "right": float(right.feasible), "worst": wrong.misses[0].amount,
+        "objective": result.objective, "dual": abs(dual.objective), "exported": exported.objective,
+        "conflict": float(len(conflict.rows)), "wrong": float(wrong.feasible), "right": float(right.feasible),
+        "worst": wrong.misses[0].amount, "value": float(right.objective),
     }  # fmt: skip
 
 

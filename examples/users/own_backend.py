@@ -5,6 +5,9 @@ python examples/users/own_backend.py
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
@@ -56,19 +59,34 @@ def programs(count: int) -> list[StandardForm]:
     return made
 
 
-def main() -> dict[str, float]:
+def main(folder: Path) -> dict[str, float]:
     """Run the whole task and return what the test asserts."""
     one = programs(1)[0]
     alone = mo.solve(one, ToyADMM())
     print(alone)
-    solvers = [ToyADMM(), "clarabel", "osqp", "piqp", "highs"]
-    comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(programs(4))}, solvers)
+
+    # beside all installed ones of seven others
+    others = ("clarabel", "osqp", "piqp", "highs", "daqp", "quadprog", "scs")
+    present = {row["name"] for row in mo.solvers().rows if row["installed"] == "yes"}
+    solvers = [ToyADMM(), *(name for name in others if name in present)]
+    comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(programs(20))}, solvers)
     print(comparisons)
-    print(mo.performance_profile(comparisons))
-    solved = sum(result.solved for table in comparisons.values() for result in table.results.values())
-    trace = mo.solve(mo.L2SVMDual(*_points()), "fw", tol=1e-3).trace
+    profile = mo.performance_profile(comparisons)
+    print(profile)
+    results = [result for table in comparisons.values() for result in table.results.values() if result.solved]
+    objectives = [[result.objective for result in table.results.values() if result.solved] for table in comparisons.values()]
+    within = [profile.within(name, 1e9) for name in comparisons.solvers]
+
+    # the native log of one solve, and the trace of an iterative algorithm, every fifth row
+    mo.solve(one, "clarabel", log_file=folder / "clarabel.log")
+    print((folder / "clarabel.log").read_text())
+    trace = mo.solve(mo.L2SVMDual(*_points()), "fw", tol=1e-2, trace_every=5).trace
     print(f"{len(trace)} rows of a trace, the last {trace[-1]}")
-    return {"proved": float(alone.bound_kind == "proved"), "solved": solved / (4 * len(solvers)), "trace": float(len(trace))}
+    return {
+        "proved": float(alone.bound_kind == "proved"), "solved": len(results) / (20 * len(solvers)),
+        "spread": max(float(np.ptp(values)) / abs(values[0]) for values in objectives), "within": min(within),
+        "trace": float(len(trace)), "log": float((folder / "clarabel.log").stat().st_size),
+    }  # fmt: skip
 
 
 def _points() -> tuple[np.ndarray, np.ndarray]:
@@ -77,4 +95,5 @@ def _points() -> tuple[np.ndarray, np.ndarray]:
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name))

@@ -26,6 +26,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.limits import Limits
+from ..exact.rotation import constant_column
 from .engines.boxes import SearchData
 from .engines.open_nodes import empty_pool, grown, plant_root
 from .incumbent import Polish
@@ -37,7 +38,7 @@ __all__ = ["TargetBounds", "TargetSearch"]
 #: Nodes between two looks at the limits.
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.
-_PERIOD = 4
+_PERIOD = 8
 #: Default memory limit in bytes.
 _MEMORY = 2e9
 #: Distances below 1 within which a margin is raised to 1.
@@ -86,6 +87,7 @@ class TargetSearch:
         self._cap = (cap - plain.constant) / plain.unit
         plain = plain.restretched(min(plain.trivial, self._cap))
         self._reduced = _with_targets(plain, rows)
+        self._sides = _sides(self._reduced, rows)
         self._polish = Polish.of(self._reduced)
         self._values = np.full(len(rows), math.inf)
         self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
@@ -127,10 +129,11 @@ class TargetSearch:
         scales = (1.0 - 1e-12) / margins[order]  # `_verified` raises a margin of 1 - 1e-12 to 1
         values = scales * scales * norm + (float(reduced.weights.sum()) - np.cumsum(reduced.weights[order]))
         best = np.flatnonzero(values == np.minimum.accumulate(values[::-1])[::-1])
-        for position in np.flatnonzero(order >= self._first):
-            target, chosen = int(order[position] - self._first), int(best[np.searchsorted(best, position)])
-            if values[chosen] < self._values[target]:
-                self._points[target], self._values[target] = scales[chosen] * v, values[chosen]
+        positions = np.flatnonzero(order >= self._first)
+        targets, chosen = order[positions] - self._first, best[np.searchsorted(best, positions)]
+        better = values[chosen] < self._values[targets]
+        targets, chosen = targets[better], chosen[better]
+        self._points[targets], self._values[targets] = scales[chosen, None] * v, values[chosen]
 
     def _polish_all(self, changed: BoolArray) -> None:
         """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
@@ -177,7 +180,7 @@ class TargetSearch:
         reduced = replace(self._reduced, weights=self._reduced.weights.copy())
         reduced.weights[self._first + target] = 2.0 * max(upper, float(reduced.weights.sum()))
         ground = SearchData.of(reduced, upper)
-        data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()))
+        data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()), positive=self._sides)
         n, p = data.rows.shape
         pool, room = empty_pool(n, p, 0), k.empty_workspace(n, p)
         plant_root(pool, reduced.radius(upper), data.weights >= upper)
@@ -247,14 +250,18 @@ class TargetSearch:
         is_kept = state == k.KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True
-        self._offer_kept(is_kept)
         violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
-        level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
-        if level <= 0.0:
-            return math.inf
         n, p = leaf_rows.a.shape
-        status, _ = active_set(leaf_rows, is_kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
-        return math.inf if status == CONFLICT else max(bound, violated)
+        for attempt in range(2):  # the leaf may hold a better classifier, and the cutoff below its value
+            level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
+            if level <= 0.0:
+                return math.inf
+            status, _ = active_set(leaf_rows, is_kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
+            if status == CONFLICT:
+                return math.inf
+            if attempt == 0:
+                self._offer_kept(is_kept)
+        return max(bound, violated)
 
     def _bounds(self, finished: bool) -> TargetBounds:
         """Return the intervals in original units, every classifier judged on the stated data."""
@@ -286,6 +293,21 @@ def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZe
         weights=np.append(reduced.weights, np.zeros(len(rows))),
         residual=np.append(reduced.residual, np.zeros(len(rows))),
     )
+
+
+def _sides(reduced: ReducedZeroOneProblem, targets: FloatArray) -> BoolArray:
+    """Return the class of each row and target: pairs of points that exclude each other have one of each.
+
+    The class of a target that is kept decides which points it excludes.
+    """
+    labels, member = constant_column(np.vstack([reduced.problem.A, targets])), reduced.member
+    if labels is None:
+        return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
+    count = len(member)
+    sides = np.zeros(len(reduced.rows), dtype=bool)
+    sides[member[member >= 0]] = labels[:count][member >= 0] > 0.0
+    sides[len(sides) - len(targets) :] = labels[count:] > 0.0
+    return sides
 
 
 def _open_bound(pool: k.BoxPool) -> float:

@@ -25,17 +25,20 @@ def test_a_fair_classifier_from_a_table_with_words_and_holes(tmp_path: Path) -> 
     pytest.importorskip("pandas")
     found = script("fair_classifier").main(tmp_path)
     assert found["status"] == 1.0 and found["difference"] <= 0.05 + 1e-9 and found["conic"] <= 1e-6
+    assert found["problems"] == 10.0 and found["means"] > 0.0
     assert all((tmp_path / f"fair.{suffix}").stat().st_size > 400 for suffix in ("lp", "mps", "tex"))
 
 
-def test_a_backend_of_ones_own() -> None:
-    found = script("own_backend").main()
-    assert found["proved"] == 1.0 and found["solved"] == 1.0 and found["trace"] > 0.0
+def test_a_backend_of_ones_own(tmp_path: Path) -> None:
+    found = script("own_backend").main(tmp_path)
+    assert found["proved"] == 1.0 and found["solved"] == 1.0 and found["within"] == 1.0 and found["spread"] <= 1e-3
+    assert found["trace"] > 1.0 and found["log"] > 100.0
 
 
 def test_a_program_from_elsewhere(tmp_path: Path) -> None:
     found = script("foreign_program").main(tmp_path)
     assert found["objective"] == pytest.approx(11.0) and found["dual"] == pytest.approx(11.0)
+    assert found["exported"] == pytest.approx(11.0) and found["value"] == 11.0 and found["conflict"] > 0.0
     assert found["wrong"] == 0.0 and found["right"] == 1.0 and found["worst"] == 9.0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import trials
+from oracles import COUNT
 
 import marginopt as mo
 from marginopt.questions.fairness import FairnessMetric, FairnessQuestion
@@ -90,14 +90,9 @@ def check_instance(seed: int, proof: Path) -> None:
     assert len(report.reports) == len(answer.question.problems())
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(COUNT))
 def test_the_worst_subgroup_is_that_of_enumeration(seed: int, tmp_path: Path) -> None:
     check_instance(seed, tmp_path / "audit.jsonl")
-
-
-def test_the_worst_subgroup_of_more_instances_is_that_of_enumeration(tmp_path: Path) -> None:
-    for seed in range(1000, 1000 + trials(40, 300)):
-        check_instance(seed, tmp_path / "audit.jsonl")
 
 
 @pytest.mark.parametrize("seed", range(6))

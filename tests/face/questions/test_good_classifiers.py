@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import trials
+from oracles import COUNT
 
 import marginopt as mo
 from marginopt.questions import Disagreements, coefficient_ranges, feature_importance, most_different_classifier, supports
@@ -81,20 +81,12 @@ def check_supports(model: mo.Margin, within: float, proof: Path) -> None:
     assert answer.proved and answer.check().valid
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(COUNT))
 def test_good_classifiers_are_those_of_enumeration(seed: int, tmp_path: Path) -> None:
-    model, within = instance(seed), (0.02, 0.2, 0.5)[seed // 2]
+    model, within = instance(seed), (0.02, 0.2, 0.5)[seed // 2 % 3]
     check_ranges(model, within, tmp_path / "ranges")
     check_importance(model, tmp_path / "importance")
     check_supports(model, within, tmp_path / "supports")
-
-
-def test_more_instances_agree_with_enumeration(tmp_path: Path) -> None:
-    for seed in range(1000, 1000 + trials(3, 12)):
-        model, within = instance(seed), (0.02, 0.2, 0.5)[seed // 2 % 3]
-        check_ranges(model, within, tmp_path / f"ranges{seed}")
-        check_importance(model, tmp_path / f"importance{seed}")
-        check_supports(model, within, tmp_path / f"supports{seed}")
 
 
 @pytest.fixture(name="real")
@@ -187,14 +179,9 @@ def check_difference(model: mo.Margin, within: float, proof: Path) -> None:
         assert mo.check_proof(log.path, question).valid
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(COUNT))
 def test_the_most_different_classifier_is_that_of_enumeration(seed: int, tmp_path: Path) -> None:
     check_difference(instance(seed), (0.0, 0.1, 0.5)[seed % 3], tmp_path)
-
-
-def test_the_most_different_classifier_on_more_instances(tmp_path: Path) -> None:
-    for seed in range(3000, 3000 + trials(6, 60)):
-        check_difference(instance(seed), (0.0, 0.1, 0.5)[seed % 3], tmp_path / str(seed))
 
 
 def test_a_forged_exclusion_of_turned_predictions_is_refused(tmp_path: Path) -> None:
