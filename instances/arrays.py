@@ -70,16 +70,16 @@ def check_matrix(X: object) -> Matrix:
 
 def _check_sparse(X: Any) -> sp.csr_array:
     if len(X.shape) != 2:
-        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(X.shape)}")
+        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(X.shape)}", name="X")
     if np.iscomplexobj(X):
-        raise DataError("X must be real, got complex values")
+        raise DataError("X must be real, got complex values", name="X")
     sparse = sp.csr_array(X, dtype=np.float64, copy=True)
     _check_shape(sparse.shape)
     try:
         # Indices out of range would be read from memory that is not the matrix's.
         sparse.check_format(full_check=True)
     except ValueError as error:
-        raise DataError(f"X is not a valid sparse matrix: {error}") from None
+        raise DataError(f"X is not a valid sparse matrix: {error}", name="X") from None
     sparse.sum_duplicates()
     sparse.eliminate_zeros()
     bad = np.flatnonzero(~np.isfinite(sparse.data))
@@ -124,7 +124,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
             "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)"
         ) from None
     if codes.shape != (n,):
-        raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}")
+        raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}", name="y")
     present = np.unique(codes)
     if present.size == 1:
         raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed")
@@ -137,7 +137,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
 def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:
     """Labels for the codes that are present, or an error saying which codes are wanted."""
     if labels is not None and len(set(labels)) != len(labels):
-        raise DataError(f"labels must differ from each other, got {list(labels)}")
+        raise DataError(f"labels must differ from each other, got {list(labels)}", name="labels")
     if (labels is None or len(labels) == 2) and np.array_equal(present, [-1.0, 1.0]):
         return (-1, 1) if labels is None else tuple(labels)
     count = len(labels) if labels is not None else int(present[-1]) + 1 if np.isfinite(present[-1]) else 0

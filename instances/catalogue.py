@@ -121,7 +121,7 @@ def load(name: str, part: Part | None = None) -> Instance:
     expected, pair = _resolve(name)
     parts = () if isinstance(expected, DataSet) else expected.parts
     if part in ("train", "test") and not parts:
-        raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split")
+        raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split", name="part")
     if isinstance(expected, DataSet):
         instance = expected.load()
     else:

@@ -190,7 +190,7 @@ class DataSet:
         for field, least in (("n", 2), ("p", 1), ("classes", 2)):
             value = getattr(self, field)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}")
+                raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}", name=field)
         if not callable(self.read):
             raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 

@@ -247,7 +247,8 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     if instance.population is None:
         raise InputError(
             f"{instance.name} does not know the distribution that it came from; take the instance as generated, "
-            "before prepared() or pair()"
+            "before prepared() or pair()",
+            name="instance",
         )
     return instance.population.clean(n, seed)
 

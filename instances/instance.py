@@ -66,7 +66,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     total = len(codes)
     n = as_count(n, "n", least=2)
     if n > total:
-        raise InputError(f"cannot choose n = {n} rows without replacement from {total}")
+        raise InputError(f"cannot choose n = {n} rows without replacement from {total}", name="n")
     generator = as_generator(seed)
     if not stratified:
         return np.sort(generator.choice(total, size=n, replace=False)).astype(np.int64)
@@ -480,7 +480,7 @@ class Instance(Displayed, LabelledData):
         """
         drawn = [(seed, self.subsample(n, seed, stratified)) for seed in seeds]
         if not drawn:
-            raise InputError("subsamples needs at least one seed")
+            raise InputError("subsamples needs at least one seed", name="seeds")
         family = self.naming.of
         return tuple(
             replace(part, name=f"{self.name}[n={part.n}, seed={seed}]", family=f"{family}[n={part.n}]") for seed, part in drawn
@@ -496,7 +496,7 @@ class Instance(Displayed, LabelledData):
         """Keep the classes with original labels a (coded -1) and b (coded +1)."""
         codes = [self._code(a), self._code(b)]
         if codes[0] == codes[1]:
-            raise InputError(f"a pair needs two different classes, got {a!r} twice")
+            raise InputError(f"a pair needs two different classes, got {a!r} twice", name="b")
         rows: IntArray = np.flatnonzero(np.isin(self.y, codes))
         labels = tuple(self._labels[self.classes.index(code)] for code in codes)
         return replace(
@@ -513,7 +513,7 @@ class Instance(Displayed, LabelledData):
         for known, code in zip(self._labels, self.classes, strict=True):
             if known == label or str(known) == str(label):
                 return code
-        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}")
+        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}", name=str(label))
 
     def with_label_noise(self, tau: float, seed: Rng) -> Instance:
         """Change each label with probability tau, independently (Conic §5.2), to another class at random.

@@ -102,9 +102,9 @@ class Parameter:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
-            raise InputError(f"{self.option} needs {what}; it is {given!r}") from None
+            raise InputError(f"{self.option} needs {what}; it is {given!r}", name=self.option) from None
         if self.choices and value not in self.choices:
-            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}")
+            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}", name=self.option)
         return value
 
 

@@ -106,7 +106,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
-        return f"bound of {of} {bound:.9g} ({kind})"
+        return f"lower bound of {of} {bound:.9g} ({kind})"
     return f"no bound of {of}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
 
 

@@ -187,11 +187,11 @@ class SolverTable(Displayed, Tabular):
     rows: tuple[dict[str, str], ...]
 
     def __str__(self) -> str:
-        head = ("name", "state", "what it is")
+        head = ("name", "state", "method")
         cells = [(row["name"], state_of(row), row["summary"]) for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *cells)]
-        return "\n".join([*lines, "what each reads and gives: .rows, .to_frame()"])
+        return "\n".join([*lines, "problem classes that each solver reads, and its results: .rows, .to_frame()"])
 
     __repr__ = __str__
 
@@ -201,7 +201,7 @@ class SolverTable(Displayed, Tabular):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        head = ("name", "state", "what it is", "reads")
+        head = ("name", "state", "method", "reads")
         rows = tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows)
         return Display(head=head, rows=rows, words=head)
 

@@ -426,7 +426,7 @@ def read(
         raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
-            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
         return read_libsvm(file, name)
     if kind in (".csv", ".tsv"):
         return read_csv(file, label, name, tidying=tidying)
@@ -436,7 +436,7 @@ def read(
         return read_parquet(file, label, name)
     if kind == ".npz":
         if isinstance(label, int):
-            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
+            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
         return read_npz(file, "y" if label is None else label, name)
     if not file.exists():
         raise DataError(f"no such file: {file}")

@@ -103,7 +103,7 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
     except (TypeError, ValueError):
         raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
     if isinstance(label, bool) or not -width <= index < width:
-        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}")
+        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}", name="label")
     return index % width
 
 
@@ -408,7 +408,7 @@ class Tidying:
         target = target_column(table, label)
         out = [label_column(table.where, table.names, width, column) for column in self.leave_out]
         if target in out:
-            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}")
+            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
         features = feature_columns(table, target, out)
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines = table.rows, table.lines

@@ -54,10 +54,10 @@ class CVXPYSource(Source, Recipient):
         import cvxpy
 
         if not isinstance(problem, cvxpy.Problem):
-            raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}")
+            raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}", name="problem")
         empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
         if empty:
-            raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
+            raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}", name="problem")
         self._problem: Any = problem
         self._parameters = [(parameter, parameter.value) for parameter in problem.parameters()]
         if not problem.variables():

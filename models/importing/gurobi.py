@@ -49,13 +49,13 @@ class GurobiSource(RowSource, Recipient):
         import gurobipy
 
         if not isinstance(model, gurobipy.Model):
-            raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}")
+            raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}", name="model")
         self._model = model
         try:
             model.update()
             self._taken = _program(model).taken()
         except gurobipy.GurobiError as error:
-            raise InputError(f"the Gurobi model cannot be read: {error}") from error
+            raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
     def theirs(self, x: FloatArray) -> Evaluated:
         """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""

@@ -46,7 +46,7 @@ class PyomoSource(RowSource, Recipient):
         import pyomo.environ as pyo
 
         if not isinstance(model, pyo.ConcreteModel | pyo.Block) or not model.is_constructed():
-            raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}")
+            raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}", name="model")
         self._model = model
         self._variables, self._rows, program = _program(model)
         self._taken = program.taken()
@@ -114,7 +114,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     _refuse_unread(model)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
-        raise InputError(f"the Pyomo model must have one active objective; it has {len(objectives)}")
+        raise InputError(f"the Pyomo model must have one active objective; it has {len(objectives)}", name="model")
     variables = _variables(model)
     reader = _Expressions(variables)
     sign = -1.0 if objectives[0].sense == pyo.maximize else 1.0

@@ -75,7 +75,7 @@ class Block:
         """The block's piece of x from its value: the inverse of `unpack`."""
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
-            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}")
+            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
         return svec(value) if self.symmetric else value.ravel()
 
 
@@ -120,9 +120,9 @@ class Constraint:
             object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
         object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
         if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
-            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit", name="F")
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
-            raise InputError(f"{self.label}: F and g must be finite")
+            raise InputError(f"{self.label}: F and g must be finite", name="F")
         _check_names(self.label, self.own, self.rows)
         _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
 
@@ -173,7 +173,7 @@ class Quadratic:
 
     def __post_init__(self) -> None:
         if sum(data is not None for data in (self.matrix, self.factor, self.operator)) != 1:
-            raise InputError("give one of the matrix P, its factor R and an operator")
+            raise InputError("give one of the matrix P, its factor R and an operator", name="matrix")
         if self.matrix is not None:
             _check_symmetric(self.matrix)
 
@@ -314,7 +314,7 @@ class Quadratic:
 
 def _check_names(label: str, own: Sized | None, size: int, what: str = "names", of: str = "scalars") -> None:
     if own is not None and len(own) != size:
-        raise InputError(f"{label}: {len(own)} {what} for {size} {of}")
+        raise InputError(f"{label}: {len(own)} {what} for {size} {of}", name=label)
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
@@ -690,10 +690,14 @@ class StandardForm(Displayed, ExportMethods):
                 raise InputError(f"{name} must have shape ({self.n},), not {array.shape}", name=name)
             object.__setattr__(self, name, frozen(array))
         if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
-            raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
+            raise InputError(
+                "q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)", name="q"
+            )
         for c in self.constraints:
             if c.F.shape[1] != self.n:
-                raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
+                raise InputError(
+                    f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}", name="F"
+                )
         if self.quadratic is not None and self.quadratic.n != self.n:
             raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}", name="P")
         stops = np.cumsum([b.size for b in self.blocks]).tolist()
@@ -748,14 +752,14 @@ class StandardForm(Displayed, ExportMethods):
         for c in self.constraints:
             if c.label == label:
                 return c
-        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}")
+        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
 
     def block(self, label: str) -> Block:
         """The block of this label."""
         for b in self.blocks:
             if b.label == label:
                 return b
-        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}")
+        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}", name=label)
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
@@ -851,14 +855,17 @@ class StandardForm(Displayed, ExportMethods):
             values[block.label] = block.unpack(entries)
         if rest:
             known = ", ".join(block.label for block in self.blocks)
-            raise InputError(f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name")
+            raise InputError(
+                f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name",
+                name=next(iter(rest)),
+            )
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x from values by label: the inverse of `split`."""
         missing = [b.label for b in self.blocks if b.label not in values]
         if missing:
-            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}")
+            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}", name="values")
         return np.concatenate([np.zeros(0), *(b.pack(values[b.label]) for b in self.blocks)])
 
     # -- new forms ----------------------------------------------------------------------------------------------

@@ -324,7 +324,7 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
             chosen.append(int(j))
     if len(chosen) < k:
         raise InputError(
-            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}"
+            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}", name="k"
         )
     columns = varied[chosen]
     names = instance.feature_names

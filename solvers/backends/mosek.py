@@ -147,7 +147,7 @@ class Mosek(Backend):
             try:
                 task.putparam(name, str(value))
             except mosek.Error as error:
-                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}") from error
+                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}", name=name) from error
 
 
 @functools.cache

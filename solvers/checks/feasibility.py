@@ -212,7 +212,7 @@ def certify(
     try:
         complete = stated.complete(point)
     except KeyError as missing:
-        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
+        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
     return certify_form(form, complete, multipliers, reduced, stated)
 
 

@@ -188,7 +188,7 @@ def check_duals(
     """
     form = as_model(model).form
     if result.multipliers is None or form.integer.any():
-        raise InputError("check_duals needs multipliers of a continuous form; this result has none")
+        raise InputError("check_duals needs multipliers of a continuous form; this result has none", name="result")
     places = [(k, i) for k, c in enumerate(form.constraints) for i in range(c.rows) if c.label in result.multipliers]
     rng = np.random.default_rng(seed)
     chosen = [places[j] for j in sorted(rng.permutation(len(places))[:most].tolist())]

@@ -171,7 +171,8 @@ class Checkpoint(ABC, Generic[S]):
             self._log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
             if proof is not None and self._log is None:
                 raise InputError(
-                    "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof="
+                    "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=",
+                    name="proof",
                 )
             return self.parse(Saved(numbers, arrays, self._log, next_id))
         except (DataError, InputError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 
 from marginopt import register
 from marginopt.errors import InputError, UnsupportedModelError
@@ -149,9 +150,9 @@ def test_a_relaxation_is_registered_for_the_session(session: None) -> None:
     X, y = data()
     report = gap_report([Drawn(X, y)], [get_relaxation("big-m-7").reduction], exact=None, progress=False)
     assert report.relaxations[0].relaxation == "big-M, M=7"
-    with pytest.raises(InputError, match="marginopt's own"):
+    with pytest.raises(InputError, check=about("name")):
         register(replace(record, name="conic"))
     with pytest.raises(InputError, match="comes with its record"):
         register(BigM(7.0))
-    with pytest.raises(InputError, match="there is no relaxation 'conik'"):
+    with pytest.raises(InputError, check=about("conik")):
         get_relaxation("conik")

@@ -159,7 +159,8 @@ def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
     if blind:
         raise InputError(
             "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
-            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
+            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser",
+            name="regulariser",
         )
     return np.asarray(scaled)
 

@@ -381,7 +381,8 @@ class NonparallelSVM(Model):
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.manifold > 0 and isinstance(self.kernel, Precomputed):
             raise InputError(
-                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
+                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0",
+                name="manifold",
             )
 
     @classmethod
@@ -484,7 +485,7 @@ class NonparallelSVM(Model):
         At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
         """
         if self.convex:
-            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
+            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program", name="loss")
         return majorant_program(self, u)
 
     # -- values -------------------------------------------------------------------------------------------------
@@ -498,7 +499,7 @@ class NonparallelSVM(Model):
         u = values["u"]
         norm = float(np.linalg.norm(u))
         if norm == 0.0:
-            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r")
+            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r", name="c")
         return self.features.project(u[:, None], X)[:, 0] / norm
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
@@ -547,7 +548,7 @@ def nearest_hyperplane(
 ) -> npt.NDArray[Any]:
     """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class."""
     if len(models) != len(values) or not models:
-        raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
+        raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions", name="values")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 

@@ -222,7 +222,7 @@ class ZeroOneSVM(BinaryMargins):
     def _check_cost(self, n: int) -> None:
         if self.kappa is not None:
             if self.lam is not None:
-                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both")
+                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
             object.__setattr__(self, "kappa", as_share(self.kappa))
             return
         object.__setattr__(self, "lam", as_prices(1.0 if self.lam is None else self.lam, n))

@@ -36,5 +36,5 @@ def format_of(path: str | Path) -> Format:
     suffix = Path(path).suffix.lower()
     if suffix not in formats():
         known = ", ".join(f"{f.suffix} ({f.name})" for f in formats().values())
-        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}")
+        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}", name="path")
     return formats()[suffix]

@@ -120,12 +120,12 @@ def audit(
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
     if any(value is not None for value in training.values()):
-        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own")
+        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own", name="C")
     machine, X = _last_step(_fitted(estimator), X)
     kind = type(machine).__name__
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
-            raise InputError(f"audit of {kind} knows no sample_weight")
+            raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
         return wrapped(machine, y, lambda part, rows, labels: _advised(part, X[rows], labels, None))
     return _advised(machine, X, y, sample_weight)
 
@@ -223,7 +223,7 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
-        raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}")
+        raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}", name="X")
     n = data.shape[0]
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():

@@ -55,7 +55,7 @@ def data(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text([_entry(e) for e in entries]))
         else:
-            print_table(("data set", "what it is"), [(e.name, _about(e)) for e in entries])
+            print_table(("data set", "summary"), [(e.name, _about(e)) for e in entries])
         return SOLVED
     instance = named_instance(a.name, a)
     if a.json:

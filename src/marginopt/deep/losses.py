@@ -57,7 +57,10 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
         Values that are not finite, a solver that cannot read the problem.
     """
     if not (np.isfinite(gram).all() and np.isfinite(objectives).all()):
-        raise InputError("the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output")
+        raise InputError(
+            "the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output",
+            name="learning_rate",
+        )
     pareto = ParetoQP(_rows(gram), objectives, gamma)
     answer = solve_raw(solver, pareto, Options(tol=1e-6))
     tau = np.maximum(dict(answer.values or {})["a"], 0.0)
@@ -199,7 +202,9 @@ class AngularObjectives(Objectives):
         super().__init__()
         self.classes, self.margin, self.scale = classes, as_positive(margin, "margin"), as_positive(scale, "scale")
         if self.margin >= math.pi:
-            raise InputError(f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one")
+            raise InputError(
+                f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one", name="margin"
+            )
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,), for cosines F."""
@@ -291,7 +296,7 @@ class ChebyshevLoss(nn.Module):
         if combination not in ("chebyshev", "sum"):
             raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}", name="combination")
         if not 0.0 < as_positive(momentum, "momentum") <= 1.0:
-            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}")
+            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}", name="momentum")
         values = np.full(classes, weights) if np.ndim(weights) == 0 else as_vector(weights, classes, "weights")
         if not (values > 0).all():
             raise InputError(f"weights must be > 0; the least is {values.min():g}", name="weights")

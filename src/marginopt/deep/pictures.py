@@ -122,7 +122,7 @@ def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np
         rows[name] = np.asarray(history[epoch]["objectives"], dtype=np.float64)
     sizes = {J.size for J in rows.values()}
     if len(sizes) > 1:
-        raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}")
+        raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}", name="histories")
     return rows
 
 

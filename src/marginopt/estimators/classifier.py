@@ -399,11 +399,15 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
     if isinstance(cv, numbers.Integral):
         folds = min(int(cv), smallest)
         if int(cv) < 2 or folds < 2:
-            raise InputError(f"cv={cv} folds need cv ≥ 2 and two points in every class; the smallest class has {smallest}")
+            raise InputError(
+                f"cv={cv} folds need cv ≥ 2 and two points in every class; the smallest class has {smallest}", name="cv"
+            )
         splitter: Any = StratifiedKFold(folds, shuffle=True, random_state=0)
     elif isinstance(cv, numbers.Real):
         if not 0.0 < float(cv) < 1.0 or smallest < 2:
-            raise InputError(f"a validation part must be in (0, 1), with two points in every class; cv={cv}, least {smallest}")
+            raise InputError(
+                f"a validation part must be in (0, 1), with two points in every class; cv={cv}, least {smallest}", name="cv"
+            )
         splitter = StratifiedShuffleSplit(1, test_size=float(cv), random_state=0)
     else:
         splitter = check_cv(cv, y, classifier=True)

@@ -170,9 +170,11 @@ class ZeroOneSVC(SearchedClassifier):
             lam = 1.0 if self.lam is None else as_positive(self.lam, "lam")
             return ZeroOneSVM(X, y, lam=lam * cost, intercept=intercept)
         if self.lam is not None:
-            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}")
+            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
         if (cost != 1.0).any():
-            raise InputError("kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points")
+            raise InputError(
+                "kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points", name="kappa"
+            )
         return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
 
 

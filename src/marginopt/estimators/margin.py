@@ -115,7 +115,9 @@ class MarginClassifier(SearchedClassifier):
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")
         if not loss.labels:
-            raise InputError(f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself")
+            raise InputError(
+                f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself", name="loss"
+            )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
         return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)

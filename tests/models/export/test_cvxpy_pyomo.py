@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import missing
 
 from marginopt.errors import ExportError, MissingPackageError
 from marginopt.models import (
@@ -240,7 +241,7 @@ def test_refusals(overlapping, monkeypatch):
             export(odd)
     for name, export in (("cvxpy", to_cvxpy), ("pyomo.environ", to_pyomo)):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingPackageError, match="pip install"):
+        with pytest.raises(MissingPackageError, check=missing("cvxpy", "pyomo")):
             export(reserved.replace(blocks=(Block("x", (1,)),)))
 
 

@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from facts import about
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
 import marginopt as mo
@@ -107,7 +108,7 @@ def test_cvxpy_refusals() -> None:
     x = cp.Variable(name="x")
     with pytest.raises(UnsupportedModelError, match="DCP"):
         mo.from_cvxpy(cp.Problem(cp.Maximize(cp.square(x))))
-    with pytest.raises(InputError, match=r"from_cvxpy takes a cvxpy\.Problem; got Variable"):
+    with pytest.raises(InputError, check=about("problem")):
         mo.from_cvxpy(x)
 
 
@@ -312,7 +313,7 @@ def test_pyomo_refusals() -> None:
         mo.from_pyomo(m)
     m = pyomo_model()
     m.goal.deactivate()
-    with pytest.raises(InputError, match="one active objective; it has 0"):
+    with pytest.raises(InputError, check=about("model")):
         mo.from_pyomo(m)
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(float("inf"), None))
@@ -370,11 +371,11 @@ def test_milp_has_the_same_optimum() -> None:
 
 
 def test_scipy_refusals() -> None:
-    with pytest.raises(InputError, match="must have 2 columns"):
+    with pytest.raises(InputError, check=about("upper")):
         mo.from_scipy([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0])
-    with pytest.raises(InputError, match="one of them is missing"):
+    with pytest.raises(InputError, check=about("upper")):
         mo.from_scipy([1.0], A_ub=[[1.0]])
-    with pytest.raises(InputError, match="integrality"):
+    with pytest.raises(InputError, check=about("integrality")):
         mo.from_scipy([1.0], integrality=[2])
 
 
@@ -385,7 +386,7 @@ def test_an_answer_to_another_program_is_refused() -> None:
     result = mo.solve(mo.from_highs(linear_model()), "clarabel")
     with pytest.raises(InputError, match="another program"):
         result.into(conic_problem(False)[0])
-    with pytest.raises(InputError, match="into\\(\\) takes a problem of CVXPY, Pyomo, gurobipy or HiGHS"):
+    with pytest.raises(InputError, check=about("problem")):
         result.into(3)
 
 

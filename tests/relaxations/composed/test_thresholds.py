@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 from rational.draws import drawn
 
 import marginopt as mo
@@ -161,5 +162,5 @@ def test_what_is_no_ramp_is_refused(model: mo.Model, words: str) -> None:
 
 @pytest.mark.parametrize("tau", [0.0, 1.0, -1.0, float("nan")])
 def test_tau_is_a_share(tau: float) -> None:
-    with pytest.raises(InputError, match="between 0 and 1"):
+    with pytest.raises(InputError, check=about("tau")):
         rx.Thresholds(tau)

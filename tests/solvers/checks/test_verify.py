@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import DataError, InputError, TooLargeError
@@ -39,7 +40,7 @@ def test_a_result_stands_in_both_arithmetics(model: mo.HingeSVM, result: mo.Resu
     assert exact.bound is not None
     assert exact.gap is not None
     assert Fraction(-1, 10**9) < exact.gap < Fraction(1, 10**5)
-    assert "every claim stands" in str(exact)
+    assert "every claim is confirmed" in str(exact)
     assert float(exact.objective) == pytest.approx(result.objective, rel=1e-14)
 
 
@@ -51,7 +52,7 @@ def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_tr
     assert mo.io.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
     for away in (pickle.loads(pickle.dumps(result)), mo.io.load_result(tmp_path / "r.npz")):
         assert away.stated is None
-        with pytest.raises(InputError, match=r"does not hold its model: result.verify\(model\)"):
+        with pytest.raises(InputError, check=about("model")):
             away.verify()
         assert away.verify(model).stands
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -123,7 +124,7 @@ def test_rows_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
 def test_what_needs_the_matrix_says_so() -> None:
     X, y = points(40)
     rows = MemoryRows(X)
-    with pytest.raises(InputError, match="comes in blocks"):
+    with pytest.raises(InputError, check=about("X")):
         mo.ZeroOneSVM(rows, y, 1.0)
     with pytest.raises(InputError, match="SquaredHinge and Logistic"):
         mo.Margin(rows, y, "ramp")

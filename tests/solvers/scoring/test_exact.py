@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt import margin
@@ -185,7 +186,7 @@ def test_runs_repeat_and_take_a_start() -> None:
 
 @pytest.mark.parametrize("wrong", [{"branching": "deep"}, {"descents": 0}, {"descents": True}])
 def test_parameters_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=next(iter(wrong))):
+    with pytest.raises(InputError, check=about(next(iter(wrong)))):
         SupportsBB(**wrong)
 
 

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write
 from scipy.sparse import csr_array
 
@@ -239,7 +240,7 @@ def test_a_proof_of_other_data_is_refused(tmp_path, engine, sparse):
         assert not refused.valid and not refused.own_data and "another problem" in refused.message and word in refused.message
         digests.add(LoggedZeroOneProblem.of_model(other).digest)
     assert len(digests) == len(others) + 1
-    with pytest.raises(InputError, match="HingeSVM"):
+    with pytest.raises(InputError, check=about("model")):
         check_proof(tmp_path / "log", HingeSVM(own.X, own.y, 1.0))
 
 
