@@ -179,7 +179,9 @@ class FlippedLabels:
             X, _, flipped = _cube_draw(self.weights, n, tau, generator)
             if flipped.min() < flipped.max():
                 return self._instance(X, flipped, tau)
-        raise DataError(f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube")
+        raise DataError(
+            f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube", name="direction"
+        )
 
     def _instance(self, X: FloatArray, y: FloatArray, tau: float) -> Instance:
         return Instance(

@@ -165,7 +165,7 @@ class Reduction(ABC, Generic[T]):
         """
         obstacle = self.obstacle(model)
         if obstacle:
-            raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}")
+            raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}", name=self.name)
 
     @abstractmethod
     def apply(self, model: ZeroOneSVM) -> T:
@@ -302,7 +302,7 @@ def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
     """
     for need in needs:
         if not need.met(model):
-            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}")
+            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}", name="model")
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,8 @@ def relax(
     if obstacle:
         able = readers(model)
         who = f"{', '.join(able)} read it" if able else f"no relaxation reads a {type(model).__name__}"
-        raise UnsupportedModelError(f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}")
+        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}"
+        raise UnsupportedModelError(words, name=reduction.name, allowed=able)
     original: Any = model  # one that the reduction reads
     target = reduction.apply(original)
     result = solve_problem(target, solver, Options.of(options, **overrides))

@@ -376,7 +376,7 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
 def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
     fixing = parameter == FIXED
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
-        raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
+        raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")
     if not fixing and isinstance(model, Model):
         names = [name for name in model.parameters if name not in ("X", "y")]
         if parameter not in names:

@@ -423,7 +423,7 @@ def read(
     kind = suffix(file)
     tidying = Tidying(missing, categories, leave_out)
     if tidying.asked and kind not in (".csv", ".tsv", ".arff"):
-        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files")
+        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files", name="missing")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
             raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")

@@ -449,7 +449,8 @@ class Tidying:
         if len(levels) > _MOST_LEVELS:
             raise DataError(
                 f"{table.where}: column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
-                "Leave it out (leave_out)"
+                "Leave it out (leave_out)",
+                name=name,
             )
         if self.missing == "refuse" and len(held) < len(cells):
             return [(name, cells)]  # refused, with its line

@@ -151,7 +151,8 @@ class FixedVariables(Change):
             kind = "an integer " if form.integer[j] else ""
             raise InputError(
                 f"{form.names()[j]} cannot be fixed at {fixed_values[j]:g}, which is outside its bounds: "
-                f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]"
+                f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]",
+                name="fixed",
             )
         return cls(form.blocks, places, near)
 

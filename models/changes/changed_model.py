@@ -116,7 +116,7 @@ class AddedParts(Change):
         _check_names(form, problem, rows, {x.id for x in variables_behind(v)})
         _check_convex(problem, rows)
         if not problem.variables():
-            raise InputError("nothing is added: no variable of the model and no new one occurs")
+            raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
         return cls._taken(form, CVXPYSource(problem, stem), tuple(map(row_line, rows)), problem if cost else None)
 
     @property
@@ -258,12 +258,14 @@ def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
     for row in rows:
         if not row.is_dcp():
             raise UnsupportedModelError(
-                f"the constraint {_short(str(row))} is not convex by CVXPY's rules (DCP), so it cannot be added to a form"
+                f"the constraint {_short(str(row))} is not convex by CVXPY's rules (DCP), so it cannot be added to a form",
+                name="constraints",
             )
     if not problem.objective.is_dcp():
         raise UnsupportedModelError(
             f"the cost {_short(str(problem.objective.args[0]))}, which is added to what is minimised, is not convex by CVXPY's "
-            "rules (DCP)"
+            "rules (DCP)",
+            name="cost",
         )
 
 

@@ -71,7 +71,9 @@ class CVXPYSource(Source, Recipient):
                     reader(_bounds_are_taken(problem)), solver_opts={}
                 )
         except cvxpy.error.DCPError as error:
-            raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
+            raise UnsupportedModelError(
+                f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}", name="problem"
+            ) from error
         except cvxpy.error.SolverError as error:
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold: " + str(error)

@@ -127,7 +127,9 @@ def _program(model: Any) -> RowProgram:
     if model.NumScenarios:
         refused.append("several scenarios")
     if refused:
-        raise UnsupportedModelError(f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form")
+        raise UnsupportedModelError(
+            f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form", name="model"
+        )
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
     objective = model.getObjective()
     quadratic = isinstance(objective, gurobipy.QuadExpr)

@@ -196,7 +196,8 @@ def _refuse_unread(model: Any) -> None:
         names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in some[:3])}" for kind, some in strange.items())
         raise UnsupportedModelError(
             f"the Pyomo model holds {names}, which have no place in a standard form; a transformation of Pyomo's may state them "
-            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)"
+            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)",
+            name="model",
         )
 
 
@@ -221,7 +222,9 @@ def _bounds(variable: Any) -> tuple[float, float]:
     try:
         low, high = variable.lb, variable.ub
     except ValueError as error:
-        raise InputError(f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}") from error
+        raise InputError(
+            f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}", name=variable.name
+        ) from error
     return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
 
 
@@ -263,7 +266,9 @@ class _Expressions:
                 f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}", name=name
             ) from error
         if representation.nonlinear_expr is not None:
-            raise UnsupportedModelError(f"{name} is neither linear nor quadratic, so it is in no cone of a standard form")
+            raise UnsupportedModelError(
+                f"{name} is neither linear nor quadratic, so it is in no cone of a standard form", name=name
+            )
         columns = [self._place[id(v)] for v in representation.linear_vars]
         linear = sp.coo_array(
             (np.array(representation.linear_coefs, np.float64), (np.zeros(len(columns), int), columns)), (1, self._n)

@@ -363,7 +363,8 @@ def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, 
             return sp.csr_array(F), np.zeros(cone.rows), cone
     raise UnsupportedModelError(
         f"the quadratic constraint {row.name} is not convex (smallest eigenvalue {np.linalg.eigvalsh(Q)[0]:.3g}) and is no "
-        "second-order cone with non-negative head variables; a standard form holds convex cones, integers and indicators"
+        "second-order cone with non-negative head variables; a standard form holds convex cones, integers and indicators",
+        name=row.name,
     )
 
 

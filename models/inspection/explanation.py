@@ -391,7 +391,7 @@ def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong:
     """
     if said.X is None or said.surface is None:
         # exempt (text): a title in a message
-        raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball")
+        raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")
     X = to_dense(said.X)
     varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
     if varying.size != 2 or X.shape[1] > 3:

@@ -683,7 +683,7 @@ class StandardForm(Displayed, ExportMethods):
     def __post_init__(self) -> None:
         labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
         if len(set(labels)) != len(labels):
-            raise InputError(f"labels of a form must differ: {labels}")
+            raise InputError(f"labels of a form must differ: {labels}", name="labels")
         for name in ("q", "lower", "upper", "integer"):
             array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
@@ -824,7 +824,7 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
         if not isinstance(given, Mapping):
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}", name=what)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in given.items() if name not in blocks}, what)
         for label, value in given.items():
@@ -834,7 +834,7 @@ class StandardForm(Displayed, ExportMethods):
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
                 need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
-                raise InputError(f"{need}; it has shape {array.shape}{odd}")
+                raise InputError(f"{need}; it has shape {array.shape}{odd}", name=what)
         return values
 
     def _by_names(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
@@ -846,12 +846,11 @@ class StandardForm(Displayed, ExportMethods):
                 continue
             missing = [name for name in names if name not in rest]
             if missing:
-                raise InputError(
-                    f"{what}: {missing[0]!r} has no value, and {block.size - len(missing)} others of its block have one"
-                )
+                others = f"{block.size - len(missing)} others of its block have one"
+                raise InputError(f"{what}: {missing[0]!r} has no value, and {others}", name=missing[0])
             entries = np.array([float(as_array(rest.pop(name), f"{what}[{name!r}]")) for name in names])
             if not np.isfinite(entries).all():
-                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not")
+                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=what)
             values[block.label] = block.unpack(entries)
         if rest:
             known = ", ".join(block.label for block in self.blocks)

@@ -206,7 +206,7 @@ class Gurobi(Backend):
         except gurobipy.GurobiError as error:
             if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
-                raise LicenceError(f"gurobi: {error} (the model has {size})") from error
+                raise LicenceError(f"gurobi: {error} (the model has {size})", "gurobi") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
 
 

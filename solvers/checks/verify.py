@@ -57,7 +57,9 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         ours, theirs = describe(of), dict(result.about)
         names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
         differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
-        raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
+        raise DataError(
+            f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})", name="model"
+        )
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
     if answer.optimised_parameters and answer.model is None:
         parameters = {

@@ -365,4 +365,4 @@ def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, A
         try:
             assign(name, value)
         except (TypeError, ValueError, OverflowError, KeyError) as error:
-            raise InputError(f"{solver} does not take {name} = {value!r}: {error}") from error
+            raise InputError(f"{solver} does not take {name} = {value!r}: {error}", name=name) from error

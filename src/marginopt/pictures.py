@@ -53,7 +53,9 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
     """
     X, y = to_dense(model.X), model.y
     if X.shape[1] != 2 or model.kernel.of_rows:
-        raise InputError(f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}")
+        raise InputError(
+            f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}", name="X"
+        )
     if "a" not in values or np.shape(values["a"]) != y.shape:
         raise InputError(
             f"values must hold the weights a of all {y.size} points: give result.values of this model", name="values"
@@ -374,7 +376,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
         No steps; not one label for each class.
     """
     if not steps:
-        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history")
+        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history", name="history")
     J = np.array([step["objectives"] for step in steps], dtype=np.float64)
     names = _names(labels, J.shape[1])
     if ax is None:

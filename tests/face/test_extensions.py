@@ -118,9 +118,9 @@ def test_a_registered_data_set_is_loaded_by_name() -> None:
     with pytest.raises(DataError, check=about("three-step")):
         mo.load("three-step")
     mo.register(instances.DataSet("short", 7, 1, 3, "here", data.read))
-    with pytest.raises(DataError, match="refused: it has 6 rows"):
+    with pytest.raises(DataError, check=about("short")):
         mo.load("short")
-    with pytest.raises(InputError, match="register DataSet"):
+    with pytest.raises(InputError, check=about("data_set")):
         mo.register(mo.load("three-steps"))
 
 

@@ -75,9 +75,9 @@ def test_wrong_options(messy: Path, asked: dict[str, object], name: str) -> None
 def test_names_of_rows_are_no_categories(tmp_path: Path) -> None:
     path = tmp_path / "named.csv"
     path.write_text("name,y\n" + "".join(f"n{k},{k % 2}\n" for k in range(60)), encoding="utf-8")
-    with pytest.raises(DataError, match="60 different words"):
+    with pytest.raises(DataError, check=about("name")):
         read(path, categories="indicators")
-    with pytest.raises(InputError, match="for CSV, TSV and ARFF"):
+    with pytest.raises(InputError, check=about("missing")):
         read(tmp_path / "x.npz", missing="drop")
 
 

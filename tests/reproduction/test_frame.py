@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import about
 
 from marginopt.cli.main import main
 from marginopt.errors import InputError
@@ -82,9 +83,9 @@ def test_efforts() -> None:
     assert protocol_size("quick").one_row
     assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
     assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
-    with pytest.raises(InputError, match="effort"):
+    with pytest.raises(InputError, check=about("effort")):
         protocol_size("some")
-    with pytest.raises(InputError, match="repetitions"):
+    with pytest.raises(InputError, check=about("repetitions")):
         protocol_size("full", 0)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from facts import about, missing
+from facts import about, missing, unlicensed
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
@@ -115,12 +115,10 @@ def test_table() -> None:
 
 def test_missing_feature_names_who_can(overlapping: Any) -> None:
     model = ZeroOneSVM(overlapping.X, overlapping.y)
-    with pytest.raises(
-        UnsupportedModelError, match=r"clarabel cannot solve ZeroOneSVM: it does not read integer variables\. Solvers that can: "
-    ):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solve_problem(model, "clarabel", Options())
     linear = fake(name="lp", reads=frozenset())
-    with pytest.raises(UnsupportedModelError, match="positive semidefinite cones and rotated second-order cones"):
+    with pytest.raises(UnsupportedModelError, check=about("lp")):
         solve_problem(ConicSVM(overlapping.X, overlapping.y, lam=1.0), linear, Options())
 
 
@@ -157,14 +155,14 @@ def test_missing_package(overlapping: Any) -> None:
 @pytest.mark.parametrize("state", [LicenceState.MISSING, LicenceState.EXPIRED])
 def test_unusable_licences(overlapping: Any, state: LicenceState) -> None:
     locked = fake(Licence(state, "renew it"), name="locked")
-    with pytest.raises(LicenceError, match=re.escape(f"locked is installed and cannot be used ({state.value}): renew it")):
+    with pytest.raises(LicenceError, check=unlicensed("locked")):
         solve_problem(HingeSVM(overlapping.X, overlapping.y), locked, Options())
 
 
 def test_licences_of_restricted_size(overlapping: Any) -> None:
     small = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=10)
     model = HingeSVM(overlapping.X, overlapping.y)
-    with pytest.raises(LicenceError, match=r"tiny: .*19 variables.*restricted size.*10.*Without such a limit: .*clarabel"):
+    with pytest.raises(LicenceError, check=unlicensed("tiny")):
         solve_problem(model, fake(small, name="tiny"), Options())
     enough = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=19)
     assert solve_problem(model, fake(enough), Options()).licence == "restricted size"
@@ -173,7 +171,7 @@ def test_licences_of_restricted_size(overlapping: Any) -> None:
 def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "500")
     model = HingeSVM(overlapping.X, overlapping.y)
-    with pytest.raises(TooLargeError, match="would need"):
+    with pytest.raises(TooLargeError, check=about("X")):
         solve_problem(model, "clarabel", Options())
     assert readers(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
 
@@ -190,7 +188,7 @@ def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert result.solver == "clarabel"
     assert result.details["picked"].startswith("clarabel: ") and "piqp" in result.details["picked"]
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"gurobi": locked})
-    with pytest.raises(UnsupportedModelError, match="no installed solver can read ZeroOneSVM"):
+    with pytest.raises(UnsupportedModelError, check=about("ZeroOneSVM")):
         solve_problem(ZeroOneSVM(overlapping.X, overlapping.y), "AUTO", Options())
 
 
@@ -326,15 +324,15 @@ def test_starts_pass_the_bridges(overlapping: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "words"),
+    ("start", "name"),
     [
-        ({"W": np.zeros(3)}, "start: the form has no block 'W'; it has w, xi"),
-        ({"w": np.zeros(2)}, "start['w'] must hold 3 finite numbers, shape (3,); it has shape (2,)"),
-        ({"w": np.full(3, np.nan)}, "and values that are not finite"),
+        ({"W": np.zeros(3)}, "W"),
+        ({"w": np.zeros(2)}, "start"),
+        ({"w": np.full(3, np.nan)}, "start"),
     ],
 )
-def test_bad_starts(overlapping: Any, start: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_starts(overlapping: Any, start: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         solve_problem(HingeSVM(overlapping.X, overlapping.y), "clarabel", Options(start=start))
 
 

@@ -93,7 +93,7 @@ def test_a_path_passes_a_value_that_its_solver_cannot_read(values: list[float], 
 
 
 def test_a_path_that_its_solver_cannot_read_at_all_is_refused() -> None:
-    with pytest.raises(mo.errors.UnsupportedModelError, match="conic-ipm"):
+    with pytest.raises(mo.errors.UnsupportedModelError, check=about("conic-ipm")):
         mo.path(mo.HingeSVM(_X, _Y), "lam", [1.0, 2.0], solver="conic-ipm")
 
 

@@ -202,7 +202,8 @@ class StrongestConic(Loss):
         """
         raise UnsupportedModelError(
             "the strongest conic loss at a classifier is a semidefinite program of its own: solve model.with_fixed({'w': ...}), "
-            "or take Conic(gamma) for the loss at one gamma"
+            "or take Conic(gamma) for the loss at one gamma",
+            name="loss",
         )
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:

@@ -665,7 +665,9 @@ class Margin(Model):
             There is no closed form (`models.program.dual` builds a dual of any form: ``model.dual()``).
         """
         if self.closed_dual is None:
-            raise UnsupportedModelError("convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others")
+            raise UnsupportedModelError(
+                "convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others", name="loss"
+            )
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
         beta = conjugate.point(multipliers, self.costs)
@@ -951,5 +953,6 @@ class Margin(Model):
             raise InputError(
                 "rows in blocks are read for Hinge, SquaredHinge and Logistic with mu ||w||^2, a penalised intercept (Logistic: "
                 "any), sample_weight > 0, no kernel, domain or restriction; read the data set into memory (marginopt.read) for "
-                "other compositions"
+                "other compositions",
+                name="X",
             )

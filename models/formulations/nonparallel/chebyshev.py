@@ -325,7 +325,8 @@ def check_memory(model: ChebyshevProblem) -> None:
         raise TooLargeError(
             f"{model.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
             "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
-            "KernelNPSVC(approximation='nystroem' or 'fourier')"
+            "KernelNPSVC(approximation='nystroem' or 'fourier')",
+            name="X",
         )
 
 

@@ -254,7 +254,8 @@ class ZeroOneSVM(BinaryMargins):
         if self.lam is None:
             raise UnsupportedModelError(
                 "the κ form of ZeroOneSVM has a budget of violations and no λ: relaxations, fixing and reports read the λ form; "
-                "ConicSVM(X, y, kappa=...) relaxes this one"
+                "ConicSVM(X, y, kappa=...) relaxes this one",
+                name="kappa",
             )
         return as_vector(self.lam, self.X.shape[0], "lam")
 

@@ -302,7 +302,7 @@ def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> F
     if weights is not None and estimator.support_vectors_.shape[0]:
         counted = np.flatnonzero(weights > 0.0)
     if estimator.support_.max(initial=-1) >= counted.size:
-        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count")
+        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count", name="X")
     multipliers = np.zeros(n)
     multipliers[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
     if not np.isfinite(multipliers).all():
@@ -347,7 +347,7 @@ def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     size = float(np.abs(stored).sum())
     rho = total / size if size > 0.0 else np.inf  # what is stored is a/ρ, and Σa = νn
     if not np.isfinite(rho) or not np.isfinite(rho * b):
-        raise InputError("the machine stores no multipliers from which its margin ρ follows")
+        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
     coefficients = rho * stored
     f, error = scores(gram, coefficients, rho * b)
     value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)

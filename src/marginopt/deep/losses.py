@@ -316,7 +316,9 @@ class ChebyshevLoss(nn.Module):
         value = (self.tau * self.weights).to(F.dtype) @ self.objectives(F, y)
         if not bool(torch.isfinite(value)):
             where = "the network's output holds NaN or infinity" if not bool(torch.isfinite(F).all()) else "it overflowed"
-            raise InputError(f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate")
+            raise InputError(
+                f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate", name="batch"
+            )
         return value
 
     def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:

@@ -169,7 +169,7 @@ class ModelClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
         if classes.size < 2:
             where = "" if given_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}", name="y")
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes.tolist()[0]!r}", name="y")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)
@@ -356,7 +356,7 @@ class CrossValidated(PathClassifier):
         values = self._values()
         points, labels = self._validated(X, y)
         if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; it has one class: {labels[0]!r}", name="y")
+            raise InputError(f"y must hold at least two classes; it has one class: {labels.tolist()[0]!r}", name="y")
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]

@@ -394,7 +394,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         """
         check_is_fitted(self)
         if self.classes_.size > 2:
-            raise InputError(f"a table of points is for two classes; there are {self.classes_.size}")
+            raise InputError(f"a table of points is for two classes; there are {self.classes_.size}", name="y")
         p = self.n_features_in_
         known = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(p)] if known is None else list(known)

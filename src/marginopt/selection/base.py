@@ -219,7 +219,8 @@ def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
     if smaller < needed:
         raise InputError(
             f"{purpose} needs at least {needed} points of each class; the smaller class has {smaller}. "
-            "Use selector='maxmin', which needs one, or give more data"
+            "Use selector='maxmin', which needs one, or give more data",
+            name="y",
         )
 
 

@@ -271,9 +271,9 @@ def test_what_is_refused() -> None:
     model = mo.HingeSVM(X, Y)
     with pytest.raises(InputError, check=about("b")):
         model.with_constraint(lambda v: v.b >= 0)
-    with pytest.raises(UnsupportedModelError, match="not convex by CVXPY's rules"):
+    with pytest.raises(UnsupportedModelError, check=about("constraints")):
         model.with_constraint(lambda v: cp.norm(v.w) >= 1)
-    with pytest.raises(UnsupportedModelError, match="not convex"):
+    with pytest.raises(UnsupportedModelError, check=about("cost")):
         model.with_variables(cost=lambda v: -cp.norm(v.w))
     with pytest.raises(InputError, check=about("constraints")):
         model.with_constraint(lambda v: 3)
@@ -287,13 +287,13 @@ def test_what_is_refused() -> None:
         model.with_variables("t")
     with pytest.raises(InputError, check=about("variables")):
         model.with_variables()
-    with pytest.raises(InputError, match="nothing is added"):
+    with pytest.raises(InputError, check=about("variables")):
         model.with_constraint(lambda v: cp.Constant(1) <= 2)
-    with pytest.raises(InputError, match=r"xi\[2\] cannot be fixed at -1"):
+    with pytest.raises(InputError, check=about("fixed")):
         model.with_fixed({"xi": {2: -1.0}})
     with pytest.raises(InputError, check=about("w")):
         model.with_fixed({"w": {7: 0.0}})
-    with pytest.raises(InputError, match="outside its bounds: it is an integer"):
+    with pytest.raises(InputError, check=about("fixed")):
         mo.ZeroOneSVM(X, Y).with_fixed({"z": {0: 0.5}})
     with pytest.raises(InputError, check=about("w")):
         model.with_fixed({"w": [1.0, 2.0]})

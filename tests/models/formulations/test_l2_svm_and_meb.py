@@ -159,9 +159,9 @@ def test_the_matrix_stays_an_operator(overlapping: Any, monkeypatch: pytest.Monk
     form = model.form
     assert form.bytes > 1500
     assert np.isfinite(form.objective(np.full(16, 1 / 16)))
-    with pytest.raises(TooLargeError, match="would need 2,048 bytes"):
+    with pytest.raises(TooLargeError, check=about("X")):
         _ = form.quadratic.materialised  # type: ignore[union-attr]
-    with pytest.raises(InputError, match=r"the materialised form would need [\d,]+ bytes \(limit 1,500\)"):
+    with pytest.raises(InputError, check=about("clarabel")):
         solve_problem(model, "clarabel", Options())
 
 

@@ -95,9 +95,9 @@ def test_square_and_single_column() -> None:
 
 def test_convex_solvers_are_refused() -> None:
     H, E, _ = _problem("positive")
-    with pytest.raises(UnsupportedModelError, match="bilinear constraints"):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solvers.solve(StiefelQP(H, E), "clarabel")
-    with pytest.raises(UnsupportedModelError, match="view"):
+    with pytest.raises(UnsupportedModelError, check=about("smo")):
         solvers.solve(StiefelQP(H, E), "smo")
 
 
@@ -171,7 +171,7 @@ def test_pymanopt_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> 
         solvers.solve(model, "pymanopt", retraction="cayley")
     with pytest.raises(InputError, check=about("start")):
         solvers.solve(model, "pymanopt", start={"P": np.ones((2, 2))})
-    with pytest.raises(UnsupportedModelError, match="StiefelProblem"):
+    with pytest.raises(UnsupportedModelError, check=about("pymanopt")):
         solvers.solve(ParetoQP(np.ones((2, 2)), np.ones(2)), "pymanopt")
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pymanopt" else found(name, *rest))

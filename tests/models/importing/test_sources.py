@@ -106,7 +106,7 @@ def test_cvxpy_infeasible() -> None:
 
 def test_cvxpy_refusals() -> None:
     x = cp.Variable(name="x")
-    with pytest.raises(UnsupportedModelError, match="DCP"):
+    with pytest.raises(UnsupportedModelError, check=about("problem")):
         mo.from_cvxpy(cp.Problem(cp.Maximize(cp.square(x))))
     with pytest.raises(InputError, check=about("problem")):
         mo.from_cvxpy(x)
@@ -244,10 +244,10 @@ def test_gurobi_refuses_what_has_no_place() -> None:
     m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
     x, y = m.addVar(lb=-1, ub=1, name="x"), m.addVar(lb=-1, ub=1, name="y")
     m.addConstr(x * y >= 0.5, name="saddle")
-    with pytest.raises(UnsupportedModelError, match="saddle is not convex"):
+    with pytest.raises(UnsupportedModelError, check=about("saddle")):
         mo.from_gurobi(m)
     m.addSOS(gp.GRB.SOS_TYPE1, [x, y])
-    with pytest.raises(UnsupportedModelError, match="SOS constraints"):
+    with pytest.raises(UnsupportedModelError, check=about("model")):
         mo.from_gurobi(m)
 
 
@@ -309,7 +309,7 @@ def test_pyomo_integers_agree_with_enumeration() -> None:
 def test_pyomo_refusals() -> None:
     m = pyomo_model()
     m.curve = pyo.Constraint(expr=pyo.exp(m.x[0]) <= 2)
-    with pytest.raises(UnsupportedModelError, match="curve is neither linear nor quadratic"):
+    with pytest.raises(UnsupportedModelError, check=about("curve")):
         mo.from_pyomo(m)
     m = pyomo_model()
     m.goal.deactivate()
@@ -318,7 +318,7 @@ def test_pyomo_refusals() -> None:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(float("inf"), None))
     m.goal = pyo.Objective(expr=m.x)
-    with pytest.raises(InputError, match="the bounds of the Pyomo variable x are no bounds"):
+    with pytest.raises(InputError, check=about("x")):
         mo.from_pyomo(m)
 
 
@@ -384,7 +384,7 @@ def test_scipy_refusals() -> None:
 
 def test_an_answer_to_another_program_is_refused() -> None:
     result = mo.solve(mo.from_highs(linear_model()), "clarabel")
-    with pytest.raises(InputError, match="another program"):
+    with pytest.raises(InputError, check=about("result")):
         result.into(conic_problem(False)[0])
     with pytest.raises(InputError, check=about("problem")):
         result.into(3)

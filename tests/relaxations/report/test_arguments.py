@@ -134,7 +134,7 @@ def test_a_parameter_without_identity_is_refused_before_anything_is_solved(tmp_p
     solver = Recorded("watched", watch=lambda: None)
     report(solver=solver)
     CALLS.clear()
-    with pytest.raises(InputError, match=r"recorded\(mark='watched'\) has no key in a store: a value of type function"):
+    with pytest.raises(InputError, check=about("recorded")):
         report(solver=solver, store=tmp_path / "cells.db")
     assert not CALLS and not (tmp_path / "cells.db").exists()
 
@@ -176,18 +176,18 @@ def test_relaxations_by_name_are_the_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("asked", "name"),
     [
-        ({"relaxations": ["conc"]}, "there is no relaxation 'conc'"),
+        ({"relaxations": ["conc"]}, "conc"),
         ({"relaxations": 3}, "relaxations"),
-        ({"relaxations": [Conic]}, "a relaxation is an object, rx.Conic"),
-        ({"lam": "a"}, r"\blam\b"),
-        ({"lam": []}, r"\blam\b"),
+        ({"relaxations": [Conic]}, "relaxation"),
+        ({"lam": "a"}, "lam"),
+        ({"lam": []}, "lam"),
         ({"kappa": "a"}, "kappa"),
         ({"seeds": 3}, "seeds"),
         ({"progress": np.zeros(0)}, "progress"),
     ],
 )
-def test_what_cannot_be_asked(asked: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_what_cannot_be_asked(asked: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         report(**asked)

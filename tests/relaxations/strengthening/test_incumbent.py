@@ -46,7 +46,7 @@ def test_heuristic_ignores_given_constants() -> None:
 
 def test_the_kappa_form_has_no_cost_to_lower() -> None:
     X, y = clustered(1, 20, 2)
-    with pytest.raises(UnsupportedModelError, match="cost λ"):
+    with pytest.raises(UnsupportedModelError, check=about("model")):
         heuristic(ZeroOneSVM(X, y, kappa=0.1))
 
 

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from facts import about, missing
+from facts import about, missing, unlicensed
 from interrupts import interrupted
 from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
 
@@ -120,9 +120,9 @@ def test_labels_become_names():
 
 def test_semidefinite_cones_are_refused():
     model = ConicSVM(X11, Y11, lam=1.0)
-    with pytest.raises(ExportError, match=r"lifted.*Clarabel"):
+    with pytest.raises(ExportError, check=about("Gurobi")):
         to_gurobi(model.form)
-    with pytest.raises(InputError, match="positive semidefinite cones"):
+    with pytest.raises(InputError, check=about("gurobi")):
         solve_problem(model, "gurobi", Options())
 
 
@@ -208,12 +208,12 @@ def test_size_limits_are_known_beforehand():
     y = np.where(np.arange(200) % 2, 1.0, -1.0)
     model = HingeSVM(X, y)
     assert licence.refusal(model.form).startswith("the model has 203 variables and 200 linear rows")
-    with pytest.raises(LicenceError, match=r"allows 200 variables where anything is quadratic and 2000 rows.*clarabel"):
+    with pytest.raises(LicenceError, check=unlicensed("gurobi")):
         solve_problem(model, "gurobi", Options())
     assert licence.refusal(HingeSVM(X[:190], y[:190]).form) is None
     cones = [("c", np.eye(150)[:120], np.ones(120), SecondOrder(3, 40))]
     assert "270 variables" in licence.refusal(form_of(np.ones(150), cones, np.zeros(150), np.ones(150)))
-    with pytest.raises(LicenceError, match=r"size-limited.*203 variables"):  # Gurobi's own refusal, where nobody asked
+    with pytest.raises(LicenceError, check=unlicensed("gurobi")):  # Gurobi's own refusal, where nobody asked
         get_solver("gurobi").solve_form(model.form, Options())
 
 

@@ -72,9 +72,9 @@ def test_abilities_are_tried_not_believed():
     assert "linear" not in abilities("quadprog")
     semidefinite = form_of([-1, -1], [("sum", [[1, 1]], [-1], Zero(1))], [0, 0], P=[[2, -2], [-2, 2]])
     for name in ("quadprog", "daqp"):  # DAQP calls this one unbounded
-        with pytest.raises(UnsupportedModelError, match="needs a positive definite quadratic objective"):
+        with pytest.raises(UnsupportedModelError, check=about("daqp", "quadprog")):
             solve(semidefinite, name)
-    with pytest.raises(UnsupportedModelError, match="without a quadratic part"):
+    with pytest.raises(UnsupportedModelError, check=about("quadprog")):
         solve(form_of([1.0], lower=[0.0]), "quadprog")
 
 

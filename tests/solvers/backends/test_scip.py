@@ -109,9 +109,9 @@ def test_extended_point_is_feasible_for_scip():
 
 def test_semidefinite_cones_are_refused():
     model = ConicSVM(X11, Y11, lam=1.0)
-    with pytest.raises(ExportError, match=r"lifted.*Clarabel"):
+    with pytest.raises(ExportError, check=about("SCIP")):
         to_scip(model.form)
-    with pytest.raises(InputError, match="positive semidefinite cones"):
+    with pytest.raises(InputError, check=about("scip")):
         solve_problem(model, "scip", Options())
 
 

@@ -261,12 +261,12 @@ def test_models_without_the_view(overlapping: Any) -> None:
     hinge = HingeSVM(overlapping.X, overlapping.y)
     with pytest.raises(
         UnsupportedModelError,
-        match=r"counter cannot solve HingeSVM: it reads the structural view SimplexQP.*Solvers that can: .*clarabel",
+        check=about("counter"),
     ):
         solve_problem(hinge, Counter(), Options())
-    with pytest.raises(UnsupportedModelError, match="view SimplexQP, which"):
+    with pytest.raises(UnsupportedModelError, check=about("counter")):
         solve_problem(hinge.form, Counter(), Options())
-    with pytest.raises(UnsupportedModelError, match="counter cannot read HingeSVM"):
+    with pytest.raises(UnsupportedModelError, check=about("counter")):
         Counter().run(hinge, Options())
 
 

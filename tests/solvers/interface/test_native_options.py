@@ -97,12 +97,12 @@ def test_clarabel_s_own_options(overlapping: Any) -> None:
     assert result.iterations == 2
     assert result.options["native"] == {"max_iter": 2}
     assert solve_problem(model, "clarabel", Options(iteration_limit=2)).iterations == 2
-    for native, words in (
-        ({"max_itr": 3}, "clarabel has no option 'max_itr'"),
-        ({"default": 3}, "clarabel has no option 'default'"),
-        ({"max_iter": "a"}, "clarabel does not take max_iter = 'a'"),
+    for native, name in (
+        ({"max_itr": 3}, "max_itr"),
+        ({"default": 3}, "default"),
+        ({"max_iter": "a"}, "max_iter"),
     ):
-        with pytest.raises(InputError, match=re.escape(words)):
+        with pytest.raises(InputError, check=about(name)):
             solve_problem(model, "clarabel", Options(native=native))
 
 

@@ -229,7 +229,7 @@ def test_a_broken_seal_and_no_log_at_all(tmp_path: Path) -> None:
     assert not check_proof(tmp_path / "none.log").valid
     with pytest.raises(mo.errors.InputError, check=about("proof")):
         mo.solve(model(1), "margin-bb", proof=3)
-    with pytest.raises(mo.errors.InputError, match="margin problem"):
+    with pytest.raises(mo.errors.InputError, check=about("model")):
         mo.check_proof(tmp_path / "a.log", mo.HingeSVM(np.eye(2), np.array([1.0, -1.0])))
 
 

@@ -180,7 +180,7 @@ def test_runs_repeat_and_take_a_start() -> None:
     np.testing.assert_array_equal(first.values["w"], second.values["w"])
     warm = mo.solve(model, "supports-bb", start=first.values, descents=1, node_limit=1)
     assert warm.objective == first.objective
-    with pytest.raises(InputError, match="start"):
+    with pytest.raises(InputError, check=about("start")):
         mo.solve(model, "supports-bb", start={"w": np.ones(3)})
 
 

@@ -93,7 +93,7 @@ def test_limits_starts_caches_and_precomputed_kernels():
     assert same.certificate.objective == pytest.approx(full.certificate.objective, rel=2e-6)
     with pytest.raises(InputError, check=about("cache_bytes")):
         solve_problem(model, BoxSMO(cache_bytes=100), Options())
-    with pytest.raises(InputError, match="300 finite numbers"):
+    with pytest.raises(InputError, check=about("start")):
         solve_problem(model, BoxSMO(), Options(start={"a": np.ones(2)}))
     with pytest.raises(InputError, check=about("precision")):
         solve_problem(model, BoxSMO(precision="half"), Options())

@@ -126,7 +126,7 @@ def test_a_start_is_kept():
     best = mo.solve(model, "zero-one-bb")
     again = mo.solve(model, "zero-one-bb", start={"w": best.values["w"]}, node_limit=1)
     assert again.objective == pytest.approx(best.objective, rel=1e-9)
-    with pytest.raises(InputError, match=r"start\['w'\]"):
+    with pytest.raises(InputError, check=about("start")):
         mo.solve(model, "zero-one-bb", start={"w": np.zeros(9)})
 
 
@@ -157,7 +157,7 @@ def test_what_the_kappa_form_cannot_do_is_said():
         mo.ZeroOneSVM(X, y, kappa=1.5)
     model = mo.ZeroOneSVM(X, y, kappa=0.3)
     assert isinstance(model.written, Indicators)  # no feasible point is known, and so no M
-    with pytest.raises(UnsupportedModelError, match="no λ"):
+    with pytest.raises(UnsupportedModelError, check=about("kappa")):
         _ = model.sample_weight
     assert mo.ZeroOneSVM(X, y).lam == 1.0
 

@@ -213,7 +213,7 @@ def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: 
     mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=whole.nodes // 4)
     with pytest.raises(DataError, match="another problem"):
         mo.solve(model(60, 3, seed=1), "zero-one-bb", checkpoint=path)
-    with pytest.raises(InputError, match=r"tol=1e-06; it is 0\.01 now"):
+    with pytest.raises(InputError, check=about("checkpoint")):
         mo.solve(stated, "zero-one-bb", tol=1e-2, checkpoint=path)
     kept = path.read_bytes()
     for damaged in (kept[: len(kept) // 2], kept[:200] + bytes(64) + kept[264:], b"", b"nothing"):

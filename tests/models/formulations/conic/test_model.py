@@ -239,5 +239,5 @@ def test_too_large_says_so_before_anything_dense_is_built(monkeypatch: pytest.Mo
     monkeypatch.setattr(path, lambda *_: pytest.fail("dense rows were built"))
     model = ConicSVM(X, [1, -1, 1, -1], lam=1.0)
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e9")
-    with pytest.raises(TooLargeError, match=r"the standard form of ConicSVM would need [\d,]+ bytes"):
+    with pytest.raises(TooLargeError, check=about("X")):
         _ = model.form

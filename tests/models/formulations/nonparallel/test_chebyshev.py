@@ -156,7 +156,7 @@ def test_any_step_can_be_given_to_another_solver() -> None:
     assert theirs.objective == pytest.approx(ours.objective, rel=1e-3)
     shelf = solvers.solve(model, "alternating", iteration_limit=4, tol=1e-9, qp="piqp", stiefel="gpi", sweeps=2000)
     assert shelf.objective == pytest.approx(ours.objective, rel=1e-3)
-    with pytest.raises(InputError, match="cannot take the step"):
+    with pytest.raises(InputError, check=about("smo")):
         solvers.solve(model, "kernel-npsvcpp", stiefel="smo")
 
 
@@ -194,7 +194,7 @@ def test_too_large_a_form_is_certified_by_the_model_itself(monkeypatch: pytest.M
 
 def test_free_projection_refuses_convex_solvers_and_prints() -> None:
     model = _model()
-    with pytest.raises(UnsupportedModelError, match="kernel-npsvcpp"):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solvers.solve(model, "clarabel")
     assert "rho" in str(model)
     assert r"\varpi_l" in model.at(_projection(model)).latex()

@@ -138,7 +138,7 @@ def test_too_many_points_are_refused_before_anything_is_computed(monkeypatch: py
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e8")
     for orientation in ("one", "rest"):
         model = ChebyshevNPSVC(X, y, kernel=RBF(1.0), orientation=orientation)
-        with pytest.raises(TooLargeError, match=r"[\d,]+ bytes .*approximation"):
+        with pytest.raises(TooLargeError, check=about("X")):
             solvers.solve(model, "kernel-npsvcpp")
         assert "rows" not in vars(model.features)
 
