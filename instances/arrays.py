@@ -102,7 +102,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
     more = "" if count == 1 else f" ({count} such values in all)"
     raise DataError(
-        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first"
+        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first",
+        name="X",
     )
 
 
@@ -127,7 +128,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
         raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}", name="y")
     present = np.unique(codes)
     if present.size == 1:
-        raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed")
+        raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed", name="y")
     names = _class_labels(present, labels)
     frozen_codes = codes if len(names) == 2 else codes.astype(np.int64)
     frozen_codes.flags.writeable = False
@@ -168,7 +169,7 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values
         raw = np.asarray(values, dtype=object)
     if raw.ndim != 1 or raw.size == 0:
-        raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}")
+        raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}", name="labels")
     cells = [_tidy(value, row) for row, value in enumerate(raw.tolist())]
     if any(isinstance(cell, str) for cell in cells):  # beside words, text stays as it is written
         cells = [
@@ -176,11 +177,12 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
         ]
     classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
     if len(classes) == 1:
-        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed")
+        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed", name="labels")
     if len(classes) > max(MANY_CLASSES, len(cells) / 2):
         raise DataError(
             f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "
-            "choose the label column with label="
+            "choose the label column with label=",
+            name="labels",
         )
     rank = {label: code for code, label in enumerate(classes)}
     codes = np.array([rank[cell] for cell in cells], dtype=np.int64)
@@ -196,12 +198,12 @@ def _tidy(value: object, row: int) -> Label:
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):
-        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}")
+        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}", name="labels")
     number = as_number(text) if word else _float(value)
     if number is None:
         return text
     if not np.isfinite(number):
-        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}")
+        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}", name="labels")
     return int(number) if number == int(number) else number
 
 

@@ -196,7 +196,7 @@ def _obtain(expected: Expected, part: Part) -> Raw:
         except UnavailableError as error:
             closed.append(str(error))
     note = f" ({expected.note})" if expected.note else ""
-    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}")
+    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
 
 
 def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:

@@ -326,7 +326,7 @@ def brooks_by_name(name: str) -> Instance:
     for instance in brooks(int(match[1]), int(match[2])):
         if instance.name == name:
             return instance
-    raise DataError(f"the benchmark has no set {name}; it has five for each n and d, j0 to j4")
+    raise DataError(f"the benchmark has no set {name}; it has five for each n and d, j0 to j4", name=name)
 
 
 def _archive(path: str | os.PathLike[str] | None) -> Path:

@@ -31,3 +31,8 @@ def missing(*packages: str) -> Facts:
 def unlicensed(*solvers: str) -> Facts:
     """Return the check that an error names one of the solvers as lacking a licence."""
     return Facts("solver", solvers)
+
+
+def unwritten(path: object) -> Facts:
+    """Return the check that an error names the file that could not be written."""
+    return Facts("path", (str(path),))

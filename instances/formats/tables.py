@@ -97,7 +97,7 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
             return matches[0]
         if not label.lstrip("-").isdecimal():
             what = "more than one column" if matches else "no column"
-            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}")
+            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}", name="label")
     try:
         index = int(label)
     except (TypeError, ValueError):

@@ -182,7 +182,7 @@ def test_two_packages_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     points = "[marginopt.solvers]\nmine = {}:MINE\n"
     for package in ("first_package", "second_package"):
         installed(tmp_path / package, monkeypatch, package, points.format(package), GOOD)
-    with pytest.raises(ExtensionError, match=r"first_package 1\.0 and second_package 1\.0; uninstall all but one"):
+    with pytest.raises(ExtensionError, match=r"first_package 1\.0 and second_package 1\.0"):
         get_solver("mine")
 
 
@@ -192,7 +192,7 @@ def test_a_data_set_that_fails_stands_in_the_catalogue(tmp_path: Path, monkeypat
     assert (entry.name, entry.available) == ("nothing", False) and "no_data 1.0" in entry.note
     assert not next(e for e in mo.instances.catalogue() if e.name == "nothing").available
     assert DATA_SETS.failures().keys() == {"nothing"}
-    with pytest.raises(ExtensionError, match="nothing from the package no_data"):
+    with pytest.raises(ExtensionError, match="no_data 1"):
         mo.load("nothing")
 
 

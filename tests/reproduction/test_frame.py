@@ -141,7 +141,7 @@ def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: 
     assert _count(store) == 3
     assert means("third") == [pytest.approx(2.1), pytest.approx(3.1)]
     assert means() == [pytest.approx(1.1), pytest.approx(2.1), pytest.approx(3.1)]
-    with pytest.raises(InputError, match="no table asked for has a row 'fourth'; its rows are first, second, third"):
+    with pytest.raises(InputError, match=r"'fourth'.* first, second, third"):
         means("fourth")
 
 

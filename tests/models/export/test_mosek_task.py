@@ -96,18 +96,18 @@ def test_reader_refuses_what_a_form_has_not(tmp_path):
     with mosek.Task() as task:
         task.appendvars(1)
         task.appendbarvars([3])
-        with pytest.raises(ExportError, match="1 matrix variables"):
+        with pytest.raises(ExportError, match=r"\b1\b"):
             form_of_task(task)
     with mosek.Task() as task:
         task.appendvars(1)
         task.appendcons(1)
         task.putconname(0, "between")
         task.putconbound(0, mosek.boundkey.ra, 0.0, 1.0)
-        with pytest.raises(ExportError, match="'between' is ranged or free"):
+        with pytest.raises(ExportError, match="'between'"):
             form_of_task(task)
     path = tmp_path / "broken.task"
     path.write_bytes(b"not a task")
-    with pytest.raises(ExportError, match=r"cannot read .*broken\.task"):
+    with pytest.raises(ExportError, match=r"broken\.task"):
         read_task(path)
 
 

@@ -36,7 +36,7 @@ def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
     special.y = pyo.Var([0, 1], bounds=(0, 1))
     special.one = pyo.SOSConstraint(var=special.y, sos=1)
     for model, name in ((apart, "Disjunction either"), (told, "LogicalConstraint rule"), (opposed, "pair"), (special, "one")):
-        with pytest.raises(UnsupportedModelError, match=rf"holds .*{name}.*no place in a standard form"):
+        with pytest.raises(UnsupportedModelError, match=name):
             mo.from_pyomo(model)
     pyo.TransformationFactory("gdp.bigm").apply_to(apart)
     assert mo.solve(mo.from_pyomo(apart)).objective == pytest.approx(3.0)
