@@ -73,7 +73,7 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
 def solve_problem(
     given: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept: Kept | None = None
 ) -> Result:
-    """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
+    """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
 
     Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
     is returned. ``kept`` holds a backend's own model between the calls of one path.

@@ -1,4 +1,4 @@
-"""Points of a composition counted in exact arithmetic, and points beside them that cost what they are to cost.
+"""Exact cost of a composition at a point, and the nearby point that a solver's rounded coefficients stand for.
 
 A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
 a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
@@ -26,7 +26,7 @@ from .problems import UnreadError, alone, as_bounds, linear_rows
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
-__all__ = ["ExactCount", "exact_arguments", "moved_onto"]
+__all__ = ["ExactCount", "exact_arguments", "move_onto_rows"]
 
 #: How far from a threshold, relative to a margin's terms, a margin may be that is moved onto it; the same for zeros.
 _NEAR = (1e-6, 1e-9)
@@ -165,7 +165,7 @@ class ExactCount:
             v[zeros] = 0.0
             v = np.clip(v, self.lower, self.upper)
             frozen = zeros | (self.lower == self.upper) | self.whole
-            placed = moved_onto(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
+            placed = move_onto_rows(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
             if placed is not None:
                 yield placed
 
@@ -209,7 +209,7 @@ def _product(a: list[float], w: list[float]) -> Fraction:
     return sum((Fraction(x) * Fraction(v) for x, v in zip(a, w, strict=True) if x and v), Fraction(0))
 
 
-def moved_onto(
+def move_onto_rows(
     v: FloatArray,
     H: FloatArray,
     h: FloatArray,

@@ -93,7 +93,7 @@ class GroupLosses(Loss):
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """Return whether every loss is."""
+        """Return whether the losses of all groups are convex."""
         return all(loss.convex for loss in self.losses.values())
 
     def unlabelled(self, n: int) -> BoolArray:
@@ -160,11 +160,11 @@ class GroupLosses(Loss):
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
     def nonnegative(self) -> bool:
-        """Return whether every loss is."""
+        """Return whether the losses of all groups are ≥ 0."""
         return all(loss.nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
-        """The largest of the losses'."""
+        """The largest saturation of the groups' losses."""
         return max(loss.saturation() for loss in self.losses.values())
 
     @property
