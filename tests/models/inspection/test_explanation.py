@@ -351,3 +351,27 @@ def test_the_table_is_cut_and_says_so() -> None:
     assert said.table(5).splitlines()[-1] == f"  ... and {_N - 5} more"
     assert len(said.table(_N).splitlines()) == _N + 1
     assert "<pre" in said._repr_html_()
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.6])
+def test_roles_follow_the_margin_that_the_loss_requires(nu: float) -> None:
+    """Points of the ν-SVM are beyond ρ, on it or inside it; those inside have weights."""
+    rng = np.random.default_rng(1)
+    y = np.where(np.arange(30) % 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(30), rng.normal(size=(30, 2)) + 0.7 * y[:, None]])
+    result, explanation = _solved(mo.NuSVM(X, y, nu))
+    rho = result.values["rho"][0]
+    assert 0.0 < rho < 0.9
+    for point in explanation.points:
+        if point.margin > rho * 1.01:
+            assert point.kind.startswith("beyond the margin")
+        elif 0.0 < point.margin < rho * 0.99:
+            assert point.kind == "inside the margin, support vector"
+
+
+def test_interior_points_do_not_count_rounding_as_support() -> None:
+    rng = np.random.default_rng(2)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    model = mo.L1SVMDual(rng.normal(size=(40, 2)) + 1.0 * y[:, None], y, 1.0)
+    counts = [mo.solve(model, solver).summary["support_vectors"] for solver in ("clarabel", "smo-box")]
+    assert counts[0] == counts[1] < 40
