@@ -150,8 +150,8 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
         raise UnsupportedModelError(words, name=name, allowed=able)
     refusal = licence.refusal(model.form) if chosen.reads_form else None
     if refusal is not None:
-        able = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
-        words = f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
+        unlimited = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
+        words = f"{chosen.info.name}: {refusal}. Without such a limit: {unlimited or 'none that is installed'}"
         raise LicenceError(words + _alternative(model, options), chosen.info.name)
     _check_start(model, chosen, options)
     decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)

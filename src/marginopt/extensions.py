@@ -218,4 +218,4 @@ def register(thing: object, *, replace: bool = False) -> None:
 
 
 def _shown(thing: object) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80}, of type {type(thing).__name__}"
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} of type {type(thing).__name__}"
