@@ -58,16 +58,16 @@ def check_matrix(X: object) -> Matrix:
 
 def _check_sparse(X: Any) -> sp.csr_array:
     if len(X.shape) != 2:
-        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(X.shape)}")
+        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(X.shape)}", name="X")
     if np.iscomplexobj(X):
-        raise DataError("X must be real, got complex values")
+        raise DataError("X must be real, got complex values", name="X")
     sparse = sp.csr_array(X, dtype=np.float64, copy=True)
     _check_shape(sparse.shape)
     try:
         # Indices out of range would be read from memory that is not the matrix's.
         sparse.check_format(full_check=True)
     except ValueError as error:
-        raise DataError(f"X is not a valid sparse matrix: {error}") from None
+        raise DataError(f"X is not a valid sparse matrix: {error}", name="X") from None
     sparse.sum_duplicates()
     sparse.eliminate_zeros()
     bad = np.flatnonzero(~np.isfinite(sparse.data))
@@ -90,7 +90,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
     more = "" if count == 1 else f" ({count} such values in all)"
     raise DataError(
-        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first"
+        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first",
+        name="X",
     )
 
 
@@ -112,10 +113,10 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
             "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)"
         ) from None
     if codes.shape != (n,):
-        raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}")
+        raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}", name="y")
     present = np.unique(codes)
     if present.size == 1:
-        raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed")
+        raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed", name="y")
     names = _class_labels(present, labels)
     frozen_codes = codes if len(names) == 2 else codes.astype(np.int64)
     frozen_codes.flags.writeable = False
@@ -125,7 +126,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
 def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:
     """Labels for the codes that are present, or an error saying which codes are wanted."""
     if labels is not None and len(set(labels)) != len(labels):
-        raise DataError(f"labels must differ from each other, got {list(labels)}")
+        raise DataError(f"labels must differ from each other, got {list(labels)}", name="labels")
     if (labels is None or len(labels) == 2) and np.array_equal(present, [-1.0, 1.0]):
         return (-1, 1) if labels is None else tuple(labels)
     count = len(labels) if labels is not None else int(present[-1]) + 1 if np.isfinite(present[-1]) else 0
@@ -156,7 +157,7 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values
         raw = np.asarray(values, dtype=object)
     if raw.ndim != 1 or raw.size == 0:
-        raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}")
+        raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}", name="labels")
     cells = [_tidy(value, row) for row, value in enumerate(raw.tolist())]
     if any(isinstance(cell, str) for cell in cells):  # beside words, text stays as it is written
         cells = [
@@ -164,11 +165,12 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
         ]
     classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
     if len(classes) == 1:
-        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed")
+        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed", name="labels")
     if len(classes) > max(MANY_CLASSES, len(cells) / 2):
         raise DataError(
             f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "
-            "choose the label column with label="
+            "choose the label column with label=",
+            name="labels",
         )
     rank = {label: code for code, label in enumerate(classes)}
     codes = np.array([rank[cell] for cell in cells], dtype=np.int64)
@@ -184,12 +186,12 @@ def _tidy(value: object, row: int) -> Label:
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):
-        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}")
+        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}", name="labels")
     number = as_number(text) if word else _float(value)
     if number is None:
         return text
     if not np.isfinite(number):
-        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}")
+        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}", name="labels")
     return int(number) if number == int(number) else number
 
 

@@ -118,7 +118,7 @@ def load(name: str, part: Part | None = None) -> Instance:
     expected, pair = _resolve(name)
     parts = () if isinstance(expected, DataSet) else expected.parts
     if part in ("train", "test") and not parts:
-        raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split")
+        raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split", name="part")
     if isinstance(expected, DataSet):
         instance = expected.load()
     else:
@@ -193,7 +193,7 @@ def _obtain(expected: Expected, part: Part) -> Raw:
         except UnavailableError as error:
             closed.append(str(error))
     note = f" ({expected.note})" if expected.note else ""
-    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}")
+    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
 
 
 def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:

@@ -188,7 +188,7 @@ class DataSet:
         for field, least in (("n", 2), ("p", 1), ("classes", 2)):
             value = getattr(self, field)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}")
+                raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}", name=field)
         if not callable(self.read):
             raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 
@@ -207,14 +207,18 @@ class DataSet:
         if got != (self.n, self.p, self.classes):
             raise DataError(
                 f"{self.name} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where {self.n}, {self.p}, "
-                f"{self.classes} are promised"
+                f"{self.classes} are promised",
+                name=self.name,
             )
         return replace(instance, name=self.name)
 
 
 def _accept(thing: object) -> DataSet | None:
     if isinstance(thing, Instance):
-        raise InputError("an instance is used as it is; to load one by name, register DataSet(name, n, p, classes, source, read)")
+        raise InputError(
+            "an instance is used as it is; to load one by name, register DataSet(name, n, p, classes, source, read)",
+            name="data_set",
+        )
     return thing if isinstance(thing, DataSet) else None
 
 

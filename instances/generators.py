@@ -166,7 +166,9 @@ class FlippedLabels:
             X, _, flipped = _cube_draw(self.weights, n, tau, generator)
             if flipped.min() < flipped.max():
                 return self._instance(X, flipped, tau)
-        raise DataError(f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube")
+        raise DataError(
+            f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube", name="direction"
+        )
 
     def _instance(self, X: FloatArray, y: FloatArray, tau: float) -> Instance:
         return Instance(
@@ -234,7 +236,8 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     if instance.population is None:
         raise InputError(
             f"{instance.name} does not know the distribution that it came from; take the instance as generated, "
-            "before prepared() or pair()"
+            "before prepared() or pair()",
+            name="instance",
         )
     return instance.population.clean(n, seed)
 
@@ -310,7 +313,7 @@ def brooks_by_name(name: str) -> Instance:
     for instance in brooks(int(match[1]), int(match[2])):
         if instance.name == name:
             return instance
-    raise DataError(f"the benchmark has no set {name}; it has five for each n and d, j0 to j4")
+    raise DataError(f"the benchmark has no set {name}; it has five for each n and d, j0 to j4", name=name)
 
 
 def _archive(path: str | os.PathLike[str] | None) -> Path:

@@ -64,7 +64,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     total = len(codes)
     n = as_count(n, "n", least=2)
     if n > total:
-        raise InputError(f"cannot choose n = {n} rows without replacement from {total}")
+        raise InputError(f"cannot choose n = {n} rows without replacement from {total}", name="n")
     generator = as_generator(seed)
     if not stratified:
         return np.sort(generator.choice(total, size=n, replace=False)).astype(np.int64)
@@ -103,7 +103,8 @@ def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], seed: Rng, s
     sizes = np.diff(np.concatenate([[0], cuts, [total]]))
     if (sizes < 1).any():
         raise InputError(
-            f"fractions {list(fractions)} of {total} rows leave part {int(np.argmin(sizes))} empty: fewer or larger parts"
+            f"fractions {list(fractions)} of {total} rows leave part {int(np.argmin(sizes))} empty: fewer or larger parts",
+            name="fractions",
         )
     generator = as_generator(seed)
     order = generator.permutation(total)
@@ -207,14 +208,14 @@ def _column_statistics(X: Matrix) -> tuple[FloatArray, FloatArray, npt.NDArray[n
         else:
             mean, std, largest = X.mean(axis=0), X.std(axis=0), np.abs(X).max(axis=0)
     if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-        raise DataError("values are too large to standardise: their mean or variance is not finite in float64")
+        raise DataError("values are too large to standardise: their mean or variance is not finite in float64", name="X")
     # A mean of n equal numbers is off by a few roundings, so a constant column shows a std of that size.
     return mean, std, std <= 8 * np.finfo(np.float64).eps * largest
 
 
 def _scaled(X: Matrix, mean: FloatArray, std: FloatArray, kept: npt.NDArray[np.bool_]) -> Matrix:
     if not kept.any():
-        raise DataError("every feature is constant: nothing is left to learn from after standardising")
+        raise DataError("every feature is constant: nothing is left to learn from after standardising", name="X")
     if is_sparse(X):
         return sp.csr_array(X[:, kept] @ sp.diags_array(1.0 / std[kept]))
     scaled: FloatArray = (X[:, kept] - mean[kept]) / std[kept]
@@ -318,10 +319,12 @@ class Instance(Displayed, LabelledData):
         if self.feature_names is not None:
             names = tuple(str(name) for name in self.feature_names)
             if len(names) != X.shape[1]:
-                raise DataError(f"feature_names must hold one name for each of {X.shape[1]} columns, got {len(names)}")
+                raise DataError(
+                    f"feature_names must hold one name for each of {X.shape[1]} columns, got {len(names)}", name="feature_names"
+                )
             object.__setattr__(self, "feature_names", names)
         if self.intercept and not np.all(_first_column(X) == 1.0):
-            raise DataError("intercept=True says that the first column of X is constant 1, and it is not")
+            raise DataError("intercept=True says that the first column of X is constant 1, and it is not", name="intercept")
         if self.scaling not in ("none", "standardised", "scaled"):
             raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}", name="scaling")
         object.__setattr__(self, "parameters", checked({} if self.parameters is None else self.parameters))
@@ -454,7 +457,7 @@ class Instance(Displayed, LabelledData):
         """
         drawn = [(seed, self.subsample(n, seed, stratified)) for seed in seeds]
         if not drawn:
-            raise InputError("subsamples needs at least one seed")
+            raise InputError("subsamples needs at least one seed", name="seeds")
         family = self.naming.of
         return tuple(
             replace(part, name=f"{self.name}[n={part.n}, seed={seed}]", family=f"{family}[n={part.n}]") for seed, part in drawn
@@ -470,7 +473,7 @@ class Instance(Displayed, LabelledData):
         """Keep the classes with original labels a (coded -1) and b (coded +1)."""
         codes = [self._code(a), self._code(b)]
         if codes[0] == codes[1]:
-            raise InputError(f"a pair needs two different classes, got {a!r} twice")
+            raise InputError(f"a pair needs two different classes, got {a!r} twice", name="b")
         rows: IntArray = np.flatnonzero(np.isin(self.y, codes))
         labels = tuple(self._labels[self.classes.index(code)] for code in codes)
         return replace(
@@ -487,7 +490,7 @@ class Instance(Displayed, LabelledData):
         for known, code in zip(self._labels, self.classes, strict=True):
             if known == label or str(known) == str(label):
                 return code
-        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}")
+        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}", name=str(label))
 
     def with_label_noise(self, tau: float, seed: Rng) -> Instance:
         """Change each label with probability tau, independently (Conic §5.2), to another class at random.

@@ -35,7 +35,7 @@ def checked(parameters: object) -> dict[str, float]:
                 name="parameters",
             )
         if not isinstance(value, Real) or not isfinite(value):
-            raise InputError(f"the parameter {name!r} must be a finite number, got {value!r}")
+            raise InputError(f"the parameter {name!r} must be a finite number, got {value!r}", name=name)
     return {name: float(value) for name, value in parameters.items()}
 
 

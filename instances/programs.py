@@ -135,7 +135,8 @@ def stored_program(name: str) -> StoredProgram:
     raise DataError(
         f"the program {name!r} needs its file in the directory of {DATA_VARIABLE}, which {state}: maros-meszaros/{name}.SIF "
         f"from the source distribution of proxsuite, netlib/{name}.npz from that of scipy, or sdplib/{name}.dat-s from SDPLIB "
-        "(the text of marginopt.instances.programs says where in them)"
+        "(the text of marginopt.instances.programs says where in them)",
+        name=name,
     )
 
 
@@ -144,7 +145,7 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     program.
     """
     if program.collection in ("maros-meszaros", "sdplib"):
-        raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it")
+        raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it", name=program.name)
     arrays = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}
     bounds = np.squeeze(arrays.pop("bounds"))
     arguments = {name: sp.csr_array(value) if name in ("A_ub", "A_eq") else value for name, value in arrays.items()}

@@ -80,7 +80,8 @@ def in_memory(X: Points | Rows, what: str) -> Points:
     if isinstance(X, Rows):
         raise TooLargeError(
             f"{what} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
-            "or read the data set with marginopt.read"
+            "or read the data set with marginopt.read",
+            name="X",
         )
     return X
 
@@ -296,7 +297,8 @@ def check_bytes(need: int, what: str) -> None:
         raise TooLargeError(
             f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
             "or MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
-            "marginopt.solvers() lists them"
+            "marginopt.solvers() lists them",
+            name="X",
         )
 
 

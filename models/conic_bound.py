@@ -101,7 +101,7 @@ def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
     projected = A @ basis
     outside = np.abs(A - projected @ basis.T).max()
     if outside > 1e-6 * max(np.abs(A).max(), 1e-300):
-        raise InputError(f"every row of A must lie in the range of the metric; one leaves it by {outside:.3g}")
+        raise InputError(f"every row of A must lie in the range of the metric; one leaves it by {outside:.3g}", name="A")
     return Coordinates(np.ascontiguousarray(projected / root), root[:, None] * basis.T, basis / root)
 
 
@@ -184,7 +184,7 @@ def _scale(problem: ConicProblem, cost: float, d: FloatArray, square: FloatArray
         rate, target, power = 1.0, problem.kappa * square.size - stuck, 1
         if target <= 0.0:
             budget = problem.kappa * square.size
-            raise InputError(f"the budget κn = {budget:g} is used up by {stuck:g} rows of zeros: no feasible point")
+            raise InputError(f"the budget κn = {budget:g} is used up by {stuck:g} rows of zeros: no feasible point", name="kappa")
 
     def excess(t: float) -> float:
         """Decreasing in t; the root is sought. λ form: -(derivative of the loss) - cost; κ form: Σz - κn."""
@@ -535,7 +535,7 @@ def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, f
         assert problem.lam is not None
         return float(problem.lam), 0.0
     if mu is None or not np.isfinite(mu):
-        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}")
+        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}", name="mu")
     cost = max(float(mu), 0.0)
     return cost, cost * problem.kappa * problem.A.shape[0]
 

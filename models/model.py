@@ -269,7 +269,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         named = labelled_arrays(X, None)
         if named is not None and self.feature_names and named[2].features and named[2].features != self.feature_names:
             raise InputError(
-                f"X has the columns {', '.join(named[2].features[:12])}; the model has {', '.join(self.feature_names[:12])}"
+                f"X has the columns {', '.join(named[2].features[:12])}; the model has {', '.join(self.feature_names[:12])}",
+                name="X",
             )
         scores = self.decision_function(values, X if named is None else named[0])
         codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -565,7 +566,9 @@ def as_model(given: object) -> Model:
         return given
     if isinstance(given, StandardForm):
         return BareForm(given)
-    raise InputError(f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(given).__name__}")
+    raise InputError(
+        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(given).__name__}", name="model"
+    )
 
 
 def fingerprint(model: object) -> str:

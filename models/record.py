@@ -90,9 +90,9 @@ class Parameter:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
-            raise InputError(f"{self.option} needs {what}; it is {given!r}") from None
+            raise InputError(f"{self.option} needs {what}; it is {given!r}", name=self.option) from None
         if self.choices and value not in self.choices:
-            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}")
+            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}", name=self.option)
         return value
 
 
@@ -193,7 +193,7 @@ class FormulationInfo:
         for name in given:
             if name not in known:
                 has = ", ".join(p.option for p in self.parameters) or "no parameters"
-                raise InputError(f"{self.name} has no --{name.replace('_', '-')}; it has {has}")
+                raise InputError(f"{self.name} has no --{name.replace('_', '-')}; it has {has}", name=name)
         return {name: p.read(given[name]) if given.get(name) is not None else p.default for name, p in known.items()}
 
     def state(self, arrays: Arrays, given: Mapping[str, object] | None = None) -> Model:
@@ -206,7 +206,9 @@ class FormulationInfo:
         """
         missing = [name for name in self.needs if name not in arrays]
         if missing:
-            raise InputError(f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}")
+            raise InputError(
+                f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}", name=missing[0]
+            )
         chosen = self.chosen({} if given is None else given)
         needed = {name: arrays[name] for name in self.needs}
         return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)

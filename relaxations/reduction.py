@@ -143,7 +143,7 @@ class Reduction(ABC, Generic[T]):
         """
         obstacle = self.obstacle(model)
         if obstacle:
-            raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}")
+            raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}", name=self.name)
 
     @abstractmethod
     def apply(self, model: ZeroOneSVM) -> T:
@@ -248,7 +248,8 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
     if low > high or (M[level] < 1.0).any():
         raise InputError(
             "no multiple of this w satisfies y_i x_i'w >= 1 - M_i z_i: the big-M constants given are too small for it "
-            f"(the smallest is {M.min():.4g}); leave big_m out to have valid ones computed"
+            f"(the smallest is {M.min():.4g}); leave big_m out to have valid ones computed",
+            name="big_m",
         )
     return low, high
 
@@ -279,7 +280,7 @@ def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
     """
     for need in needs:
         if not need.met(model):
-            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}")
+            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}", name="model")
 
 
 @dataclass(frozen=True)
@@ -395,7 +396,7 @@ def _margins(u: npt.ArrayLike) -> FloatArray:
     try:
         margins = np.asarray(u, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"margins u must be numbers: {error}") from error
+        raise InputError(f"margins u must be numbers: {error}", name="margins") from error
     if np.isnan(margins).any():
-        raise InputError("margins u must not be NaN")
+        raise InputError("margins u must not be NaN", name="margins")
     return margins

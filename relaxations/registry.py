@@ -54,7 +54,9 @@ def _found() -> dict[str, Relaxation]:
 
 def _accept(thing: object) -> Relaxation | None:
     if isinstance(thing, Reduction) or (isinstance(thing, type) and issubclass(thing, Reduction)):
-        raise InputError("a relaxation comes with its record: give Relaxation(name, summary, reduction, reference)")
+        raise InputError(
+            "a relaxation comes with its record: give Relaxation(name, summary, reduction, reference)", name="relaxation"
+        )
     return thing if isinstance(thing, Relaxation) else None
 
 
@@ -97,7 +99,7 @@ def reduction_of(given: Reduction[Any] | str) -> Reduction[Any]:
     if isinstance(given, str):
         return get_relaxation(given).reduction
     if not isinstance(given, Reduction):
-        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {type(given).__name__}")
+        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {type(given).__name__}", name="relaxation")
     return given
 
 

@@ -104,7 +104,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
-        return f"bound of {of} {bound:.9g} ({kind})"
+        return f"lower bound of {of} {bound:.9g} ({kind})"
     return f"no bound of {of}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
 
 
@@ -139,7 +139,8 @@ def relax(
     if obstacle:
         able = readers(model)
         who = f"{', '.join(able)} read it" if able else f"no relaxation reads a {type(model).__name__}"
-        raise UnsupportedModelError(f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}")
+        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}"
+        raise UnsupportedModelError(words, name=reduction.name, allowed=able)
     original: Any = model  # one that the reduction reads
     target = reduction.apply(original)
     result = solve_problem(target, solver, Options.of(options, **overrides))

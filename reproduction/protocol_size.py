@@ -65,9 +65,9 @@ def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
         An unknown name, or less than one repetition.
     """
     if name not in EFFORTS:
-        raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}")
+        raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}", name="effort")
     if repetitions is None:
         return EFFORTS[name]
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-        raise InputError(f"repetitions must be an integer ≥ 1; it is {repetitions!r}")
+        raise InputError(f"repetitions must be an integer ≥ 1; it is {repetitions!r}", name="repetitions")
     return replace(EFFORTS[name], most=repetitions)

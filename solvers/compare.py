@@ -214,7 +214,7 @@ class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
     def __str__(self) -> str:
         head, cells = ["model", *self.solvers], self._cells()
         widths = [max(len(row[k]) for row in [head, *cells]) for k in range(len(head))]
-        lines = ["seconds of what was solved; means are geometric, shifted by 1 s"]
+        lines = ["seconds of the solved models; means are geometric, shifted by 1 s"]
         lines += ["  ".join(value.ljust(w) for value, w in zip(row, widths, strict=True)).rstrip() for row in [head, *cells]]
         for name, table in self.tables.items():
             lines += [f"{row.solver} did not run {name}: {row.reason}" for row in table.rows if row.result is None]
@@ -301,7 +301,7 @@ def compare(
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
-        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}")
+        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}", name=option)
     several = isinstance(model, Sequence | Mapping)
     stated = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:

@@ -266,7 +266,7 @@ def path(
         return _every_lam(model, parameter, values, solver, options, overrides)
     _check(model, parameter, values)
     if update and (cluster is not None or jobs not in (None, 1)):
-        raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False")
+        raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False", name="update")
     if not update:
         with choose_executor(jobs, cluster) as team:
             return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
@@ -320,7 +320,7 @@ def _every_lam(
             f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}', name="values"
         )
     if solver not in ("auto", "zero-one-bb"):
-        raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}')
+        raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}', name="solver")
     of_whole_path = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
     return whole_path(model, options=Options.of(options, **overrides), **of_whole_path)
 
@@ -376,11 +376,13 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
 def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
     fixing = parameter == FIXED
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
-        raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
+        raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")
     if not fixing and isinstance(model, Model):
         names = [name for name in model.parameters if name not in ("X", "y")]
         if parameter not in names:
-            raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'")
+            raise InputError(
+                f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'", name="parameter"
+            )
     if len(values) == 0:
         raise InputError("values must hold at least one value of the parameter; it is empty", name="values")
 

@@ -61,7 +61,8 @@ class RationalForm:
             size += self.form.quadratic.csc.nnz if self.form.quadratic.bytes <= 16 * MAX_NONZEROS else MAX_NONZEROS
         if size > MAX_NONZEROS:
             raise TooLargeError(
-                f"{self.form.name} has {size:,} coefficients or more; rational arithmetic is offered up to {MAX_NONZEROS:,}"
+                f"{self.form.name} has {size:,} coefficients or more; rational arithmetic is offered up to {MAX_NONZEROS:,}",
+                name="model",
             )
 
     def point(self, x: FloatArray) -> Vector:

@@ -93,7 +93,7 @@ def ours(solver: Solver) -> bool:
 
 def _accept(thing: object) -> Solver | None:
     if isinstance(thing, type) and issubclass(thing, Solver):
-        raise InputError(f"a solver is an object: give {thing.__name__}(), not the class")
+        raise InputError(f"a solver is an object: give {thing.__name__}(), not the class", name="solver")
     return thing if isinstance(thing, Solver) else None
 
 
@@ -121,7 +121,7 @@ def get_solver(name: str) -> Solver:
         Another package promises it, and it cannot be used.
     """
     if not isinstance(name, str):
-        raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}")
+        raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}", name="solver")
     key = name.lower()
     for table in (_static, _discovered):
         if key in table():
@@ -162,7 +162,7 @@ def require(solver: Solver, options: Options | None = None) -> Licence:
         )
     licence = solver.licence() if options is None else solver.licence_under(options)
     if not licence.usable:
-        raise LicenceError(f"{info.name} is installed and cannot be used ({licence.state.value}): {licence.detail}")
+        raise LicenceError(f"{info.name} is installed and cannot be used ({licence.state.value}): {licence.detail}", info.name)
     return licence
 
 
@@ -187,11 +187,11 @@ class SolverTable(Displayed, Tabular):
     rows: tuple[dict[str, str], ...]
 
     def __str__(self) -> str:
-        head = ("name", "state", "what it is")
+        head = ("name", "state", "method")
         cells = [(row["name"], state_of(row), row["summary"]) for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *cells)]
-        return "\n".join([*lines, "what each reads and gives: .rows, .to_frame()"])
+        return "\n".join([*lines, "problem classes that each solver reads, and its results: .rows, .to_frame()"])
 
     __repr__ = __str__
 
@@ -201,7 +201,7 @@ class SolverTable(Displayed, Tabular):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        head = ("name", "state", "what it is", "reads")
+        head = ("name", "state", "method", "reads")
         rows = tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows)
         return Display(head=head, rows=rows, words=head)
 
@@ -308,7 +308,9 @@ class SolverSpec:
             name = _of_auto() if self.solver is None else _of_solver(self.solver)
             return [name, identity(self.own)] if self.own else name
         except DataError as error:
-            raise InputError(f"{self.label} has no key in a store: {error}; give it parameters that are plain data") from error
+            raise InputError(
+                f"{self.label} has no key in a store: {error}; give it parameters that are plain data", name="recorded"
+            ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
@@ -459,7 +461,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
         return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
     purpose = Purpose.of(model.form)  # raises the model's own reason, where it has no form at all
     why = "; ".join(passed or refused) or "see marginopt.solvers()"
-    raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}")
+    raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}", name=model.name)
 
 
 def ranked(purpose: Purpose, known: Mapping[str, Solver]) -> list[Solver]:

@@ -172,7 +172,7 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
     try:
         return certified_anew(result, model, str(path))
     except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
-        raise DataError(f"{path} holds what the model cannot be certified with: {read_error(error)}") from error
+        raise DataError(f"{path} holds what the model cannot be certified with: {read_error(error)}", name="model") from error
 
 
 def _result(arrays: dict[str, Any]) -> Result:

@@ -73,7 +73,7 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
 def solve_problem(
     given: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept: Kept | None = None
 ) -> Result:
-    """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
+    """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
 
     Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
     is returned. ``kept`` holds a backend's own model between the calls of one path.
@@ -145,15 +145,14 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     licence = _licence(chosen, model, options)
     obstacle = chosen.obstacle(model)
     if obstacle is not None:
-        able = ", ".join(readers(model)) or "none that is installed"
-        raise UnsupportedModelError(f"{chosen.info.name} cannot solve {model.name}: {obstacle}. Solvers that can: {able}")
+        able, name = list(readers(model)), chosen.info.name
+        words = f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(able) or 'none that is installed'}"
+        raise UnsupportedModelError(words, name=name, allowed=able)
     refusal = licence.refusal(model.form) if chosen.reads_form else None
     if refusal is not None:
-        able = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
-        raise LicenceError(
-            f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
-            + _alternative(model, options)
-        )
+        unlimited = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
+        words = f"{chosen.info.name}: {refusal}. Without such a limit: {unlimited or 'none that is installed'}"
+        raise LicenceError(words + _alternative(model, options), chosen.info.name)
     _check_start(model, chosen, options)
     decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
     if decided is not None:
@@ -275,7 +274,7 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     require(spec.solver)
     obstacle = spec.solver.obstacle(model)
     if obstacle is not None:
-        raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}")
+        raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}", name=spec.label)
     answer = spec.solver.run(model, spec.over(options))
     if answer.values is None:
         raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}")

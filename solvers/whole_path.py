@@ -195,7 +195,7 @@ class WholePath(Displayed, Tabular):
         return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {standing}, {self.solves} exact solves"
 
     def __str__(self) -> str:
-        lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'norm':>14}  proved"]
+        lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'||w||^2':>14}  bound/objective"]
         lines += [
             f"  {c.lam_low:>12.6g}  {c.lam_high:>12.6g}  {c.violations:>10g}  {c.norm:>14.8g}  {c.bound:.6%}"
             for c in self.corners
@@ -210,7 +210,7 @@ class WholePath(Displayed, Tabular):
             (f"{c.lam_low:.6g}", f"{c.lam_high:.6g}", f"{c.violations:g}", f"{c.norm:.8g}", f"{c.bound:.6%}")
             for c in self.corners
         )
-        return Display(self._title, head=("λ from", "λ to", "violations", "norm", "proved"), rows=rows)
+        return Display(self._title, head=("λ from", "λ to", "violations", "||w||²", "bound/objective"), rows=rows)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the staircase of violations against λ, both ends of every step marked; return the matplotlib axes."""

@@ -410,10 +410,10 @@ def read(
     kind = suffix(file)
     tidying = Tidying(missing, categories, leave_out)
     if tidying.asked and kind not in (".csv", ".tsv", ".arff"):
-        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files")
+        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files", name="missing")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
-            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
         return read_libsvm(file, name)
     if kind in (".csv", ".tsv"):
         return read_csv(file, label, name, tidying=tidying)
@@ -423,7 +423,7 @@ def read(
         return read_parquet(file, label, name)
     if kind == ".npz":
         if isinstance(label, int):
-            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
+            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
         return read_npz(file, "y" if label is None else label, name)
     if not file.exists():
         raise DataError(f"no such file: {file}")

@@ -79,13 +79,13 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
             return matches[0]
         if not label.lstrip("-").isdecimal():
             what = "more than one column" if matches else "no column"
-            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}")
+            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}", name="label")
     try:
         index = int(label)
     except (TypeError, ValueError):
         raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
     if isinstance(label, bool) or not -width <= index < width:
-        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}")
+        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}", name="label")
     return index % width
 
 
@@ -390,7 +390,7 @@ class Tidying:
         target = target_column(table, label)
         out = [label_column(table.where, table.names, width, column) for column in self.leave_out]
         if target in out:
-            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}")
+            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
         features = feature_columns(table, target, out)
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines = table.rows, table.lines
@@ -431,7 +431,8 @@ class Tidying:
         if len(levels) > _MOST_LEVELS:
             raise DataError(
                 f"{table.where}: column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
-                "Leave it out (leave_out)"
+                "Leave it out (leave_out)",
+                name=name,
             )
         if self.missing == "refuse" and len(held) < len(cells):
             return [(name, cells)]  # refused, with its line

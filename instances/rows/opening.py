@@ -213,7 +213,7 @@ def open_rows(
     X: Rows
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
-            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
         data, indices, indptr, width, pieces = unpacked_libsvm(file, place)
         X = SparseRows(data, indices, indptr, width, intercept, place)
     elif kind in (".parquet", ".pq"):
@@ -236,7 +236,7 @@ def open_rows(
 
 def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tuple[Rows, list[npt.NDArray[Any]]]:
     if not isinstance(label, str):
-        raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
+        raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
     arrays = stored_in_npz(file)
 
     def stored(name: str) -> StoredArray:
@@ -265,13 +265,13 @@ def _matrix(file: Path, array: StoredArray) -> StoredArray:
 def _column(file: Path, label: object) -> str | int | None:
     if label is None or isinstance(label, str | int):
         return label
-    raise InputError(f"{file}: label must be a column's name or index, got {label!r}")
+    raise InputError(f"{file}: label must be a column's name or index, got {label!r}", name="label")
 
 
 def _labels_file(file: Path, label: object) -> Path:
     if isinstance(label, str | os.PathLike):
         return as_path(label)
-    raise InputError(f"{file} holds one array; label must be a .npy file with the labels, got {label!r}")
+    raise InputError(f"{file} holds one array; label must be a .npy file with the labels, got {label!r}", name="label")
 
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:

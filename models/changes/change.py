@@ -87,7 +87,7 @@ def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
     """
     if form.blocks != over:
         theirs, ours = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
-        raise InputError(f"the change was stated over the blocks {theirs}; the model has {ours}: state it again")
+        raise InputError(f"the change was stated over the blocks {theirs}; the model has {ours}: state it again", name="model")
 
 
 def shared_places(over: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
@@ -133,7 +133,7 @@ class FixedVariables(Change):
             No such block or entry, values that are not numbers, out of bounds, or not integers where the variable is.
         """
         if not isinstance(given, Mapping):
-            raise InputError('fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(given))
+            raise InputError('fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(given), name="fixed")
         fixed_values = np.full(form.n, np.nan)
         for label, value in given.items():
             fixed_values[form.slices[form.block(label).label]] = _packed(form.block(label), value)
@@ -149,7 +149,8 @@ class FixedVariables(Change):
             kind = "an integer " if form.integer[j] else ""
             raise InputError(
                 f"{form.names()[j]} cannot be fixed at {fixed_values[j]:g}, which is outside its bounds: "
-                f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]"
+                f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]",
+                name="fixed",
             )
         return cls(form.blocks, places, near)
 
@@ -210,7 +211,8 @@ def _packed(block: Block, given: Any) -> FloatArray:
         value = np.asarray(given, dtype=np.float64)
         if value.shape != block.shape:
             raise InputError(
-                f"{block.label} must have shape {block.shape}, or be given by {{index: number}}; it has shape {value.shape}"
+                f"{block.label} must have shape {block.shape}, or be given by {{index: number}}; it has shape {value.shape}",
+                name=block.label,
             )
         return block.pack(value)
     value = np.full(block.shape, np.nan)
@@ -221,7 +223,7 @@ def _packed(block: Block, given: Any) -> FloatArray:
                 raise IndexError
             value[where] = float(number)
         except IndexError:
-            raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}") from None
+            raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}", name=block.label) from None
         except (TypeError, ValueError):
             raise InputError(f"{block.label} is to be fixed at numbers by index; got {{{index!r}: {number!r}}}") from None
         if block.symmetric:

@@ -114,7 +114,7 @@ class AddedParts(Change):
         _check_names(form, problem, rows, {x.id for x in variables_behind(v)})
         _check_convex(problem, rows)
         if not problem.variables():
-            raise InputError("nothing is added: no variable of the model and no new one occurs")
+            raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
         return cls._taken(form, CVXPYSource(problem, stem), tuple(map(row_line, rows)), problem if cost else None)
 
     @property
@@ -220,7 +220,8 @@ def _constraints(given: Any, form: StandardForm) -> list[tuple[str, Any]]:
         what = repr(wrong[0]) if wrong else "nothing"
         raise InputError(
             "with_constraint takes functions that return CVXPY constraints, as in lambda v: [v.w[3] >= 0, cp.norm1(v.w) <= 2]; "
-            f"one returned {what} (blocks: {', '.join(b.label for b in form.blocks)})"
+            f"one returned {what} (blocks: {', '.join(b.label for b in form.blocks)})",
+            name="constraints",
         )
     return labelled_rows
 
@@ -237,7 +238,7 @@ def _cost(cost: State | None, v: BlockVariables) -> Any:
         return cvxpy.Constant(0.0)
     expression = cost(v)
     if not isinstance(expression, cvxpy.Expression) or expression.size != 1:
-        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {expression!r}")
+        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {expression!r}", name="cost")
     return cvxpy.sum(expression)
 
 
@@ -247,7 +248,7 @@ def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], own: set
     new = [variable.name() for variable in problem.variables() if variable.id not in own]
     for name in [*new, *(row.label for row in rows)]:
         if name in names_in_use:
-            raise InputError(f"the name {name!r} is taken; choose another for what is added")
+            raise InputError(f"the name {name!r} is taken; choose another for what is added", name="name")
         names_in_use.add(name)
 
 
@@ -255,12 +256,14 @@ def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
     for row in rows:
         if not row.is_dcp():
             raise UnsupportedModelError(
-                f"the constraint {_short(str(row))} is not convex by CVXPY's rules (DCP), so it cannot be added to a form"
+                f"the constraint {_short(str(row))} is not convex by CVXPY's rules (DCP), so it cannot be added to a form",
+                name="constraints",
             )
     if not problem.objective.is_dcp():
         raise UnsupportedModelError(
             f"the cost {_short(str(problem.objective.args[0]))}, which is added to what is minimised, is not convex by CVXPY's "
-            "rules (DCP)"
+            "rules (DCP)",
+            name="cost",
         )
 
 
@@ -496,11 +499,13 @@ class ChangedModel(Model):
 def with_constraint(model: Model, stated: Sequence[State | Mapping[str, State]]) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not stated:
-        raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0")
+        raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
     states = [labelled for state in stated for labelled in _by_label(state)]
     for state in states:
         if not callable(state):
-            raise InputError(f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}")
+            raise InputError(
+                f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}", name="constraints"
+            )
     return ChangedModel(model, AddedParts.of(model.form, states))
 
 
@@ -532,9 +537,11 @@ def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -
     cvxpy = cvxpy_module()
     for variable in variables:
         if not isinstance(variable, cvxpy.Variable):
-            raise InputError(f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {variable!r}")
+            raise InputError(
+                f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {variable!r}", name="variables"
+            )
     if not variables and cost is None:
-        raise InputError("with_variables needs a CVXPY variable or a cost")
+        raise InputError("with_variables needs a CVXPY variable or a cost", name="variables")
     return ChangedModel(model, AddedParts.of(model.form, (), variables, cost))
 
 

@@ -223,10 +223,10 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
         single = bool((np.diff(heads.indptr) == 1).all())
         active = c.g[0::2]  # the switch is x where it is 0, and 1 - x where it is 1
         if not (single and np.isin(active, (0.0, 1.0)).all() and (heads.data == 1.0 - 2.0 * active).all()):
-            raise ExportError(f"{c.label}: the switch of an indicator must be a single variable x, or 1 - x")
+            raise ExportError(f"{c.label}: the switch of an indicator must be a single variable x, or 1 - x", name=c.label)
         binary = np.asarray(heads.indices, dtype=np.int64)
         if not (form.integer[binary] & (form.lower[binary] >= 0) & (form.upper[binary] <= 1)).all():
-            raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable")
+            raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable", name=c.label)
         rows.append(IndicatorRows(c, binary, active.astype(np.int64), np.arange(1, c.rows, 2)))
     return tuple(rows)
 

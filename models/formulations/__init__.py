@@ -91,9 +91,14 @@ def _accept(thing: object) -> FormulationInfo | None:
     if not isinstance(thing, FormulationInfo):
         return None
     if isabstract(thing.model):
-        raise InputError(f"{thing.key} is abstract: it lacks {', '.join(sorted(thing.model.__abstractmethods__))}")
+        raise InputError(
+            f"{thing.key} is abstract: it lacks {', '.join(sorted(thing.model.__abstractmethods__))}", name=thing.key
+        )
     if any(thing.key == info.key and thing is not info for info in built_in()):
-        raise InputError(f"the class {thing.key} has the name of one of marginopt's own, which result files use; choose another")
+        raise InputError(
+            f"the class {thing.key} has the name of one of marginopt's own, which result files use; choose another",
+            name=thing.key,
+        )
     return thing
 
 

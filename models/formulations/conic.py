@@ -157,7 +157,7 @@ class ConicSVM(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         if (self.lam is None) == (self.kappa is None):
-            raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)")
+            raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
             prices = as_vector(self.lam, X.shape[0], "lam")
             if not (prices > 0).all():
@@ -362,7 +362,7 @@ class ConicSVM(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         weights = priced(multipliers, "margin" if self.hard else "hull", self.y.size)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points, Σz and the rank-one check."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, as_points
+from ..inspection.explanation import positive
 from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
@@ -104,7 +105,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge - 0.5 * (p + q) * self.y
         return {
             "distance": self.distance(values),
-            "support_vectors": float((values["a"] > 0).sum()),
+            "support_vectors": float(positive(values["a"]).sum()),
             "misclassified": float((f < 0).sum()),
         }
 

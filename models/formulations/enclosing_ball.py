@@ -64,7 +64,7 @@ class MEBDual(SimplexModel):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if (self.y is None) != (self.C is None):
-            raise InputError("give both y and C (the labelled kernel of FW (12)) or neither (the ball of the points)")
+            raise InputError("give both y and C (the labelled kernel of FW (12)) or neither (the ball of the points)", name="C")
         if self.y is not None:
             object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
             object.__setattr__(self, "C", as_divisor(self.C, "C"))
@@ -108,7 +108,7 @@ class MEBDual(SimplexModel):
         """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""
         a, distances = values["a"], self.squared_distances(values)
         square = float(a @ distances)
-        supports = positive(a, a.size)
+        supports = positive(a)
         rows = []
         for i, distance in enumerate(distances):
             left = square - float(distance)
@@ -131,7 +131,11 @@ class MEBDual(SimplexModel):
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Radius of the dual point, and the radius about its centre that encloses every point."""
         enclosing = float(np.sqrt(max(self.squared_distances(values).max(), 0.0)))
-        return {"radius": self.radius(values), "enclosing_radius": enclosing, "support_vectors": float((values["a"] > 0).sum())}
+        return {
+            "radius": self.radius(values),
+            "enclosing_radius": enclosing,
+            "support_vectors": float(positive(values["a"]).sum()),
+        }
 
     @property
     def statement(self) -> Statement:

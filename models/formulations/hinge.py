@@ -174,7 +174,7 @@ class HingeSVM(Model):
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
         in_memory(self.X, "a table of all points")
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0)."""

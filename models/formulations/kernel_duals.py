@@ -135,4 +135,4 @@ class KernelSVMDual(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         decide = partial(self.decision_function, values)
-        return two_classes(self.X, self.y, decide, weighed(values), unit=self._unit_margin)
+        return two_classes(self.X, self.y, decide, weighed(values), 1.0 if self._unit_margin else None)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ..appraisal import Bound
 from ..arrays import FloatArray, as_points
+from ..inspection.explanation import positive
 from ..kernels.feature_map import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
@@ -161,7 +162,7 @@ class L1SVMDual(KernelSVMDual):
         f = self.box.gram.product(a) + self.y * self.intercept(values)
         bounded = a >= self.box.upper * (1.0 - 1e-12)
         return {
-            "support_vectors": float((a > 0).sum()),
+            "support_vectors": float(positive(a).sum()),
             "bounded": float(bounded.sum()),
             "misclassified": float((f < 0).sum()),
         }

@@ -326,7 +326,7 @@ class MaxMinSVM(Model):
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
-            raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}")
+            raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}", name="parameter")
         if not isinstance(self.parameter, str):
             raise InputError(f"parameter must be a name; it is {self.parameter!r}", name="parameter")
         known = self._moved_kernel.parameters
@@ -369,7 +369,8 @@ class MaxMinSVM(Model):
             raise InputError(
                 f"the range of {self._plain} must be finite and inside {'(' if allowed.positive else '['}{allowed.lower:g}, "
                 f"{allowed.upper:g}]{', > 0 for a logarithm' if named(self.parameter)[1] else ''}; lower and upper are "
-                f"{self.lower:g} and {self.upper:g}"
+                f"{self.lower:g} and {self.upper:g}",
+                name="lower",
             )
         if not self.lower <= self.gamma0 <= self.upper:
             raise InputError(

@@ -120,7 +120,7 @@ class ParetoQP(SimplexModel):
         """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
-        weighed = positive(tau, tau.size)
+        weighed = positive(tau)
         still = ZERO * float(self.simplex.gram.diagonal.max())
         rows = []
         for k, slope in enumerate(slopes):

@@ -119,9 +119,9 @@ class StiefelQP(Model):
         if H.ndim != 2 or H.shape[0] != H.shape[1] or E.ndim != 2 or E.shape[0] != H.shape[0]:
             raise InputError(f"H must be n × n and E n × d; they are {H.shape} and {E.shape}", name="H")
         if not 1 <= E.shape[1] <= E.shape[0]:
-            raise InputError(f"P needs 1 ≤ d ≤ n orthonormal columns; n = {E.shape[0]}, d = {E.shape[1]}")
+            raise InputError(f"P needs 1 ≤ d ≤ n orthonormal columns; n = {E.shape[0]}, d = {E.shape[1]}", name="d")
         if not (np.isfinite(H).all() and np.isfinite(E).all()):
-            raise InputError("H and E must be finite")
+            raise InputError("H and E must be finite", name="H")
         if np.abs(H - H.T).max() > 1e-10 * max(float(np.abs(H).max()), 1.0):
             raise InputError(f"H must be symmetric; it differs from its transpose by {np.abs(H - H.T).max():.3g}", name="H")
         object.__setattr__(self, "H", 0.5 * (H + H.T))

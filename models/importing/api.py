@@ -98,7 +98,8 @@ def recipient_of(problem: Any) -> Recipient:
             return _DOORS[package](problem)
     raise InputError(
         "into() takes a problem of CVXPY, Pyomo, gurobipy or HiGHS, or a SciPy OptimizeResult to fill; "
-        f"got {type(problem).__name__}"
+        f"got {type(problem).__name__}",
+        name="problem",
     )
 
 

@@ -52,10 +52,10 @@ class CVXPYSource(Source, Recipient):
         import cvxpy
 
         if not isinstance(problem, cvxpy.Problem):
-            raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}")
+            raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}", name="problem")
         empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
         if empty:
-            raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
+            raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}", name="problem")
         self._problem: Any = problem
         self._parameters = [(parameter, parameter.value) for parameter in problem.parameters()]
         if not problem.variables():
@@ -69,7 +69,9 @@ class CVXPYSource(Source, Recipient):
                     reader(_bounds_are_taken(problem)), solver_opts={}
                 )
         except cvxpy.error.DCPError as error:
-            raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}") from error
+            raise UnsupportedModelError(
+                f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}", name="problem"
+            ) from error
         except cvxpy.error.SolverError as error:
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold: " + str(error)

@@ -48,13 +48,13 @@ class GurobiSource(RowSource, Recipient):
         import gurobipy
 
         if not isinstance(model, gurobipy.Model):
-            raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}")
+            raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}", name="model")
         self._model = model
         try:
             model.update()
             self._taken = _program(model).taken()
         except gurobipy.GurobiError as error:
-            raise InputError(f"the Gurobi model cannot be read: {error}") from error
+            raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
     def theirs(self, x: FloatArray) -> Evaluated:
         """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""
@@ -127,7 +127,9 @@ def _program(model: Any) -> RowProgram:
     if model.NumScenarios:
         refused.append("several scenarios")
     if refused:
-        raise UnsupportedModelError(f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form")
+        raise UnsupportedModelError(
+            f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form", name="model"
+        )
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
     objective = model.getObjective()
     quadratic = isinstance(objective, gurobipy.QuadExpr)

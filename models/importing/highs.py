@@ -44,7 +44,7 @@ class HighsSource(RowSource, Recipient):
         import highspy
 
         if not isinstance(highs, highspy.Highs):
-            raise InputError(f"from_highs takes a highspy.Highs object; got {type(highs).__name__}")
+            raise InputError(f"from_highs takes a highspy.Highs object; got {type(highs).__name__}", name="highs")
         self._highs = highs
         self._taken = _program(highs).taken()
 

@@ -45,7 +45,7 @@ class PyomoSource(RowSource, Recipient):
         import pyomo.environ as pyo
 
         if not isinstance(model, pyo.ConcreteModel | pyo.Block) or not model.is_constructed():
-            raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}")
+            raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}", name="model")
         self._model = model
         self._variables, self._rows, program = _program(model)
         self._taken = program.taken()
@@ -113,7 +113,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     _refuse_unread(model)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
-        raise InputError(f"the Pyomo model must have one active objective; it has {len(objectives)}")
+        raise InputError(f"the Pyomo model must have one active objective; it has {len(objectives)}", name="model")
     variables = _variables(model)
     reader = _Expressions(variables)
     sign = -1.0 if objectives[0].sense == pyo.maximize else 1.0
@@ -197,7 +197,8 @@ def _refuse_unread(model: Any) -> None:
         names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in some[:3])}" for kind, some in strange.items())
         raise UnsupportedModelError(
             f"the Pyomo model holds {names}, which have no place in a standard form; a transformation of Pyomo's may state them "
-            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)"
+            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)",
+            name="model",
         )
 
 
@@ -222,7 +223,9 @@ def _bounds(variable: Any) -> tuple[float, float]:
     try:
         low, high = variable.lb, variable.ub
     except ValueError as error:
-        raise InputError(f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}") from error
+        raise InputError(
+            f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}", name=variable.name
+        ) from error
     return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
 
 
@@ -264,7 +267,9 @@ class _Expressions:
                 f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}", name=name
             ) from error
         if representation.nonlinear_expr is not None:
-            raise UnsupportedModelError(f"{name} is neither linear nor quadratic, so it is in no cone of a standard form")
+            raise UnsupportedModelError(
+                f"{name} is neither linear nor quadratic, so it is in no cone of a standard form", name=name
+            )
         columns = [self._place[id(v)] for v in representation.linear_vars]
         linear = sp.coo_array(
             (np.array(representation.linear_coefs, np.float64), (np.zeros(len(columns), int), columns)), (1, self._n)

@@ -178,7 +178,7 @@ class SciPyResult(Recipient):
 
 def _side(name: str, A: Any, b: ArrayLike | None, n: int, *, upper: bool) -> list[_Rows]:
     if (A is None) != (b is None):
-        raise InputError(f"the {name} rows need a matrix and a right-hand side; one of them is missing")
+        raise InputError(f"the {name} rows need a matrix and a right-hand side; one of them is missing", name=name)
     if A is None:
         return []
     matrix = _matrix(A, n, name)
@@ -191,14 +191,16 @@ def _side(name: str, A: Any, b: ArrayLike | None, n: int, *, upper: bool) -> lis
 def _matrix(A: Any, n: int, name: str) -> sp.csr_array:
     matrix = sp.csr_array(A if sp.issparse(A) else _table(A, name), dtype=np.float64)
     if matrix.shape[1] != n:
-        raise InputError(f"the matrix of the {name} rows must have {n} columns, as c has entries; it has {matrix.shape[1]}")
+        raise InputError(
+            f"the matrix of the {name} rows must have {n} columns, as c has entries; it has {matrix.shape[1]}", name=name
+        )
     return matrix
 
 
 def _table(A: Any, name: str) -> FloatArray:
     matrix = np.atleast_2d(as_array(A, f"the matrix of the {name} rows"))
     if matrix.ndim != 2:
-        raise InputError(f"the matrix of the {name} rows must have two dimensions; its shape is {matrix.shape}")
+        raise InputError(f"the matrix of the {name} rows must have two dimensions; its shape is {matrix.shape}", name=name)
     return matrix
 
 
@@ -217,7 +219,9 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
         try:
             constraint = LinearConstraint(*one) if isinstance(one, tuple) and 1 <= len(one) <= 3 else one
         except (TypeError, ValueError) as error:
-            raise InputError(f"the {k}-th constraint is no tuple (A, lb, ub) that fits together: {error}") from error
+            raise InputError(
+                f"the {k}-th constraint is no tuple (A, lb, ub) that fits together: {error}", name="constraints"
+            ) from error
         if not isinstance(constraint, LinearConstraint):
             raise InputError(
                 f"constraints must be scipy.optimize.LinearConstraint objects or tuples (A, lb, ub); got {type(one).__name__}",

@@ -212,7 +212,8 @@ class Recipient(ABC):
             missing = [f"{label} {shape}" for label, shape in shapes.items() if given.get(label) != shape]
             raise InputError(
                 f"this result is of another program: {', '.join(missing) or 'more blocks than it has'} "
-                "do not fit; give the problem that the solved form was made from"
+                "do not fit; give the problem that the solved form was made from",
+                name="result",
             )
 
 

@@ -23,7 +23,7 @@ ON = 1e-4
 
 @dataclass(frozen=True)
 class PointRow:
-    """One data point (or objective): its label, score, margin and weight in the solution, and what it is."""
+    """One data point (or objective): its label, score, margin and weight in the solution, and its role."""
 
     index: int
     label: float | str
@@ -87,7 +87,9 @@ def priced(multipliers: Mapping[str, FloatArray] | None, label: str, n: int) -> 
     return None, "no multipliers, so no weights"
 
 
-def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, *, unit: bool) -> PointExplanation:
+def two_classes(
+    X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, required: float | None = 1.0
+) -> PointExplanation:
     """Scores, margins and weights of points with labels -1 and +1.
 
     Parameters
@@ -98,26 +100,24 @@ def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: 
         Scores of rows, whose sign is the class.
     weights : tuple
         See `weighed` and `priced`.
-    unit : bool
-        Whether the margin is 1, so that points are inside it, on it or beyond.
+    required : float, optional
+        The margin that the loss requires of a point: points are inside it, on it or beyond. None where there is no such number.
     """
     a, what = weights
     scores = f(X)
     margins = y * scores
-    supports = positive(a, y.size)
+    supports = np.zeros(y.size, dtype=bool) if a is None else positive(a)
     rows = []
     for i in range(y.size):
         margin = float(margins[i])
-        kind = _kind(margin, unit=unit, supports=bool(supports[i]))
+        kind = _kind(margin, required, supports=bool(supports[i]))
         rows.append(PointRow(i, float(y[i]), float(scores[i]), margin, _entry(a, i), kind, margin < 0))
-    levels = ((0.0, "solid"), (-1.0, "dashed"), (1.0, "dashed")) if unit else ((0.0, "solid"),)
+    levels = ((0.0, "solid"), (-required, "dashed"), (required, "dashed")) if required else ((0.0, "solid"),)
     return PointExplanation(tuple(rows), what, X=X, surface=f, levels=levels)
 
 
-def positive(weights: FloatArray | None, n: int) -> BoolArray:
-    """Return the mask of the n points whose weight is not rounding."""
-    if weights is None:
-        return np.zeros(n, dtype=bool)
+def positive(weights: FloatArray) -> BoolArray:
+    """Return the mask of the points whose weight is not rounding."""
     return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))
 
 
@@ -125,15 +125,15 @@ def _entry(weights: FloatArray | None, i: int) -> float | None:
     return None if weights is None else float(weights[i])
 
 
-def _kind(margin: float, *, unit: bool, supports: bool) -> str:
+def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     if margin < 0:
         where = "misclassified"
-    elif not unit:
+    elif not required:
         where = "right side"
-    elif margin < 1 - ZERO:
+    elif margin < required * (1 - ZERO):
         where = "inside the margin"
     else:
-        where = "on the margin" if margin <= 1 + ON else "beyond the margin"
+        where = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
     return f"{where}, support vector" if supports else where
 
 
@@ -247,9 +247,7 @@ class Explanation(Displayed):
         explanation, wrong = self.said, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
         width = max([3, *(len(explanation.shown(p.label)) for p in self.points)])
-        lines = [
-            f"  {explanation.noun:>9} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  what it is"
-        ]
+        lines = [f"  {explanation.noun:>9} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  role"]
         for p in order[:limit]:
             weight = "" if p.weight is None else f"{p.weight:.5g}"
             label = explanation.shown(p.label)
@@ -303,7 +301,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     """
     if not result.values:
         because = f"; {result.evidence}" if result.evidence else ""
-        raise InputError(f"the result of {result.model} has no point to explain" + because)
+        raise InputError(f"the result of {result.model} has no point to explain" + because, name="result")
     stated = model.at_solution(result.optimised_parameters)
     form = _form(stated, result.values)
     x = None if form is None else form.join(result.values)
@@ -376,12 +374,12 @@ def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong:
     """
     if said.X is None or said.surface is None:
         # exempt (text): a title in a message
-        raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball")
+        raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")
     X = to_dense(said.X)
     varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
     if varying.size != 2 or X.shape[1] > 3:
         raise InputError(
-            f"a picture needs two features that vary (and at most a constant one); X has {varying.size} of {X.shape[1]}"
+            f"a picture needs two features that vary (and at most a constant one); X has {varying.size} of {X.shape[1]}", name="X"
         )
     figure = figure_of(6.4, 5.2)
     ax = figure.subplots()

@@ -139,7 +139,9 @@ class Mixture(Kernel):
     def __post_init__(self) -> None:
         for part in (self.first, self.second):
             if not isinstance(part, Kernel):
-                raise InputError(f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}")
+                raise InputError(
+                    f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}", name="kernels"
+                )
         weight = as_positive(self.weight, "weight", zero=True)
         if weight > 1.0:
             raise InputError(f"weight must be in [0, 1]; it is {weight:g}", name="weight")

@@ -71,7 +71,8 @@ class FeatureMap:
         except np.linalg.LinAlgError as error:
             raise InputError(
                 f"the kernel matrix plus ridge = {self.ridge:g} is not positive definite (equal points, or no Mercer kernel): "
-                "give a larger ridge"
+                "give a larger ridge",
+                name="ridge",
             ) from error
 
     @property
@@ -149,7 +150,8 @@ class KernelCoordinates:
         if values.size and values[0] < -_NEGATIVE * top:
             raise InputError(
                 f"the kernel matrix is not positive semidefinite: its smallest eigenvalue is {values[0]:.3g}, its largest "
-                f"{top:.3g}; a norm needs a Mercer kernel"
+                f"{top:.3g}; a norm needs a Mercer kernel",
+                name="kernel",
             )
         large = values > _ZERO * top
         return values[large][::-1], vectors[:, large][:, ::-1]

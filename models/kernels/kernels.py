@@ -114,7 +114,7 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
     variance = (float(np.vdot(deviations, deviations)) + (n * p - deviations.size) * mean**2) / (n * p)
     # equal entries leave the rounding errors of their mean
     if variance <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * squares:
-        raise InputError("the rule 'scale' needs entries that differ; all entries of X are equal")
+        raise InputError("the rule 'scale' needs entries that differ; all entries of X are equal", name="gamma")
     return 1.0 / (p * variance)
 
 
@@ -130,7 +130,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     mean = mean_squared_distance(X, sample_weight)
     # equal rows leave the rounding errors of their mean, some eps² of the squared norms
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
-        raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
+        raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal", name="gamma")
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
 
@@ -148,7 +148,7 @@ def check_gamma(gamma: float | str) -> None:
 def gamma_number(gamma: float | str) -> float:
     """The number; a rule has none before it has seen data."""
     if isinstance(gamma, str):
-        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data")
+        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma")
     return float(gamma)
 
 
@@ -228,7 +228,9 @@ class Kernel(ABC):
         """Raise `InputError` where there is no such parameter."""
         if parameter not in self.parameters:
             known = ", ".join(self.parameters) or "none"
-            raise InputError(f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}")
+            raise InputError(
+                f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}", name="parameter"
+            )
 
     @property
     @abstractmethod
@@ -349,7 +351,8 @@ class Precomputed(Kernel):
         if X.shape[1] != Z.shape[0]:
             raise InputError(
                 "a precomputed kernel needs one column for each training point: "
-                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points"
+                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points",
+                name="X",
             )
         return to_dense(X)
 
@@ -387,7 +390,8 @@ class CallableKernel(Kernel):
         if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
             raise InputError(
                 f"the kernel function must return a finite array of shape {(X.shape[0], Z.shape[0])}; "
-                f"it returned shape {values.shape}"
+                f"it returned shape {values.shape}",
+                name="function",
             )
         return values
 
@@ -594,14 +598,13 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
     """
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
-            raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}")
+            raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")
         if abs(X - X.T).max() > 1e-8 * max(1.0, abs(X).max()):
-            raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose")
+            raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose", name="X")
     if isinstance(kernel, Kernel):
         return kernel.fitted(X)
     if callable(kernel):
         return CallableKernel(kernel)
     raise InputError(
-        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}",
-        name="kernel",
+        f"kernel must be a kernel such as RBF(gamma), Precomputed() or a function of two arrays; it is a {type(kernel).__name__}"
     )

@@ -214,7 +214,8 @@ class IndicatorsToRows(Bridge):
         if not np.isfinite(least).all():
             raise ExportError(
                 f"{c.label}: no bounds hold the rows of its indicators, so there is no big M; give the model big_m=, or the "
-                "upper_bound= of a known point"
+                "upper_bound= of a known point",
+                name="big_m",
             )
         M = np.maximum(-least, 0.0)
         switches = sp.csr_array(sp.diags_array(M) @ heads)
@@ -276,7 +277,8 @@ def _factored(quadratic: Quadratic) -> sp.csr_array:
 def _check_convex(smallest: float, largest: float) -> None:
     if smallest < -1e-9 * max(largest, 1e-300):
         raise InputError(
-            f"the quadratic objective is not convex: the smallest eigenvalue of P is {smallest:.3g}, the largest {largest:.3g}"
+            f"the quadratic objective is not convex: the smallest eigenvalue of P is {smallest:.3g}, the largest {largest:.3g}",
+            name="P",
         )
 
 

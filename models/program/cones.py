@@ -111,7 +111,7 @@ class Cone(ABC):
 
     def __post_init__(self) -> None:
         if self.dim < 1 or self.count < 0:
-            raise InputError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}")
+            raise InputError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}", name="dim")
 
     @property
     def rows(self) -> int:
@@ -278,7 +278,7 @@ class RotatedSecondOrder(Cone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.dim < 2:
-            raise InputError(f"a rotated second-order cone has at least the two rows a and b, not {self.dim}")
+            raise InputError(f"a rotated second-order cone has at least the two rows a and b, not {self.dim}", name="dim")
 
     @property
     def _inward(self) -> FloatArray:
@@ -331,7 +331,9 @@ class PSD(Cone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if svec_size(self.order) != self.dim:
-            raise InputError(f"{self.dim} is not the length of the svec of a symmetric matrix: use PSD.of_order(order)")
+            raise InputError(
+                f"{self.dim} is not the length of the svec of a symmetric matrix: use PSD.of_order(order)", name="dim"
+            )
 
     @classmethod
     def of_order(cls, order: int) -> PSD:
@@ -394,7 +396,7 @@ class Indicator(Cone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.dim != 2:
-            raise InputError(f"an indicator has the two rows a and v, not {self.dim}")
+            raise InputError(f"an indicator has the two rows a and v, not {self.dim}", name="dim")
 
     def project(self, v: FloatArray) -> FloatArray:
         """Nearest point: of (0, v₊) and (1, v) the nearer one."""
@@ -429,7 +431,7 @@ class Bilinear(Cone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.dim < 3 or self.dim % 2 == 0:
-            raise InputError(f"a bilinear row has 1 + 2k rows t, a and b, k ≥ 1, not {self.dim}")
+            raise InputError(f"a bilinear row has 1 + 2k rows t, a and b, k ≥ 1, not {self.dim}", name="dim")
 
     @property
     def _inward(self) -> FloatArray:

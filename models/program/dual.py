@@ -48,7 +48,8 @@ def dual_form(form: StandardForm) -> StandardForm:
     if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
         raise UnsupportedModelError(
             f"{form.name} has integer variables or indicators, whose Lagrangian dual has another optimum; relax them first "
-            "(form.relax_integrality())"
+            "(form.relax_integrality())",
+            name="model",
         )
     parts = _Parts(form.n)
     image = None if form.quadratic is None else _image(form.quadratic, parts, form)

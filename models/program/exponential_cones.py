@@ -49,7 +49,7 @@ class TranscendentalCone(Cone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.dim != 3:
-            raise InputError(f"{self.symbol} has three rows, not {self.dim}")
+            raise InputError(f"{self.symbol} has three rows, not {self.dim}", name="dim")
 
     @property
     @abstractmethod
@@ -287,7 +287,7 @@ class Power(TranscendentalCone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.alpha < 1.0:
-            raise InputError(f"the exponent alpha of a power cone must be between 0 and 1, not {self.alpha:g}")
+            raise InputError(f"the exponent alpha of a power cone must be between 0 and 1, not {self.alpha:g}", name="alpha")
 
     def __str__(self) -> str:
         return f"Power(alpha {self.alpha:g})" if self.count == 1 else f"Power(alpha {self.alpha:g})^{self.count}"

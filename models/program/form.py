@@ -73,7 +73,7 @@ class Block:
         """The block's piece of x from its value: the inverse of `unpack`."""
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
-            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}")
+            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
         return svec(value) if self.symmetric else value.ravel()
 
 
@@ -118,9 +118,9 @@ class Constraint:
             object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
         object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
         if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
-            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit", name="F")
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
-            raise InputError(f"{self.label}: F and g must be finite")
+            raise InputError(f"{self.label}: F and g must be finite", name="F")
         _check_names(self.label, self.own, self.rows)
         _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
 
@@ -171,7 +171,7 @@ class Quadratic:
 
     def __post_init__(self) -> None:
         if sum(data is not None for data in (self.matrix, self.factor, self.operator)) != 1:
-            raise InputError("give one of the matrix P, its factor R and an operator")
+            raise InputError("give one of the matrix P, its factor R and an operator", name="matrix")
         if self.matrix is not None:
             _check_symmetric(self.matrix)
 
@@ -312,7 +312,7 @@ class Quadratic:
 
 def _check_names(label: str, own: Sized | None, size: int, what: str = "names", of: str = "scalars") -> None:
     if own is not None and len(own) != size:
-        raise InputError(f"{label}: {len(own)} {what} for {size} {of}")
+        raise InputError(f"{label}: {len(own)} {what} for {size} {of}", name=label)
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
@@ -681,17 +681,21 @@ class StandardForm(Displayed, ExportMethods):
     def __post_init__(self) -> None:
         labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
         if len(set(labels)) != len(labels):
-            raise InputError(f"labels of a form must differ: {labels}")
+            raise InputError(f"labels of a form must differ: {labels}", name="labels")
         for name in ("q", "lower", "upper", "integer"):
             array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
                 raise InputError(f"{name} must have shape ({self.n},), not {array.shape}", name=name)
             object.__setattr__(self, name, frozen(array))
         if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
-            raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
+            raise InputError(
+                "q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)", name="q"
+            )
         for c in self.constraints:
             if c.F.shape[1] != self.n:
-                raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
+                raise InputError(
+                    f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}", name="F"
+                )
         if self.quadratic is not None and self.quadratic.n != self.n:
             raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}", name="P")
         stops = np.cumsum([b.size for b in self.blocks]).tolist()
@@ -746,14 +750,14 @@ class StandardForm(Displayed, ExportMethods):
         for c in self.constraints:
             if c.label == label:
                 return c
-        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}")
+        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
 
     def block(self, label: str) -> Block:
         """The block of this label."""
         for b in self.blocks:
             if b.label == label:
                 return b
-        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}")
+        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}", name=label)
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
@@ -818,7 +822,7 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
         if not isinstance(given, Mapping):
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}", name=what)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in given.items() if name not in blocks}, what)
         for label, value in given.items():
@@ -828,7 +832,7 @@ class StandardForm(Displayed, ExportMethods):
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
                 need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
-                raise InputError(f"{need}; it has shape {array.shape}{odd}")
+                raise InputError(f"{need}; it has shape {array.shape}{odd}", name=what)
         return values
 
     def _by_names(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
@@ -840,23 +844,25 @@ class StandardForm(Displayed, ExportMethods):
                 continue
             missing = [name for name in names if name not in rest]
             if missing:
-                raise InputError(
-                    f"{what}: {missing[0]!r} has no value, and {block.size - len(missing)} others of its block have one"
-                )
+                others = f"{block.size - len(missing)} others of its block have one"
+                raise InputError(f"{what}: {missing[0]!r} has no value, and {others}", name=missing[0])
             entries = np.array([float(as_array(rest.pop(name), f"{what}[{name!r}]")) for name in names])
             if not np.isfinite(entries).all():
-                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not")
+                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=what)
             values[block.label] = block.unpack(entries)
         if rest:
             known = ", ".join(block.label for block in self.blocks)
-            raise InputError(f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name")
+            raise InputError(
+                f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name",
+                name=next(iter(rest)),
+            )
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x from values by label: the inverse of `split`."""
         missing = [b.label for b in self.blocks if b.label not in values]
         if missing:
-            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}")
+            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}", name="values")
         return np.concatenate([np.zeros(0), *(b.pack(values[b.label]) for b in self.blocks)])
 
     # -- new forms ----------------------------------------------------------------------------------------------

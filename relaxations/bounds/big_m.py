@@ -69,7 +69,9 @@ class WithConstants(Reduction[T]):
             "incumbent" for a model without ``upper_bound``.
         """
         if self.M == "incumbent" and model.upper_bound is None and model.incumbent is None:
-            raise InputError("M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w")
+            raise InputError(
+                "M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="M"
+            )
         changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
         if self.M == "zero":
             changes |= {"big_m": "auto", "upper_bound": None, "incumbent": None}
@@ -162,7 +164,7 @@ class Hinge(WithConstants[HingeSVM]):
         self.check(model)
         M = self.constants(model)
         if not (M > 0).all():
-            raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}")
+            raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}", name="M")
         with without_warnings():
             return HingeSVM(model.X, model.y, _quotients(model.sample_weight, M))
 

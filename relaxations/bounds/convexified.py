@@ -180,7 +180,7 @@ def combined_bound(
     n = A.shape[0]
     checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
     if any(a.shape != (n,) or not np.isfinite(a).all() for a in checked) or not (checked[1] > 0).all():
-        raise InputError(f"weights, M > 0, gamma and slope must each hold {n} finite numbers")
+        raise InputError(f"weights, M > 0, gamma and slope must each hold {n} finite numbers", name="weights")
     weights, M, gamma, given = checked
     space = coordinates(A)
     start = np.zeros(space.rows.shape[1]) if w is None else space.reduce(np.asarray(w, dtype=np.float64))

@@ -68,10 +68,10 @@ class LagrangianRelaxation(Model):
     def __post_init__(self) -> None:
         constraint = self.original.constraint(self.rows)
         if not isinstance(constraint.cone, (Zero, Nonnegative)):
-            raise InputError(f"{self.rows} are no linear rows; a price is put on linear ones")
+            raise InputError(f"{self.rows} are no linear rows; a price is put on linear ones", name="rows")
         prices = as_vector(self.prices, constraint.rows, "prices")
         if isinstance(constraint.cone, Nonnegative) and (prices < 0.0).any():
-            raise InputError(f"prices of inequalities must be ≥ 0; the smallest is {prices.min():g}")
+            raise InputError(f"prices of inequalities must be ≥ 0; the smallest is {prices.min():g}", name="prices")
         object.__setattr__(self, "prices", prices)
 
     @property
@@ -154,7 +154,7 @@ class Lagrangian(Reduction[Any]):
         if self.prices is not None:
             prices = as_vector(self.prices, np.size(self.prices), "prices")
             if self.rows == _BUDGET and not (prices.size == 1 and prices[0] > 0.0):
-                raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}")
+                raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}", name="prices")
             price_tuple = tuple(prices.tolist())
             object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
         if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:

@@ -67,7 +67,8 @@ class PerspectiveRelaxation(ConvexifiedLosses):
         elif self.sample_weight.min() != self.sample_weight.max():
             raise InputError(
                 f"without M one lam for all points is needed; they range from {self.sample_weight.min():g} to "
-                f"{self.sample_weight.max():g}"
+                f"{self.sample_weight.max():g}",
+                name="M",
             )
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
@@ -153,7 +154,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         """γ for this model, in Γ."""
         if isinstance(self.gamma, str) and self.gamma == "stated":
             if model.gamma is None:
-                raise InputError("gamma='stated' needs a model with a gamma: strengthen(model) returns one")
+                raise InputError("gamma='stated' needs a model with a gamma: strengthen(model) returns one", name="gamma")
             return model.gamma
         A = dense_signed_rows(model.X, model.y)
         if isinstance(self.gamma, str):

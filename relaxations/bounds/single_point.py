@@ -73,7 +73,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
         return 12 * n * (p * p + 10 * p)
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form with one cone for each point."""
         A = self.signed
         n, p = A.shape
         gamma = single_gamma(A)
@@ -134,7 +134,7 @@ def _hulls(columns: Columns, A: FloatArray, gamma: FloatArray) -> Constraint:
 
 @dataclass(frozen=True)
 class SinglePoint(Convexification[SinglePointRelaxation]):
-    """`SinglePointRelaxation`: stronger than nothing, weaker than the SDP, without a semidefinite cone."""
+    """`SinglePointRelaxation`: a bound between zero and that of the SDP, without a semidefinite cone."""
 
     @property
     def name(self) -> str:

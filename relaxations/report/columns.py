@@ -293,7 +293,9 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
         The instance has not two classes, or fewer than k such features.
     """
     if tuple(instance.classes) != (-1, 1):
-        raise InputError(f"strongest_features needs two classes; {instance.name} has {len(instance.classes)}: use pair(a, b)")
+        raise InputError(
+            f"strongest_features needs two classes; {instance.name} has {len(instance.classes)}: use pair(a, b)", name="instance"
+        )
     X = np.asarray(instance.dense().X)
     positive = instance.y > 0
     within = np.sqrt(positive.mean() * X[positive].var(axis=0) + (~positive).mean() * X[~positive].var(axis=0))
@@ -307,7 +309,7 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
             chosen.append(int(j))
     if len(chosen) < k:
         raise InputError(
-            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}"
+            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}", name="k"
         )
     columns = varied[chosen]
     names = instance.feature_names

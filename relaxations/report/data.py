@@ -251,13 +251,16 @@ class ReportData:
     def __post_init__(self) -> None:
         keys = [c.key for c in self.instances]
         if len(set(keys)) != len(keys):
-            raise InputError(f"instances of a report need different names or λ: {keys}")
+            raise InputError(f"instances of a report need different names or λ: {keys}", name="instances")
         strangers = {c.key for c in (*self.relaxations, *self.exacts)} - set(keys)
         if strangers:
-            raise InputError(f"cells belong to instances that the report does not have: {sorted(strangers)}")
+            raise InputError(f"cells belong to instances that the report does not have: {sorted(strangers)}", name="instances")
         unknown = {c.instance for c in self.kappas} - {c.instance for c in self.instances}
         if unknown:
-            raise InputError(f"cells of a sweep over kappa belong to instances that the report does not have: {sorted(unknown)}")
+            raise InputError(
+                f"cells of a sweep over kappa belong to instances that the report does not have: {sorted(unknown)}",
+                name="instances",
+            )
 
     def relaxations_of(self, key: Key) -> list[RelaxationCell]:
         """Relaxation cells of one instance, in order."""

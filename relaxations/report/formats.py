@@ -324,5 +324,5 @@ def format_of(path: str | Path) -> Format:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         known = ", ".join(f"{known} ({f.name})" for known, f in FORMATS.items())
-        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}")
+        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}", name="path")
     return FORMATS[suffix]

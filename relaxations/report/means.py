@@ -44,7 +44,9 @@ def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -
     """
     shifted = np.asarray(values, dtype=np.float64) + shift
     if shifted.size == 0 or not (shifted > 0.0).all():
-        raise InputError(f"a shifted geometric mean needs values above {-shift:g}, one at least; they are {list(values)}")
+        raise InputError(
+            f"a shifted geometric mean needs values above {-shift:g}, one at least; they are {list(values)}", name="values"
+        )
     return float(np.exp(np.log(shifted).mean()) - shift)
 
 
@@ -64,7 +66,7 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
     """
     table = [np.asarray(t, dtype=np.float64) for t in times.values()]
     if not table or table[0].size == 0 or len({t.size for t in table}) > 1:
-        raise InputError(f"every solver needs the times of the same problems; they have {[t.size for t in table]}")
+        raise InputError(f"every solver needs the times of the same problems; they have {[t.size for t in table]}", name="times")
     if not all((t > 0.0).all() for t in table):
         raise InputError("times must be > 0, infinite where a problem was not solved", name="times")
     best = np.min(table, axis=0)

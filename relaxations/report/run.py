@@ -72,7 +72,9 @@ def split_instances_and_models(
     for name, problem in named_problems:
         if isinstance(problem, InstanceData) and not isinstance(problem, Model):
             if name not in ("", problem.name):
-                raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
+                raise InputError(
+                    f"an instance keeps its own name, which is {problem.name!r}; give instances in a list", name="problems"
+                )
             instances.append(problem)
         else:
             models += _stated(str(name), problem)
@@ -97,7 +99,7 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
         return [ModelAtLam(Naming(name, "", {}, {}), problem)]
     if name and isinstance(problem, Sequence) and problem and all(isinstance(one, Model | StandardForm) for one in problem):
         return [ModelSubject.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
-    raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
+    raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}", name="problems")
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -115,7 +117,7 @@ def parse_exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Solver
     for item in specs:
         for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
             if option in item.own:
-                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
+                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}", name=option)
     return specs
 
 
@@ -133,7 +135,8 @@ def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options
         known = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
         raise InputError(
             f"a report has no option {name!r}{near_misses(name, known)}; a solver's own goes with the solver: "
-            f"exact=('scip', {{{name!r}: ...}})"
+            f"exact=('scip', {{{name!r}: ...}})",
+            name=name,
         )
     for name in ("start", "callback"):
         if getattr(options, name) is not None:
@@ -156,7 +159,7 @@ def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
     """The values of λ, as they come; none for "auto"."""
     if isinstance(lams, str):
         if lams != "auto":
-            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}")
+            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}", name="lam")
         return ()
     values = np.atleast_1d(as_array(lams, "lam"))
     if values.ndim != 1 or not values.size:
@@ -182,7 +185,8 @@ def parse_held_out(
     if not isinstance(held_out, Mapping):
         if models:
             raise InputError(
-                f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part"
+                f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part",
+                name="held_out",
             )
         parts = [TrainingPart.of(data, held_out, seed) for data in instances]
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
@@ -190,16 +194,19 @@ def parse_held_out(
     for model in models:
         composed = None if isinstance(model, ModelAtLam) else parts_of(model.model.unmodified)
         if composed is not None and not composed.loss.labels:
-            raise InputError(f"held_out counts errors of classes, and {model.name} has none")
+            raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]
     tests = {}
     for name, data in held_out.items():
         if name not in columns or not isinstance(data, InstanceData):
             raise InputError(
-                f"held_out maps names of problems ({', '.join(columns)}) to instances; got {name!r}: {type(data).__name__}"
+                f"held_out maps names of problems ({', '.join(columns)}) to instances; got {name!r}: {type(data).__name__}",
+                name="held_out",
             )
         if columns[name] not in (None, data.X.shape[1]):
-            raise InputError(f"the points held out for {name} have {data.X.shape[1]} columns; the problem has {columns[name]}")
+            raise InputError(
+                f"the points held out for {name} have {data.X.shape[1]} columns; the problem has {columns[name]}", name="held_out"
+            )
         tests[name] = HeldOut(data.X, np.asarray(data.y), f"{data.X.shape[0]} points, {data.name}")
     return instances, tests
 
@@ -695,6 +702,8 @@ def model_gaps(
         Not a model, or no relaxation of that name.
     """
     if not isinstance(model, Model | StandardForm):
-        raise InputError(f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}")
+        raise InputError(
+            f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}", name="model"
+        )
     reductions = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
     return gap_report([model], reductions, exact, options=options, progress=False)

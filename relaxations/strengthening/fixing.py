@@ -151,7 +151,7 @@ class Fixing(Reduction[StandardForm]):
         self.check(model)
         n = model.X.shape[0]
         if self.gamma.size != n:
-            raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
+            raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}", name="gamma")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
         fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
@@ -272,7 +272,9 @@ def fix_variables(
     """
     require(model, "fix_variables()", PENALISED)
     if model.upper_bound is None and model.incumbent is None:
-        raise InputError("fixing needs a model with an incumbent: strengthen(model), or tighten(model, w) for a classifier w")
+        raise InputError(
+            "fixing needs a model with an incumbent: strengthen(model), or tighten(model, w) for a classifier w", name="model"
+        )
     lifted = relax(model, Combined() if relaxation is None else relaxation, solver, options).lifted
     if lifted is None:
         raise InputError("the relaxation's solver gave no multipliers to fix variables with; choose another solver")

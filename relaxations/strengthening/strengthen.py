@@ -157,7 +157,9 @@ def strengthen(
     w, _ = heuristic(plain, rng, rounds, starts)
     hull = None if relaxed.lifted is None else relaxed.lifted.multipliers.get("hull")
     if hull is None:
-        raise InputError(f"{relaxed.reduction.name} by {relaxed.result.solver} gave no gamma; use Conic() or Combined()")
+        raise InputError(
+            f"{relaxed.reduction.name} by {relaxed.result.solver} gave no gamma; use Conic() or Combined()", name="relaxation"
+        )
     return restated(plain, incumbent=w, encoding="strengthened", gamma=_gamma(plain, np.asarray(hull)))
 
 

@@ -231,7 +231,7 @@ class CvxpySolver(Backend):
                     names = known_names(self.native_name)
                     hints = "".join(near_misses(option, names) for option in options.native if option not in names)
                     message = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
-                    raise InputError(message) from error
+                    raise InputError(message, name="options") from error
                 raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
 
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:

@@ -196,7 +196,7 @@ class Gurobi(Backend):
             try:
                 model.setParam(name, value)
             except (gurobipy.GurobiError, TypeError, ValueError) as error:
-                raise InputError(f"gurobi does not take {name} = {value!r}: {error}") from error
+                raise InputError(f"gurobi does not take {name} = {value!r}: {error}", name=name) from error
 
     @staticmethod
     def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
@@ -206,7 +206,7 @@ class Gurobi(Backend):
         except gurobipy.GurobiError as error:
             if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
-                raise LicenceError(f"gurobi: {error} (the model has {size})") from error
+                raise LicenceError(f"gurobi: {error} (the model has {size})", "gurobi") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
 
 
@@ -218,7 +218,7 @@ def _environment(options: Options) -> tuple[Any, bool]:
     if environment is None:
         return silent_environment(verbose=options.verbose), False
     if not isinstance(environment, gurobipy.Env):
-        raise InputError(f"env must be a started gurobipy.Env; it is a {type(environment).__name__}")
+        raise InputError(f"env must be a started gurobipy.Env; it is a {type(environment).__name__}", name="env")
     return environment, True
 
 
@@ -262,7 +262,8 @@ def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
     if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
         raise InputError(
             "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
-            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items())
+            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items()),
+            name="dual_start",
         )
     z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
     model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())

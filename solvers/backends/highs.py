@@ -40,7 +40,7 @@ class AbandonedRun(CallTimeout):
 
     def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
         """Return an answer without a point: HiGHS returns none before it ends."""
-        note = {"left": "HiGHS's quadratic solver was left: it gives no point before it ends"}
+        note = {"abandoned": "HiGHS's quadratic solver did not return at the limit: it gives no point before it ends"}
         return Answer(
             status=self.status,
             native_status=LEFT,
@@ -298,9 +298,9 @@ class Highs(Backend):
             try:
                 return_code = highs.setOptionValue(name, value)
             except TypeError as error:
-                raise InputError(f"highs does not take {name} = {value!r}: the type is wrong") from error
+                raise InputError(f"highs does not take {name} = {value!r}: the type is wrong", name=name) from error
             if return_code == highspy.HighsStatus.kError:
-                raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range")
+                raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range", name=name)
 
 
 def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class Mosek(Backend):
         except mosek.Error as error:
             message = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
             # exempt (text): MOSEK's error of a licence
-            raise (LicenceError if "licen" in str(error.errno) else SolverError)(message) from error
+            raise (LicenceError(message, "mosek") if "licen" in str(error.errno) else SolverError(message)) from error
         solved = time.perf_counter()
         solution = read_solution(mosek, task, form, code, recorder)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
@@ -147,7 +147,7 @@ class Mosek(Backend):
             try:
                 task.putparam(name, str(value))
             except mosek.Error as error:
-                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}") from error
+                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}", name=name) from error
 
 
 @functools.cache

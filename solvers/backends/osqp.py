@@ -113,7 +113,7 @@ class Osqp(Backend):
                 **settings,
             )
         except (TypeError, ValueError, AssertionError) as error:
-            raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}") from error
+            raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}", name="options") from error
         except osqp.OSQPException as error:
             raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
         return solver

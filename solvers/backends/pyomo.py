@@ -201,7 +201,9 @@ class PyomoSolver(Backend):
             yield
         except Exception as error:
             if options.native:
-                raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {error}") from error
+                raise InputError(
+                    f"{self.info.name} does not take the options {dict(options.native)!r}: {error}", name="options"
+                ) from error
             raise SolverError(f"{self.info.name} failed: {error}") from error
         finally:
             logger.setLevel(level)

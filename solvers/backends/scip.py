@@ -156,7 +156,7 @@ def _price_of(model: Model, problem: ZeroOneProblem) -> tuple[str, float]:
             if (ratio > 0).all() and np.ptp(ratio) <= 1e-12 * ratio[0]:
                 return block.label, float(ratio[0])
     raise InputError(
-        f"cuts={CONFLICTS!r} needs a binary for each point with its cost as price; the form of {model.name} has none"
+        f"cuts={CONFLICTS!r} needs a binary for each point with its cost as price; the form of {model.name} has none", name="cuts"
     )
 
 
@@ -172,12 +172,13 @@ def with_cuts(model: Model, options: Options) -> Options:
     if name is None or isinstance(name, ConflictCuts):
         return options
     if name != CONFLICTS:
-        raise InputError(f"cuts takes {CONFLICTS!r}; it is {name!r}")
+        raise InputError(f"cuts takes {CONFLICTS!r}; it is {name!r}", name="cuts")
     problem = model.view(ZeroOneProblem)
     if problem is None:
         raise InputError(
             f"cuts={name!r} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
-            f"{model.name} is none"
+            f"{model.name} is none",
+            name="cuts",
         )
     return Options.of(options, native={CUTS: ConflictCuts.of(model, problem)})
 
@@ -472,7 +473,7 @@ class Scip(Backend):
             try:
                 model.setParam(name, value)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"scip does not take {name} = {value!r}: {error}") from error
+                raise InputError(f"scip does not take {name} = {value!r}: {error}", name=name) from error
 
 
 def _build(form: StandardForm, options: Options, begin: float) -> Any:

@@ -130,7 +130,7 @@ class Scs(Backend):
             return run_with_timeout(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
-                raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}") from error
+                raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}", name="options") from error
             raise SolverError(f"scs refuses the problem: {error}") from error
 
 

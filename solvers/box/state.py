@@ -162,7 +162,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
         raise InputError("boxqp needs finite bounds on every variable")
     a = np.zeros(view.n) if start is None else np.asarray(start, dtype=np.float64)
     if a.shape != (view.n,) or not np.isfinite(a).all():
-        raise InputError(f"the start of boxqp must hold {view.n} finite numbers; it has shape {a.shape}")
+        raise InputError(f"the start of boxqp must hold {view.n} finite numbers; it has shape {a.shape}", name="start")
     a = np.clip(a, view.lower, view.upper)
     now = named_scalars(_SCALARS)
     now.stream = seed

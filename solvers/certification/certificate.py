@@ -247,17 +247,16 @@ class Certificate(Displayed):
         return ", ".join(f"{name} {value}" for name, value in self._measured())
 
     def _measured(self) -> tuple[tuple[str, str], ...]:
-        """Return the known residuals by name; unknown ones are left out."""
-        measured = (
-            ("objective", self.objective, ".10g"),
-            ("primal residual", self.primal_residual, ".2e"),
-            ("dual residual", self.dual_residual, ".2e"),
-            ("complementarity", self.complementarity, ".2e"),
-            ("bound", self.bound, ".10g"),
-            ("gap", self.gap, ".2e"),
-        )
-        known = [(name, format(value, how)) for name, value, how in measured if value is not None and np.isfinite(value)]
-        return (*known, *([("multipliers", "none")] if self.dual_residual is None else []))
+        """Return the numbers that are known, by name."""
+        values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
+        return (*((name, format(value, how)) for name, value, how in values if np.isfinite(value)), ("residuals", self.residuals))
+
+    @property
+    def residuals(self) -> str:
+        """The residuals that are known, in words; they have no sign, so they are the same in either sense."""
+        values = (("primal", self.primal_residual), ("dual", self.dual_residual), ("complementarity", self.complementarity))
+        known = [f"{name} {value:.2e}" for name, value in values if value is not None and np.isfinite(value)]
+        return ", ".join([*known, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
 def certify(

@@ -90,7 +90,7 @@ class Ray:
             if self.rational:
                 return "proved: Farkas multipliers in rational arithmetic, found beside the computed ones, leave no point"
             if self.proved:
-                return "proved: Farkas multipliers, rounding included, leave no point"
+                return "proved: Farkas multipliers exclude every point, rounding included"
             reach = f"exclude only points with ||x||_1 < {1 / self.residual:.1e}" if self.residual else "are not exact"
             return f"claimed by the solver: its Farkas multipliers, residual {self.residual:.1e}, {reach}"
         if self.rational:

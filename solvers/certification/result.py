@@ -52,7 +52,8 @@ class Check:
         def shown(value: float | str) -> str:
             return value if isinstance(value, str) else f"{value:.12g}"
 
-        return f"  {self.name:<22} stated {shown(self.stated):<22} found {shown(self.found):<22} {'ok' if self.stands else 'NO'}"
+        verdict = "agrees" if self.stands else "DIFFERS"
+        return f"  {self.name:<22} claimed {shown(self.stated):<22} recomputed {shown(self.found):<22} {verdict}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,9 @@ class Verification:
 
     def __str__(self) -> str:
         how = "in rational arithmetic" if self.exact else "in double precision"
-        lines = [f"{self.model} by {self.solver}, recomputed {how}: {'every claim stands' if self.stands else 'NOT as claimed'}"]
+        lines = [
+            f"{self.model} by {self.solver}, recomputed {how}: {'every claim is confirmed' if self.stands else 'NOT as claimed'}"
+        ]
         lines += [str(check) for check in self.checks]
         if self.exact and self.objective is not None:
             worst = max(self.violations.values(), default=0.0)
@@ -111,7 +114,7 @@ def _shown(value: Fraction) -> str:
     return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
 
 
-_WORDS = {True: "agrees", False: "NO"}
+_WORDS = {True: "agrees", False: "DIFFERS"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,9 @@ class DualCheck:
         return all(row.agrees for row in self.rows)
 
     def __str__(self) -> str:
-        lines = [f"multipliers beside differences of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"]
+        lines = [
+            f"multipliers z and difference quotients of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"
+        ]
         lines += [
             f"  {r.name:<20} z {r.multiplier:>14.7g}   between {r.after:>14.7g} and {r.before:>14.7g}   {_WORDS[r.agrees]}"
             for r in self.rows
@@ -522,6 +527,8 @@ class Result(Displayed):
     @property
     def message(self) -> str:
         """The sentence that explains the status; of an optimum also what it stands on."""
+        if self.status.stopped and self.certificate is None:
+            return self.status.message.partition(";")[0] + "; no point was found"
         if self.status is not Status.OPTIMAL:
             return self.status.message
         return f"{self.status.message}; {self._stands_on}"
@@ -583,9 +590,10 @@ class Result(Displayed):
         if self.certificate is not None:
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
             lines.append(f"  objective {self.objective:.10g}   bound {bound}")
-        lines.append(f"  {self.message}")
+        if not (self.status is Status.OPTIMAL and self.bound_kind == Kind.PROVED.value):
+            lines.append(f"  {self.message}")
         if self.certificate is not None:
-            lines.append(f"  certificate: {self.certificate}")
+            lines.append(f"  residuals: {self.certificate.residuals}")
         ending = self.claim.native_status or self.claim.status.name.lower()
         lines.append(f"  solver's claim: {ending}" + _claimed(self.claim, self.sign))
         if self.evidence:
@@ -608,7 +616,7 @@ class Result(Displayed):
             facts += [("objective", f"{self.objective:.10g}")]
             facts += [("bound", f"{self.bound:.10g}, {self.bound_kind}" if self.bound_kind != "none" else "none")]
             facts += [("relative gap", f"{self.gap:.2e}" if np.isfinite(self.gap) else "none")]
-            facts += [("certificate", str(self.certificate))]
+            facts += [("residuals", self.certificate.residuals)]
         facts += [("solver's claim", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
         facts += [("evidence", self.evidence)] if self.evidence else []
         counts = [("iterations", self.iterations), ("nodes", self.nodes)]
@@ -656,7 +664,9 @@ class Result(Displayed):
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
         model_or_form = self.stated if model is None else model
         if model_or_form is None:
-            raise InputError(f"this result is from a file or another process and does not hold its model: result.{verb}(model)")
+            raise InputError(
+                f"this result is from a file or another process and does not hold its model: result.{verb}(model)", name="model"
+            )
         return model_or_form
 
     def save(self, path: str | Path) -> Path:

@@ -92,7 +92,9 @@ class _Search:
         """The elements that are left, and whether each was found needed."""
         remaining = self._reduced(_elements(self.form))
         if remaining is None:
-            raise InputError(f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}")
+            raise InputError(
+                f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}", name="model"
+            )
         needed: list[Element] = []
         while rest := [element for element in remaining if element not in needed]:
             if self.left <= 0:

@@ -212,7 +212,7 @@ def certify(
     try:
         complete = stated.complete(point)
     except KeyError as missing:
-        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
+        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
     return certify_form(form, complete, multipliers, reduced, stated)
 
 
@@ -226,5 +226,5 @@ def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 def _numbers(given: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
     if not isinstance(given, Mapping):
-        raise InputError(f"{what} must be arrays by label, {{label: array}}; they are {type(given).__name__}")
+        raise InputError(f"{what} must be arrays by label, {{label: array}}; they are {type(given).__name__}", name="multipliers")
     return {label: as_array(value, f"{what}[{label!r}]") for label, value in given.items() if value is not None}

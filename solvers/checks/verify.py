@@ -62,7 +62,9 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         ours, theirs = describe(of), dict(result.about)
         names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
         differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
-        raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
+        raise DataError(
+            f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})", name="model"
+        )
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
     if answer.optimised_parameters and answer.model is None:
         parameters = {
@@ -194,7 +196,7 @@ def check_duals(
     """
     form = as_model(model).form
     if result.multipliers is None or form.integer.any():
-        raise InputError("check_duals needs multipliers of a continuous form; this result has none")
+        raise InputError("check_duals needs multipliers of a continuous form; this result has none", name="result")
     places = [(k, i) for k, c in enumerate(form.constraints) for i in range(c.rows) if c.label in result.multipliers]
     rng = np.random.default_rng(seed)
     chosen = [places[j] for j in sorted(rng.permutation(len(places))[:most].tolist())]

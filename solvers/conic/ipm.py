@@ -538,10 +538,12 @@ def conic_path(
         Not exactly one sequence is given, or a value is not finite and > 0.
     """
     if (kappas is None) == (lams is None):
-        raise InputError("give exactly one of kappas and lams")
+        raise InputError("give exactly one of kappas and lams", name="kappas")
     values = np.asarray(kappas if kappas is not None else lams, dtype=np.float64)
     if values.ndim != 1 or not (np.isfinite(values).all() and (values > 0).all()):
-        raise InputError(f"kappas and lams must be finite numbers > 0 (κ = 0 is the hard-margin QP); they are {values}")
+        raise InputError(
+            f"kappas and lams must be finite numbers > 0 (κ = 0 is the hard-margin QP); they are {values}", name="kappas"
+        )
 
     def parameters(value: float) -> tuple[float | None, float | None]:
         return (None, value) if kappas is not None else (value, None)

@@ -327,11 +327,11 @@ class Prepared:
         squares = np.einsum("ij,ij->i", space.rows, space.rows)
         used = squares > 0.0
         if not used.any():
-            raise InputError("every row of the data is zero: there is nothing to separate")
+            raise InputError("every row of the data is zero: there is nothing to separate", name="X")
         sigma2 = float(squares[used].mean())
         if sigma2 < 1.0 / np.finfo(np.float64).max:
             largest = float(np.abs(space.rows).max())
-            raise InputError(f"squares of the data leave float64 (largest entry {largest:.3g}): scale the features")
+            raise InputError(f"squares of the data leave float64 (largest entry {largest:.3g}): scale the features", name="X")
         A = np.ascontiguousarray(space.rows[used] / np.sqrt(sigma2))
         return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
 
@@ -367,13 +367,13 @@ class Prepared:
         p = self.problem.A.shape[1]
         w, W = np.asarray(start["w"], dtype=np.float64), start.get("W")
         if w.shape != (p,) or not np.isfinite(w).all():
-            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
         scaled = self.space.reduce(w) * np.sqrt(self.sigma2)
         if W is None:
             return scaled, np.zeros((scaled.size, scaled.size))
         W = np.asarray(W, dtype=np.float64)
         if W.shape != (p, p) or not np.isfinite(W).all():
-            raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}")
+            raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}", name="start")
         return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
 
     def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:

@@ -327,7 +327,7 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     if centre.shape != points.shape[1:]:
         raise InputError(f"z must be a point of the same space: shape {points.shape[1:]}, not {centre.shape}", name="z")
     if not (np.isfinite(points).all() and np.isfinite(centre).all()):
-        raise InputError("X and z must be finite")
+        raise InputError("X and z must be finite", name="X")
     return _Search(points, centre, time_limit).run()
 
 

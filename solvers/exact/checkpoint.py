@@ -165,13 +165,16 @@ class Checkpoint(ABC, Generic[S]):
             if bytes(arrays["problem"]).decode() != self._digest:
                 raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
             if numbers["tol"] != self._tol:
-                raise InputError(f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now")
+                raise InputError(
+                    f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now", name="checkpoint"
+                )
             mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
             next_id = int(mark.pop("next_id"))
             self._log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
             if proof is not None and self._log is None:
                 raise InputError(
-                    "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof="
+                    "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=",
+                    name="proof",
                 )
             return self.parse(Saved(numbers, arrays, self._log, next_id))
         except (DataError, InputError):

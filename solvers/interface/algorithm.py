@@ -159,7 +159,7 @@ class Algorithm(Solver, Generic[V, S]):
         begin = time.perf_counter()
         view = self.view_of(model)
         if view is None:
-            raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}")
+            raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}", name=self.info.name)
         self.load(view)
         compiled = 0.0 if clock is None else clock.seconds
         start = time.perf_counter()

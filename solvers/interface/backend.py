@@ -304,8 +304,10 @@ class Backend(Solver):
     def _left(self, left: CallTimeout, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""
         caveat = self.info.time_limit_caveat
-        remark = f"{self.info.name} was left beyond the time limit ({caveat}): it gives no point before it returns"
-        return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": remark})
+        remark = (
+            f"{self.info.name} did not return at the time limit and was abandoned ({caveat}): it gives no point before it returns"
+        )
+        return Answer(left.status, LEFT, solve_seconds=seconds, details={"abandoned": remark})
 
 
 def _brought(model: Model, labels: tuple[str, ...]) -> str:
@@ -378,7 +380,9 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
     shapes = {block.label: block.shape for block in form.blocks}
     if not isinstance(values, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in values.items()):
         blocks = ", ".join(f"{label} {shape}" for label, shape in shapes.items())
-        raise InputError(f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}")
+        raise InputError(
+            f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}", name=name
+        )
     for label, value in values.items():
         array = np.broadcast_to(np.asarray(value, dtype=np.float64), shapes[label])
         assign(form.slices[label], form.block(label).pack(array))
@@ -409,4 +413,4 @@ def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, A
         try:
             assign(name, value)
         except (TypeError, ValueError, OverflowError, KeyError) as error:
-            raise InputError(f"{solver} does not take {name} = {value!r}: {error}") from error
+            raise InputError(f"{solver} does not take {name} = {value!r}: {error}", name=name) from error

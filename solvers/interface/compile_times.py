@@ -87,7 +87,7 @@ class CompileClock(event.Listener):
                 gc.enable()
 
     def close(self) -> None:
-        """The last word, where something was said."""
+        """End the line of progress, if one was written."""
         if self._shown:
             self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 

@@ -238,8 +238,8 @@ _ALLOWED = 1.1, 0.5
 #: Seconds that the interpreter waits, when it ends, for calls that were left: one that returns into an interpreter that is being
 #: taken down can end the process by a signal.
 _LAST = 5.0
-#: What the native status is called where a call was left.
-LEFT = "left"
+#: The native status of a call that did not return at its limit.
+LEFT = "abandoned at the limit"
 
 T = TypeVar("T")
 _left: list[threading.Thread] = []

@@ -659,6 +659,7 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(
             f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
-            f"which the process has had already; memory_limit is {limit:,.0f}"
+            f"which the process has had already; memory_limit is {limit:,.0f}",
+            name="memory_limit",
         )
     return limit - need

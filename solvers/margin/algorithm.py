@@ -56,7 +56,7 @@ def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
     if start is not None:
         w = np.asarray(start, dtype=np.float64)
         if w.shape != (p,) or not np.isfinite(w).all():
-            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
         starts.append(w)
     return starts
 

@@ -193,7 +193,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if "V" in start:
             V = np.array(start["V"], dtype=np.float64)
             if V.shape != (K, d) or not np.isfinite(V).all():
-                raise InputError(f"start['V'] must be a finite matrix of shape {(K, d)}; its shape is {V.shape}")
+                raise InputError(f"start['V'] must be a finite matrix of shape {(K, d)}; its shape is {V.shape}", name="start")
         limit = 10.0 if options.iteration_limit is None else float(options.iteration_limit)
         tol = options.tolerance(self.info.tolerance)
         state = NPSVCState(view, np.zeros((K, size)), V, P, np.full(K, 1.0 / K), [None] * K, tol, limit, options.seed)

@@ -173,5 +173,5 @@ def _new_run(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None
 def _as_start(start: FloatArray, size: int) -> FloatArray:
     u = np.asarray(start, dtype=np.float64)
     if u.shape != (size,) or not np.isfinite(u).all():
-        raise InputError(f"start['u'] must hold {size} finite numbers; it has shape {u.shape}")
+        raise InputError(f"start['u'] must hold {size} finite numbers; it has shape {u.shape}", name="start")
     return u

@@ -66,7 +66,7 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
-            raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)")
+            raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)", name="cluster")
         from .dask_executor import DaskExecutor
 
         return DaskExecutor(cluster, jobs)
@@ -79,7 +79,9 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
 
 def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
     if "://" not in address:
-        raise InputError(f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}")
+        raise InputError(
+            f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}", name="cluster"
+        )
     try:
         from distributed import Client
     except ImportError as error:

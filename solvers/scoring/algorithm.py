@@ -117,7 +117,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             w = np.asarray(options.start["w"], dtype=np.float64)
             free = view.intercept != (0, 0)
             if w.shape != (d + free,) or not np.isfinite(w).all():
-                raise InputError(f"start['w'] must hold {d + free} finite numbers; it has shape {w.shape}")
+                raise InputError(f"start['w'] must hold {d + free} finite numbers; it has shape {w.shape}", name="start")
             whole = np.rint(w).astype(np.int64)
             search.offer(int(whole[0]) if free else 0, whole[free:])
         return state

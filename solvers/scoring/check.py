@@ -138,7 +138,7 @@ class LoggedScoringProblem:
 
     @staticmethod
     def of(problem: ScoringProblem) -> LoggedScoringProblem:
-        """Exactly, or not at all."""
+        """Return the problem in whole numbers; raise an error if its numbers do not allow that."""
         distinct, back = np.unique(problem.X, axis=0, return_inverse=True)
         coded = [np.unique(column, return_inverse=True) for column in distinct.T]
         entries = [[Fraction(x) for x in values.tolist()] for values, _ in coded]

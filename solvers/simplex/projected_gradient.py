@@ -107,7 +107,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""
         if self.initial not in _RULES:
-            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
+            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}", name="initial")
         check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
         Q = view.gram.dense
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]

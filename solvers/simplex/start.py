@@ -116,11 +116,11 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
 
 def _into_simplices(view: SimplexQP, given: FloatArray) -> FloatArray:
     if given.shape != (view.n,) or not np.isfinite(given).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}")
+        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}", name="start")
     a = np.maximum(given, 0.0)
     total = np.bincount(view.groups, weights=a, minlength=view.simplices)
     if (total <= 0).any():
-        raise InputError(f"start[{view.label!r}] has no positive weight in simplex {int(np.argmin(total))}")
+        raise InputError(f"start[{view.label!r}] has no positive weight in simplex {int(np.argmin(total))}", name="start")
     return np.asarray(a / total[view.groups])
 
 
@@ -254,7 +254,8 @@ class ColumnCache:
         if slots < 2:
             raise InputError(
                 f"the column cache may hold {int(limit):,} bytes; two columns of {n:,} points need {2 * width:,}: "
-                "raise cache_bytes (or memory_limit)"
+                "raise cache_bytes (or memory_limit)",
+                name="cache_bytes",
             )
         self.gram = gram
         self.single = single

@@ -248,7 +248,7 @@ def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.ra
         return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
     P = np.asarray(given, dtype=np.float64)
     if P.shape != view.E.shape or not np.isfinite(P).all():
-        raise InputError(f"start['P'] must be a finite matrix of shape {view.E.shape}; its shape is {P.shape}")
+        raise InputError(f"start['P'] must be a finite matrix of shape {view.E.shape}; its shape is {P.shape}", name="start")
     return polar(P)
 
 

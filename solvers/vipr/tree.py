@@ -65,7 +65,8 @@ class LinearProgram:
         if unsupported:
             raise UnsupportedModelError(
                 f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. Of the "
-                "0-1 loss with ½||w||² and of scoring systems, solve(model, proof=path) writes a log that check_proof verifies"
+                "0-1 loss with ½||w||² and of scoring systems, solve(model, proof=path) writes a log that check_proof verifies",
+                name="model",
             )
         exact = RationalForm(form)
         rows = [

@@ -115,7 +115,7 @@ class ZeroOneState:
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
         if w.shape != (p,) or not np.isfinite(w).all():
-            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
         self.shared.incumbent.offer(reduced, w)
         self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
 
@@ -145,7 +145,9 @@ def check_pieces(engine: str, checkpoint: object) -> None:
         The checkpoint cannot be written to that path.
     """
     if checkpoint is not None and engine == "conflicts":
-        raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
+        raise InputError(
+            "checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'", name="checkpoint"
+        )
     check_path("checkpoint", checkpoint, "the checkpoint")
 
 
@@ -393,7 +395,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
         solver = replace_parameters(self, options.native)
         if solver.cluster is not None or solver.checkpoint is not None:
-            raise InputError("cluster and checkpoint are for the form with a cost for each violation (lam=); kappa= has neither")
+            raise InputError(
+                "cluster and checkpoint are for the form with a cost for each violation (lam=); kappa= has neither",
+                name="cluster",
+            )
         raw = BudgetBB(solver).run(model, dataclasses.replace(options, native={}))
         # exempt (formulation): only its own formulation has an incumbent to hold
         if raw.values is None or not isinstance(model, ZeroOneSVM):

@@ -371,7 +371,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         if options.start is not None and "w" in options.start:
             w = np.asarray(options.start["w"], dtype=np.float64)
             if w.shape != (p,) or not np.isfinite(w).all():
-                raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+                raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
             points.append(w)
         for w in points:
             offer(state, w)

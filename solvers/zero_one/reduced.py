@@ -110,7 +110,8 @@ class ReducedZeroOneProblem:
             raise InputError(
                 f"the rows' scale is beyond double precision for an exact proof: margin {i} can only be computed to "
                 f"± {eta[i]:.1e} over the region that holds the optimum (||a_i|| = {np.linalg.norm(self.rows[i]):.1e}, "
-                f"||w|| up to {math.sqrt(upper):.1e}, reduced); standardise the features or remove nearly constant ones"
+                f"||w|| up to {math.sqrt(upper):.1e}, reduced); standardise the features or remove nearly constant ones",
+                name="X",
             )
         return np.asarray(1.0 - eta)
 
@@ -203,12 +204,15 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
     unpenalised = np.flatnonzero(~penalised)
     if unpenalised.size > 1:
         raise InputError(
-            f"zero-one-bb reads at most one weight outside the norm (the free intercept); columns {unpenalised.tolist()} are free"
+            f"zero-one-bb reads at most one free coefficient (the intercept); columns {unpenalised.tolist()} are free",
+            name="X",
         )
     if unpenalised.size == 1 and not (np.abs(A[:, unpenalised[0]]) == 1.0).all():
-        raise InputError(f"the free column {unpenalised[0]} must hold the labels ±1 (a constant feature of ones); it does not")
+        raise InputError(
+            f"the free column {unpenalised[0]} must hold the labels ±1 (a constant feature of ones); it does not", name="X"
+        )
     if not (weights > 0).all() or not np.isfinite(weights).all() or not np.isfinite(A).all():
-        raise InputError("zero-one-bb needs finite rows and finite weights > 0")
+        raise InputError("zero-one-bb needs finite rows and finite weights > 0", name="X")
 
 
 def _scaled(rows: FloatArray, scale: float) -> FloatArray:
@@ -217,7 +221,7 @@ def _scaled(rows: FloatArray, scale: float) -> FloatArray:
         block = rows * scale
         if np.isfinite(np.einsum("ij,ij->", block, block)):
             return block
-    raise InputError(f"squares of the data leave float64 (largest entry {np.abs(rows).max():.3g}): scale the features")
+    raise InputError(f"squares of the data leave float64 (largest entry {np.abs(rows).max():.3g}): scale the features", name="X")
 
 
 def _stretch(block: FloatArray, upper: float) -> float:

@@ -50,7 +50,9 @@ class SolvedProblem:
         """
         view = model.view(ZeroOneProblem)
         if view is None:
-            raise InputError(f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}")
+            raise InputError(
+                f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}", name="result"
+            )
         claim = result.claim
         proved = claim.bound is not None and claim.proved and math.isfinite(claim.bound)
         return cls(
@@ -112,7 +114,8 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
             raise InputError(
                 f"earlier problems must have the same columns and intercept; one has {item.problem.penalised.size} columns, "
                 f"{int((~item.problem.penalised).sum())} of them outside the norm, this one {problem.penalised.size} and "
-                f"{int((~problem.penalised).sum())}"
+                f"{int((~problem.penalised).sum())}",
+                name="earlier",
             )
     bounded = [item for item in earlier if item.bound > 0.0]
     if not bounded:

@@ -56,7 +56,7 @@ def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
     ours = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
     without = sorted(set(names) - set(ours))
     if without:
-        raise InputError(f"nothing is compiled for {', '.join(without)}: it runs at full speed at once")
+        raise InputError(f"nothing is compiled for {', '.join(without)}: it runs at full speed at once", name="solvers")
     return ours
 
 

@@ -119,7 +119,16 @@ class MissingPackageError(MarginoptError, ImportError):
 
 
 class LicenceError(MarginoptError):
-    """A solver is installed and its licence is missing, expired, or too small for the model."""
+    """A solver is installed and its licence is missing, expired, or too small for the model.
+
+    Attributes
+    ----------
+    solver : str
+    """
+
+    def __init__(self, message: str = "", solver: str = "") -> None:
+        super().__init__(message)
+        self.solver = solver
 
 
 class ExtensionError(MarginoptError):
@@ -136,12 +145,14 @@ class WriteError(InputError):
     Attributes
     ----------
     result : object or None
-        What was found before the file failed (a `marginopt.Result`), so that a full disk does not lose a solution.
+        The result of the solve before the file failed (a `marginopt.Result`), so that a full disk does not lose a solution.
+    path : str
+        The file; empty where the error is not one of a single file.
     """
 
-    def __init__(self, message: str, result: object = None) -> None:
+    def __init__(self, message: str, result: object = None, path: object = "") -> None:
         super().__init__(message)
-        self.result = result
+        self.result, self.path = result, str(path)
 
 
 class MarginoptWarning(UserWarning):

@@ -135,22 +135,25 @@ class PluginRegistry(Generic[T]):
         """
         name = self.name_of(thing)
         if not isinstance(name, str) or not name or name != name.strip().lower():
-            raise InputError(f"{self.what} needs a name in small letters, by which it is asked for; it is {name!r}")
+            raise InputError(f"{self.what} needs a name in small letters, by which it is asked for; it is {name!r}", name="name")
         if name in self.own():
-            raise InputError(f"{self.what} of the name {name!r} is marginopt's own; choose another name")
+            raise InputError(f"{self.what} of the name {name!r} is marginopt's own; choose another name", name="name")
         if name in self._promises:
             owner = self._promises[name][0].package
-            raise InputError(f"{self.what} of the name {name!r} comes from the package {owner}; choose another name")
+            raise InputError(f"{self.what} of the name {name!r} comes from the package {owner}; choose another name", name="name")
         if name in self._session and self._session[name] is not thing and not replace:
             raise InputError(
-                f"{self.what} of the name {name!r} was registered in this session; register(..., replace=True) takes its place"
+                f"{self.what} of the name {name!r} was registered in this session; register(..., replace=True) takes its place",
+                name="replace",
             )
         self._session[name] = thing
 
     def remove(self, name: str) -> None:
         """Forget what this session registered under a name."""
         if name not in self._session:
-            raise InputError(f"this session registered no {name!r}; it registered {sorted(self._session) or 'nothing'}")
+            raise InputError(
+                f"this session registered no {name!r}; it registered {sorted(self._session) or 'nothing'}", name=name
+            )
         del self._session[name]
 
     def refresh(self) -> None:
@@ -213,4 +216,4 @@ def register(thing: object, *, replace: bool = False) -> None:
 
 
 def _shown(thing: object) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} (a {type(thing).__name__})"
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} of type {type(thing).__name__}"

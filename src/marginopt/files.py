@@ -86,11 +86,11 @@ def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
     target = _target(path)
     folder = target.parent
     if target.is_dir():
-        raise WriteError(f"{what} cannot be written: {target} is a folder; a file's name is needed")
+        raise WriteError(f"{what} cannot be written: {target} is a folder; a file's name is needed", path=target)
     if not folder.is_dir():
-        raise WriteError(f"{what} cannot be written to {target}: there is no folder {folder}")
+        raise WriteError(f"{what} cannot be written to {target}: there is no folder {folder}", path=target)
     if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
-        raise WriteError(f"{what} cannot be written to {target}: no permission to write in {folder}")
+        raise WriteError(f"{what} cannot be written to {target}: no permission to write in {folder}", path=target)
     return target
 
 
@@ -135,7 +135,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise WriteError(f"{Path(path)} could not be written: {error.strerror or error}; it is as it was before") from error
+        raise WriteError(
+            f"{Path(path)} could not be written: {error.strerror or error}; it is as it was before", path=path
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -181,7 +183,9 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             part.replace(target)
         _sync_folder(chief.parent)
     except OSError as error:
-        raise WriteError(f"{chief} could not be written: {error.strerror or error}; it is as it was before") from error
+        raise WriteError(
+            f"{chief} could not be written: {error.strerror or error}; it is as it was before", path=chief
+        ) from error
     finally:
         for part in parts:
             part.unlink(missing_ok=True)

@@ -64,7 +64,9 @@ class DataNames:
 
 def _place(name: str, known: Sequence[str], what: str, plural: str) -> int:
     if not known:
-        raise InputError(f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame")
+        raise InputError(
+            f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame", name=name
+        )
     if name in known:
         return known.index(name)
     raise unknown_name(what, name, known)
@@ -99,7 +101,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     """
     if isinstance(X, LabelledData):
         if y is not None:
-            raise InputError("the data set holds the labels already: state the model without y")
+            raise InputError("the data set holds the labels already: state the model without y", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
     # exempt (text): the module of an object, which may be pandas's or polars's
@@ -129,10 +131,13 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
         what = f"misses {missing} values" if missing else "does not hold numbers"
         raise InputError(
             f"column {name!r} {what}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
-            "missing='median')"
+            "missing='median')",
+            name="X",
         ) from None
     if np.isnan(values).any():
-        raise InputError(f"column {name!r} misses {int(np.isnan(values).sum())} values: fill them or leave the rows out")
+        raise InputError(
+            f"column {name!r} misses {int(np.isnan(values).sum())} values: fill them or leave the rows out", name="X"
+        )
     return values
 
 
@@ -148,7 +153,7 @@ def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[st
     try:
         classes = np.unique(labels)
     except TypeError:
-        raise InputError("y mixes labels of several types: they must be comparable with each other") from None
+        raise InputError("y mixes labels of several types: they must be comparable with each other", name="y") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
         raise InputError(f"y must hold both classes; every label is {classes[0]!r}", name="y")
     if labels.dtype.kind not in "biuf" and classes.size > 2:

@@ -41,9 +41,9 @@ class PerformanceProfile(Displayed, Tabular):
     ratios: Mapping[str, FloatArray]
 
     def within(self, solver: str, factor: float = 1.0) -> float:
-        """ρ_s(τ): the part of the instances that the solver solved within τ times the best cost."""
+        """ρ_s(τ): the share of the instances that the solver solved within τ times the best cost."""
         if solver not in self.ratios:
-            raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were")
+            raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were", name=solver)
         return fraction_within(self.ratios[solver], factor)
 
     def records(self) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class PerformanceProfile(Displayed, Tabular):
 
     @property
     def _title(self) -> str:
-        return f"part of the instances ({len(self.instances)}) solved within a factor of the fewest {self.measured}"
+        return f"share of the {len(self.instances)} instances solved within a factor of the fewest {self.measured}"
 
     def __str__(self) -> str:
         width = max(len("solver"), *(len(name) for name in self.ratios))
@@ -87,7 +87,7 @@ class PerformanceProfile(Displayed, Tabular):
             ax.step(np.r_[1.0, steps, last], shares, where="post", color=colour_of(k), ls=dash_of(k), label=name)
         ax.set(xscale="log", xlim=(1.0, last), ylim=(0.0, 1.03))
         ax.set_xlabel(f"factor of the fewest {self.measured}")
-        ax.set_ylabel("part of the instances solved")
+        ax.set_ylabel("share of instances solved")
         ax.legend()
         return ax
 
@@ -112,15 +112,20 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
     if measured not in ("seconds", "iterations"):
         raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}", name="measured")
     if not comparisons:
-        raise InputError("a performance profile needs a comparison, one at least: {instance: mo.compare(...)}")
+        raise InputError(
+            "a performance profile needs a comparison, one at least: {instance: mo.compare(...)}", name="comparisons"
+        )
     for name, comparison in comparisons.items():
         if not isinstance(comparison, Comparison):
-            raise InputError(f"{name!r} must be a Comparison, what mo.compare returns; it is a {type(comparison).__name__}")
+            raise InputError(
+                f"{name!r} must be a Comparison, what mo.compare returns; it is a {type(comparison).__name__}", name=name
+            )
     solvers = [[row.solver for row in c.rows] for c in comparisons.values()]
     for name, names in zip(comparisons, solvers, strict=True):
         if sorted(names) != sorted(solvers[0]):
             raise InputError(
-                f"every instance needs the same solvers; {next(iter(comparisons))!r} has {solvers[0]}, {name!r} has {names}"
+                f"every instance needs the same solvers; {next(iter(comparisons))!r} has {solvers[0]}, {name!r} has {names}",
+                name="comparisons",
             )
     costs = {s: [_cost(s, c.results.get(s), measured) for c in comparisons.values()] for s in solvers[0]}
     return PerformanceProfile(measured, tuple(comparisons), performance_ratios(costs))
@@ -133,5 +138,5 @@ def _cost(solver: str, result: Result | None, measured: Measured) -> float:
     if measured == "seconds":
         return max(result.solve_seconds, FLOOR)
     if result.iterations is None:
-        raise InputError(f"{solver} does not tell its iterations; use measured='seconds'")
+        raise InputError(f"{solver} does not tell its iterations; use measured='seconds'", name="measured")
     return float(max(result.iterations, 1))

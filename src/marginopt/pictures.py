@@ -51,7 +51,9 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
     """
     X, y = to_dense(model.X), model.y
     if X.shape[1] != 2 or model.kernel.of_rows:
-        raise InputError(f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}")
+        raise InputError(
+            f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}", name="X"
+        )
     if "a" not in values or np.shape(values["a"]) != y.shape:
         raise InputError(
             f"values must hold the weights a of all {y.size} points: give result.values of this model", name="values"
@@ -151,7 +153,8 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
     labels = as_labels(y, points.shape[0])
     if points.shape[1] not in (3, 4) or not (points[:, 0] == 1.0).all():
         raise InputError(
-            f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns"
+            f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns",
+            name="classifiers",
         )
     if not classifiers:
         raise InputError("classifiers must name at least one w; it is empty", name="classifiers")
@@ -265,7 +268,9 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     from .solvers.conic.ipm import conic_path
 
     if not isinstance(estimator, ConicSVCCV) or "cv_scores_" not in vars(estimator):
-        raise InputError(f"the path of kappa needs a fitted ConicSVCCV: call fit(X, y) first; got {type(estimator).__name__}")
+        raise InputError(
+            f"the path of kappa needs a fitted ConicSVCCV: call fit(X, y) first; got {type(estimator).__name__}", name="estimator"
+        )
     problems = estimator.problem_ if isinstance(estimator.problem_, list) else [estimator.problem_]
     if not 0 <= pair < len(problems):
         raise InputError(f"pair must be a number from 0 to {len(problems) - 1}, an index of pairs_; it is {pair!r}", name="pair")
@@ -316,7 +321,7 @@ def draw_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) 
 
         axes = plt.subplots(2, 2, figsize=(9.0, 6.0), layout="constrained", sharex=True)[1].ravel()
     if len(axes) != 4:
-        raise InputError(f"the picture of a path needs 4 axes; there are {len(axes)}")
+        raise InputError(f"the picture of a path needs 4 axes; there are {len(axes)}", name="axes")
     kappa = table.kappa
     error, share, value, ratio = axes
     error.plot(kappa, table.error, color=COLOURS[0], label="validation error")
@@ -369,7 +374,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
         No steps; not one label for each class.
     """
     if not steps:
-        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history")
+        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history", name="history")
     J = np.array([step["objectives"] for step in steps], dtype=np.float64)
     names = _names(labels, J.shape[1])
     if ax is None:
@@ -421,7 +426,9 @@ def draw_objectives(
     if ax is None:
         ax = new_axes((4.5, 4.5), "polar")
     if ax.name != "polar":
-        raise InputError("a radar chart needs polar axes: give plt.subplots(subplot_kw={'projection': 'polar'})[1], or none")
+        raise InputError(
+            "a radar chart needs polar axes: give plt.subplots(subplot_kw={'projection': 'polar'})[1], or none", name="axes"
+        )
     angles = 2.0 * np.pi * np.arange(values.shape[1]) / values.shape[1]
     rim = values.max(axis=0)
     shares = values / np.where(rim > 0.0, rim, 1.0)
@@ -448,12 +455,12 @@ def _table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[np.float64]
     if table.shape[1] < 3:
         raise InputError(f"a radar chart needs three classes or more; there are {table.shape[1]}")
     if not np.isfinite(table).all() or (table < 0.0).any():
-        raise InputError("the objectives must be finite and ≥ 0")
+        raise InputError("the objectives must be finite and ≥ 0", name="objectives")
     return table
 
 
 def _names(labels: Sequence[Any] | None, K: int) -> list[str]:
     names = [str(k) for k in range(K)] if labels is None else [str(label) for label in labels]
     if len(names) != K:
-        raise InputError(f"one label for each of the {K} classes is needed; there are {len(names)}")
+        raise InputError(f"one label for each of the {K} classes is needed; there are {len(names)}", name="names")
     return names

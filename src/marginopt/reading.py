@@ -60,7 +60,7 @@ def read(
     if not is_program(file):
         return read_instance(file, label, name, missing=missing, categories=categories, leave_out=leave_out)
     if label is not None or name is not None:
-        raise InputError(f"{file} holds a program, which has no label column and keeps its own name")
+        raise InputError(f"{file} holds a program, which has no label column and keeps its own name", name="label")
     return read_form(file)
 
 

@@ -80,7 +80,7 @@ def current_names(
     if old not in options:
         return dict(options)
     if new in options:
-        raise InputError(f"{old} is the old name of {new}; give {new} alone")
+        raise InputError(f"{old} is the old name of {new}; give {new} alone", name=old)
     warn_renamed(f"{function}({old}=)", f"{new}=", since=since, until=until, level=level)
     return {new if name == old else name: value for name, value in options.items()}
 

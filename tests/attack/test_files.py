@@ -17,6 +17,7 @@ import attack_files as attack
 import numpy as np
 import pytest
 from effort import trials
+from facts import unwritten
 
 import marginopt as mo
 from marginopt import files
@@ -53,7 +54,7 @@ def test_archives_that_unpack_to_too_much_are_refused_by_their_headers(tmp_path:
     assert bomb.stat().st_size < 10**6
     monkeypatch.setattr(files, "READ_LIMIT", 10**8)
     for read in (read_data, mo.read, mo.io.load_result):
-        with pytest.raises(DataError, match=r"bomb.npz unpacks to 160,000,000 bytes"):
+        with pytest.raises(DataError, match=r"bomb\.npz .*160,000,000"):
             read(bomb)
 
 
@@ -64,7 +65,7 @@ def test_a_header_that_promises_more_than_there_is_allocates_nothing(tmp_path: P
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("X.npy", header.getvalue() + bytes(80))
         archive.writestr("y.npy", b"")
-    with pytest.raises(DataError, match=r"huge.npz.*says shape"):
+    with pytest.raises(DataError, match=r"huge\.npz"):
         read_data(path)
 
 
@@ -72,25 +73,25 @@ def test_compressed_text_is_read_within_a_limit(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(bytes(3_000_000)))
     monkeypatch.setattr(files, "READ_LIMIT", 10**6)
-    with pytest.raises(DataError, match=r"bomb.csv.gz unpacks to more than 1,000,000 bytes"):
+    with pytest.raises(DataError, match=r"bomb\.csv\.gz .*1,000,000"):
         read_data(path)
 
 
 def test_a_libsvm_index_of_two_thousand_million_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "wide.libsvm"
     path.write_text("1 1:0.5\n-1 2000000000:1\n")
-    with pytest.raises(DataError, match=r"wide.libsvm, line 2: the feature index 2000000000"):
+    with pytest.raises(DataError, match=r"wide\.libsvm, line 2: .*2000000000"):
         read_data(path)
 
 
 def test_an_index_of_five_thousand_digits_is_refused_with_its_line(tmp_path: Path) -> None:
     """Python's own limit on such numbers ended the search for the line with a ValueError."""
     (tmp_path / "long.libsvm").write_text("1 1:0.5\n-1 " + "9" * 5000 + ":1\n")
-    with pytest.raises(DataError, match=r"long.libsvm, line 2: the feature index of 5,000 digits"):
+    with pytest.raises(DataError, match=r"long\.libsvm, line 2: .*5,000"):
         read_data(tmp_path / "long.libsvm")
     head = "@relation r\n@attribute x numeric\n@attribute y {a,b}\n@data\n{0 1, 1 a}\n"
     (tmp_path / "long.arff").write_text(head + "{" + "9" * 5000 + " 1}\n")
-    with pytest.raises(DataError, match=r"line 6.*is not an index below 2"):
+    with pytest.raises(DataError, match=r"line 6: "):
         read_data(tmp_path / "long.arff")
 
 
@@ -206,9 +207,9 @@ def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
 
 
 def test_targets_are_checked_before_the_work(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match="there is no folder"):
+    with pytest.raises(WriteError, check=unwritten("/nonexistent/x")):
         files.check_target("/nonexistent/x", "the result")
-    with pytest.raises(WriteError, match="is a folder"):
+    with pytest.raises(WriteError, check=unwritten(tmp_path)):
         files.check_target(tmp_path)
     assert files.check_target(tmp_path / "new") == tmp_path / "new"
 

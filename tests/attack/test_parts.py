@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from attack_inputs import VALUES
 from effort import trials
+from facts import about
 
 import marginopt as mo
 from marginopt import margin
@@ -58,18 +59,18 @@ def test_a_part_takes_anything_or_refuses_it_in_our_words(kind: Callable[..., An
 
 
 @pytest.mark.parametrize(
-    ("state", "match"),
+    ("state", "name"),
     [
         (lambda: margin.Signs(1), "signs"),  # type: ignore[arg-type]
         (lambda: margin.GroupL1((0, 0.5, 1)), "groups"),  # type: ignore[arg-type]
-        (lambda: margin.Increasing(()), "order must name coefficients"),
-        (lambda: mo.fixed([1.0]), "a mapping of index to value"),  # type: ignore[arg-type]
-        (lambda: margin.Nonzero(np.nan), "a whole number"),  # type: ignore[arg-type]
+        (lambda: margin.Increasing(()), "order"),
+        (lambda: mo.fixed([1.0]), "coefficients"),  # type: ignore[arg-type]
+        (lambda: margin.Nonzero(np.nan), "the number of non-zero coefficients"),  # type: ignore[arg-type]
         (lambda: margin.Box("x", 1.0), "lower"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_wrong_is_said(state: Callable[[], Any], match: str) -> None:
-    with pytest.raises(InputError, match=match):
+def test_what_is_wrong_is_said(state: Callable[[], Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         state()
 
 

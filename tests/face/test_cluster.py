@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from clusters import DaskCluster, kill, ray_cluster
 from data import clouds
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -183,7 +184,7 @@ def test_they_are_so_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_path_of_updates_is_no_parallel_work(client: Any) -> None:
     X, y = clouds(0, 20)
-    with pytest.raises(InputError, match="give update=False"):
+    with pytest.raises(InputError, check=about("update")):
         mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], cluster=client)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -56,13 +57,13 @@ def test_it_is_drawn_as_steps():
 def test_bad_input_is_named(comparisons):
     first = next(iter(comparisons.values()))
     model = mo.L2SVMDual(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), 1.0, RBF(0.5))
-    with pytest.raises(InputError, match="one at least"):
+    with pytest.raises(InputError, check=about("comparisons")):
         performance_profile({})
-    with pytest.raises(InputError, match="a Comparison"):
+    with pytest.raises(InputError, check=about("a")):
         performance_profile({"a": first["smo"]})
-    with pytest.raises(InputError, match="the same solvers"):
+    with pytest.raises(InputError, check=about("comparisons")):
         performance_profile({"a": first, "b": mo.compare(model, ["smo"])})
-    with pytest.raises(InputError, match="'seconds' or 'iterations'"):
+    with pytest.raises(InputError, check=about("measured")):
         performance_profile(comparisons, "nodes")
-    with pytest.raises(InputError, match="was not compared"):
+    with pytest.raises(InputError, check=about("clarabel")):
         performance_profile(comparisons).within("clarabel")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 
@@ -36,7 +37,7 @@ def test_data_reads_as_instances(tmp_path: Path) -> None:
 
 def test_programs_have_no_label_column(tmp_path: Path) -> None:
     path = _model().write(tmp_path / "model.npz")
-    with pytest.raises(mo.errors.InputError, match="no label column"):
+    with pytest.raises(mo.errors.InputError, check=about("label")):
         mo.read(path, label="y")
 
 

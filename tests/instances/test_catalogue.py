@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from sklearn.utils import Bunch
 
 from marginopt.errors import DataError, InputError
@@ -98,7 +99,7 @@ class TestListing:
 
     def test_a_wrong_directory_is_said(self, monkeypatch, tmp_path):
         monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path / "nowhere"))
-        with pytest.raises(DataError, match=r"MARGINOPT_DATA names .*nowhere.* not a directory"):
+        with pytest.raises(DataError, match=r"MARGINOPT_DATA .*nowhere"):
             load("heart")
 
 
@@ -125,25 +126,25 @@ class TestPackaged:
         assert load("iris-virginica-setosa").labels == ("virginica", "setosa")
 
     @pytest.mark.parametrize(
-        ("name", "message"),
+        ("name", "argument"),
         [
-            ("sonnar", "no data set is called 'sonnar'"),
-            ("qqqqqq", "known are .*wdbc"),
-            ("digits-3-x", "no class 'x'"),
-            ("digits-3-3", "two different"),
-            ("nothing-3-8", "no data set is called"),
-            ("wdbc-0-1", "no class '0'; its classes are .*malignant"),
+            ("sonnar", "sonnar"),
+            ("qqqqqq", "qqqqqq"),
+            ("digits-3-x", "x"),
+            ("digits-3-3", "b"),
+            ("nothing-3-8", "nothing-3-8"),
+            ("wdbc-0-1", "0"),
             (3, "name"),
         ],
     )
-    def test_bad_names(self, name, message):
-        with pytest.raises(InputError, match=message):
+    def test_bad_names(self, name, argument):
+        with pytest.raises(InputError, check=about(argument)):
             load(name)
 
     def test_bad_parts(self):
-        with pytest.raises(InputError, match="wdbc has no published parts"):
+        with pytest.raises(InputError, check=about("part")):
             load("wdbc", part="test")
-        with pytest.raises(InputError, match="part"):
+        with pytest.raises(InputError, check=about("part")):
             load("usps", part="validation")
         assert load("wdbc", part="all").n == 569
 
@@ -170,7 +171,7 @@ class TestFiles:
         X, y = rng.normal(size=(267, 44)), np.concatenate([np.repeat([-1, 1], 40), np.repeat([-1, 1], [15, 172])])
         put_libsvm(directory / "spectf.libsvm", X[:80], y[:80])
         assert load("spectf", part="train").n == 80
-        with pytest.raises(DataError, match=r"spectf\.t\.libsvm\.bz2 in the directory of MARGINOPT_DATA, which does not"):
+        with pytest.raises(DataError, match=r"spectf\.t\.libsvm\.bz2 .*MARGINOPT_DATA"):
             load("spectf", part="test")
         put_libsvm(directory / "spectf.t.libsvm", X[80:], y[80:])
         assert np.array_equal(load("spectf", part="train").X, X[:80])
@@ -238,20 +239,20 @@ class TestOpenml:
         X, y = heart_like()
         X[:, 2] = np.arange(270) % 2
         openml(X, y, {"f2": ["low", "high"]})
-        with pytest.raises(DataError, match="column f2 is not numeric"):
+        with pytest.raises(DataError, match="f2"):
             load("heart")
 
     def test_missing_values_are_refused(self, directory, openml):
         X, y = heart_like()
         X[5, 6] = np.nan
         openml(X, y)
-        with pytest.raises(DataError, match="nan at row 5, column 6"):
+        with pytest.raises(DataError, match="row 5, column 6"):
             load("heart")
 
     def test_another_data_set_is_refused(self, directory, openml):
         X, y = heart_like()
         openml(X[:, :12], y)
-        with pytest.raises(DataError, match="OpenML data set 53 is refused: it has 270 rows, 12 features"):
+        with pytest.raises(DataError, check=about("heart")):
             load("heart")
 
     def test_an_answer_that_is_no_data_set(self, directory, monkeypatch):
@@ -259,7 +260,7 @@ class TestOpenml:
             raise ValueError("checksum")
 
         monkeypatch.setattr("sklearn.datasets.fetch_openml", broken)
-        with pytest.raises(DataError, match=r"OpenML data set 53 \(heart\) cannot be used: checksum"):
+        with pytest.raises(DataError, match=r"53 \(heart\).*checksum"):
             load("heart")
 
     def test_categories_as_columns(self, directory, openml):
@@ -403,11 +404,11 @@ class TestBrooks:
     def test_by_name(self, archive, directory):
         archive({"n3d2ATj0": self.GOOD})
         assert load("n3d2ATj0").n == 3
-        with pytest.raises(DataError, match="no set n3d2ATj7"):
+        with pytest.raises(DataError, check=about("n3d2ATj7")):
             load("n3d2ATj7")
         with pytest.raises(DataError, match="n = 4 and d = 2"):
             load("n4d2ATj0")
-        with pytest.raises(InputError, match="no published parts"):
+        with pytest.raises(InputError, check=about("n3d2ATj0")):
             load("n3d2ATj0", part="test")
 
     @pytest.mark.parametrize(
@@ -429,13 +430,13 @@ class TestBrooks:
         with pytest.raises(DataError, match="no such file"):
             brooks()
         path = archive({"n3d2ATj0": self.GOOD})
-        with pytest.raises(DataError, match="holds no set with n = any and d = 7"):
+        with pytest.raises(DataError, match="d = 7"):
             brooks(d=7)
-        with pytest.raises(InputError, match=r"\bn\b"):
+        with pytest.raises(InputError, check=about("n")):
             brooks(n=0)
         path.write_bytes(b"nonsense")
-        with pytest.raises(DataError, match="cannot be read as a tar archive"):
+        with pytest.raises(DataError, match=r"set-a\.tar\.bz2"):
             brooks(path=path)
         monkeypatch.delenv("MARGINOPT_DATA")
-        with pytest.raises(DataError, match="set MARGINOPT_DATA"):
+        with pytest.raises(DataError, match="MARGINOPT_DATA"):
             brooks()

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import DataError, InputError, MarginoptWarning
@@ -51,34 +52,34 @@ class TestValidation:
             Instance(X, y)
 
     def test_errors_are_value_errors(self):
-        with pytest.raises(ValueError, match="only one class"):
+        with pytest.raises(ValueError, check=about("y")):
             Instance([[1.0]], [1])
 
     def test_sparse_not_finite_says_where(self):
         X = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0], [np.nan, 2.0]]))
-        with pytest.raises(DataError, match="nan at row 2, column 0"):
+        with pytest.raises(DataError, check=about("X")):
             Instance(X, [-1, 1, 1])
 
     def test_sparse_shapes(self):
-        with pytest.raises(DataError, match="two dimensions"):
+        with pytest.raises(DataError, check=about("X")):
             Instance(sp.coo_array(np.array([1.0, 2.0])), [-1, 1])
-        with pytest.raises(DataError, match="real"):
+        with pytest.raises(DataError, check=about("X")):
             Instance(sp.csr_array(np.array([[1j], [2.0]])), [-1, 1])
 
     def test_sparse_indices_out_of_range(self):
         X = sp.csr_array(np.eye(2))
         X.indices[1] = 7
-        with pytest.raises(DataError, match="not a valid sparse matrix"):
+        with pytest.raises(DataError, check=about("X")):
             Instance(X, [-1, 1])
 
     def test_flags_and_names(self):
-        with pytest.raises(DataError, match="feature_names must hold one name for each of 1 columns, got 2"):
+        with pytest.raises(DataError, check=about("feature_names")):
             Instance([[1.0], [2.0]], [-1, 1], feature_names=("a", "b"))
-        with pytest.raises(DataError, match="constant 1"):
+        with pytest.raises(DataError, check=about("intercept")):
             Instance([[1.0], [2.0]], [-1, 1], intercept=True)
-        with pytest.raises(InputError, match="scaling"):
+        with pytest.raises(InputError, check=about("scaling")):
             Instance([[1.0], [2.0]], [-1, 1], scaling="yes")
-        with pytest.raises(DataError, match="differ"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance([[1.0], [2.0]], [-1, 1], labels=("a", "a"))
 
     def test_a_part_may_lack_a_class_of_many(self):
@@ -108,17 +109,17 @@ class TestLabels:
 
     @pytest.mark.parametrize("missing", ["", "?", None, np.nan])
     def test_missing_label(self, missing):
-        with pytest.raises(DataError, match="row 1, counting from 0, is missing"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.eye(3), np.array(["a", missing, "b"], dtype=object))
 
     def test_one_class_and_measurements(self):
-        with pytest.raises(DataError, match="only one class: every label is 'a'"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.eye(2), ["a", "a"])
-        with pytest.raises(DataError, match="looks like a measurement"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.ones((50, 1)), np.linspace(0, 1, 50))
-        with pytest.raises(DataError, match="not finite"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.eye(2), [1.0, np.inf])
-        with pytest.raises(DataError, match="one label for each row"):
+        with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.eye(2), [[1], [2]])
 
     @given(st.lists(st.sampled_from(["x", "y", "z", "w"]), min_size=4).filter(lambda c: len(set(c)) > 1))
@@ -212,12 +213,12 @@ class TestPreparation:
     def test_all_constant(self):
         with (
             pytest.warns(MarginoptWarning, match="dropped"),
-            pytest.raises(DataError, match="every feature is constant"),
+            pytest.raises(DataError, check=about("X")),
         ):
             Instance(np.ones((3, 2)), [-1, 1, 1]).prepared()
 
     def test_too_large_to_standardise(self):
-        with pytest.raises(DataError, match="too large to standardise"):
+        with pytest.raises(DataError, check=about("X")):
             Instance([[1e308], [-1e308], [1e308]], [-1, 1, 1]).prepared()
 
     def test_sparse_is_scaled_and_not_centred(self):
@@ -241,9 +242,9 @@ class TestPreparation:
 
     def test_fit_on_must_fit(self):
         train = two_classes()
-        with pytest.raises(InputError, match="same columns"):
+        with pytest.raises(InputError, check=about("fit_on")):
             two_classes(p=2).prepared(fit_on=train)
-        with pytest.raises(InputError, match="before any scaling"):
+        with pytest.raises(InputError, check=about("fit_on")):
             train.prepared(fit_on=train.prepared(intercept=False))
 
     @settings(max_examples=40)
@@ -280,12 +281,12 @@ class TestRows:
 
     @pytest.mark.parametrize("rng", [None, -1, 1.5, "0", True])
     def test_bad_rng(self, rng):
-        with pytest.raises(InputError, match="seed"):
+        with pytest.raises(InputError, check=about("seed")):
             two_classes().subsample(5, rng)
 
     @pytest.mark.parametrize("n", [1, 21, 2.5, "3", True])
     def test_bad_n(self, n):
-        with pytest.raises(InputError, match="n "):
+        with pytest.raises(InputError, check=about("n")):
             two_classes().subsample(n, seed=0)
 
     @settings(max_examples=50)
@@ -311,11 +312,11 @@ class TestRows:
 
     @pytest.mark.parametrize("fractions", [(1.0,), (), (0.5, 0.6), (0.5, 0.4), (1.5, -0.5), (0.0, 1.0), (np.nan, 1), ("a", "b")])
     def test_bad_fractions(self, fractions):
-        with pytest.raises(InputError, match="fraction"):
+        with pytest.raises(InputError, check=about("every fraction", "fractions")):
             two_classes().split(fractions, seed=0)
 
     def test_empty_part(self):
-        with pytest.raises(InputError, match="leave part 1 empty"):
+        with pytest.raises(InputError, check=about("fractions")):
             two_classes().split((0.99, 0.01), seed=0)
 
     def test_take(self):
@@ -329,7 +330,7 @@ class TestRows:
 
     @pytest.mark.parametrize("indices", [[], [20], [-21], [0.5], [[0]], "a", [True, False], 3])
     def test_bad_indices(self, indices):
-        with pytest.raises(InputError, match="indices"):
+        with pytest.raises(InputError, check=about("indices")):
             two_classes().take(indices)
 
     def test_pair(self):
@@ -346,9 +347,9 @@ class TestRows:
         assert data.pair("3", "8").labels == (3, 8)
 
     def test_bad_pair(self):
-        with pytest.raises(InputError, match=r"no class 'd'; its classes are \['a', 'b', 'c'\]"):
+        with pytest.raises(InputError, check=about("d")):
             three_classes().pair("a", "d")
-        with pytest.raises(InputError, match="two different"):
+        with pytest.raises(InputError, check=about("b")):
             three_classes().pair("a", "a")
 
 
@@ -374,7 +375,7 @@ class TestNoise:
 
     @pytest.mark.parametrize("tau", [-0.1, 0.6, np.nan, "x", None])
     def test_bad_tau(self, tau):
-        with pytest.raises(InputError, match=r"\btau\b"):
+        with pytest.raises(InputError, check=about("tau")):
             two_classes().with_label_noise(tau, seed=0)
 
 

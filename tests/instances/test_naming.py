@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from facts import about
 from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
@@ -76,7 +77,7 @@ def test_a_model_of_an_instance_is_of_a_family_too() -> None:
 
 @pytest.mark.parametrize("wrong", [{"n": 3}, {"sigma": "0.2"}, {"sigma": float("nan")}, {1: 2.0}, {"": 1.0}, [0.2]])
 def test_parameters_are_numbers_by_name(wrong: object) -> None:
-    with pytest.raises(InputError, match="parameter"):
+    with pytest.raises(InputError, check=about("parameters", "sigma")):
         Instance(X, Y, parameters=wrong)  # type: ignore[arg-type]
 
 

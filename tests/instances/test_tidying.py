@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import about
 
 from marginopt.errors import DataError, InputError
 from marginopt.instances import read
@@ -57,26 +58,26 @@ def test_nothing_is_done_unasked(messy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "name"),
     [
         ({"missing": "mean"}, "missing"),
         ({"categories": 1}, "categories"),
-        ({"leave_out": "kind of plant"}, "leave_out names the label's column"),
+        ({"leave_out": "kind of plant"}, "leave_out"),
     ],
 )
-def test_wrong_options(messy: Path, asked: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_wrong_options(messy: Path, asked: dict[str, object], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         read(messy, "kind of plant", **asked)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no column named 'Id'"):
+    with pytest.raises(DataError, match="'Id'"):
         read(messy, "kind of plant", leave_out="Id")
 
 
 def test_names_of_rows_are_no_categories(tmp_path: Path) -> None:
     path = tmp_path / "named.csv"
     path.write_text("name,y\n" + "".join(f"n{k},{k % 2}\n" for k in range(60)), encoding="utf-8")
-    with pytest.raises(DataError, match="60 different words"):
+    with pytest.raises(DataError, check=about("name")):
         read(path, categories="indicators")
-    with pytest.raises(InputError, match="for CSV, TSV and ARFF"):
+    with pytest.raises(InputError, check=about("missing")):
         read(tmp_path / "x.npz", missing="drop")
 
 

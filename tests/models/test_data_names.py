@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt import margin
@@ -99,21 +100,21 @@ def test_restrictions_by_names_are_those_by_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("restriction", "words"),
+    ("restriction", "name"),
     [
-        (lambda: mo.parity("gendr"), "gender"),
+        (lambda: mo.parity("gendr"), "gendr"),
         (lambda: mo.error_budget("maybe", 0.1), "maybe"),
-        (lambda: mo.fixed({"fam_in": 0.0}), "fam_inc"),
+        (lambda: mo.fixed({"fam_in": 0.0}), "fam_in"),
         (lambda: mo.keep("perhaps"), "perhaps"),
-        (lambda: mo.parity([0, 1, 1]), "24"),
-        (lambda: mo.fixed({7: 0.0}), "3"),
-        (lambda: margin.LinearRows(np.ones((1, 2)), 0.0), "4"),
-        (lambda: mo.error_budget(2, 0.1), "2"),
+        (lambda: mo.parity([0, 1, 1]), "groups"),
+        (lambda: mo.fixed({7: 0.0}), "points"),
+        (lambda: margin.LinearRows(np.ones((1, 2)), 0.0), "A"),
+        (lambda: mo.error_budget(2, 0.1), "points"),
     ],
 )
-def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, words: str) -> None:
+def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, name: str) -> None:
     table, y = frame()
-    with pytest.raises(mo.errors.InputError, match=words):
+    with pytest.raises(mo.errors.InputError, check=about(name)):
         mo.Margin(table, y, "zero-one", subject_to=restriction())
     with pytest.raises(mo.errors.InputError):
         mo.Margin(table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0), "zero-one", subject_to=restriction())
@@ -121,15 +122,15 @@ def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, wor
 
 def test_columns_without_numbers_are_named() -> None:
     table, y = frame()
-    with pytest.raises(mo.errors.InputError, match="'town'"):
+    with pytest.raises(mo.errors.InputError, check=about("X")):
         mo.HingeSVM(table.assign(town="Ulm"), y)
     holes = table["fam_inc"].to_numpy().copy()
     holes[3] = np.nan
-    with pytest.raises(mo.errors.InputError, match="'fam_inc' misses 1"):
+    with pytest.raises(mo.errors.InputError, check=about("X")):
         mo.HingeSVM(table.assign(fam_inc=holes), y)
-    with pytest.raises(mo.errors.InputError, match="holds the labels already"):
+    with pytest.raises(mo.errors.InputError, check=about("y")):
         mo.HingeSVM(mo.load("wdbc"), y)
-    with pytest.raises(mo.errors.InputError, match="both classes"):
+    with pytest.raises(mo.errors.InputError, check=about("y")):
         mo.HingeSVM(table, np.full(24, "yes"))
 
 
@@ -172,7 +173,7 @@ def test_a_target_of_two_values_stays_a_target() -> None:
     table, _ = frame()
     target = pd.Series(np.where(np.arange(24) % 2, 5.0, 0.0))
     assert mo.Margin(table, target, "epsilon-insensitive").y.tolist() == target.tolist()
-    with pytest.raises(mo.errors.InputError, match="-1 and"):
+    with pytest.raises(mo.errors.InputError, check=about("y")):
         mo.HingeSVM(table, pd.Series(np.arange(24) % 2))
     assert mo.HingeSVM(table, pd.Series(np.arange(24) % 2 == 1)).y[:2].tolist() == [-1.0, 1.0]
 
@@ -191,7 +192,7 @@ def test_frames_that_would_be_read_as_others_are_refused() -> None:
             mo.HingeSVM(wrong, y)
     model = mo.HingeSVM(table, y)
     values = mo.solve(model).values
-    with pytest.raises(mo.errors.InputError, match="columns"):
+    with pytest.raises(mo.errors.InputError, check=about("X")):
         model.predict(values, table[table.columns[::-1]])
 
 
@@ -199,5 +200,5 @@ def test_coordinates_of_a_kernel_have_no_names_of_columns() -> None:
     table, y = frame()
     model = mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1))
     assert model.feature_names == () and "w[one]" not in model.form.names()
-    with pytest.raises(mo.errors.InputError, match="kernel"):
+    with pytest.raises(mo.errors.InputError, check=about("kernel")):
         mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1), subject_to=mo.fixed({"gender": 0.0}))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 
 from marginopt import register
 from marginopt.errors import InputError, UnsupportedModelError
@@ -87,32 +88,31 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
     of_zero_one = [record for record in relaxations().values() if not issubclass(RampSVM, record.reads)]
     assert len(of_zero_one) >= 10
     for record in of_zero_one:
-        able = "continuous-hinge, continuous, lagrangian, products, products-separated, thresholds"
-        words = f"bounds nothing of a RampSVM; {able} read it"
-        with pytest.raises(UnsupportedModelError, match=words):
+        able = ["continuous-hinge", "continuous", "lagrangian", "products", "products-separated", "thresholds"]
+        with pytest.raises(UnsupportedModelError, check=about(record.reduction.name, allowed=able)):
             relax(ramp, record.reduction)
         with pytest.raises(UnsupportedModelError, match="RampSVM"):
             record.reduction.apply(ramp)  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedModelError, match="no relaxation reads a ConicSVM"):
+    with pytest.raises(UnsupportedModelError, check=about("big-M, M from w=0")):
         relax(ConicSVM(X, y, lam=1.0), BigM())
 
 
 def test_a_refusal_names_the_relaxations_that_read_the_model() -> None:
     X, y = data()
     free = ZeroOneSVM(X, y, lam=1.0, intercept="free")
-    able = "big-m, continuous-hinge, continuous, lagrangian, big-m-incumbent, products, products-separated read it"
-    with pytest.raises(UnsupportedModelError, match=rf"intercept='penalised'.*{able}"):
+    able = ["big-m", "continuous-hinge", "continuous", "lagrangian", "big-m-incumbent", "products", "products-separated"]
+    with pytest.raises(UnsupportedModelError, check=about("conic SDP", allowed=able)):
         relax(free, Conic())
     weighted = ZeroOneSVM(X, y, lam=np.linspace(1.0, 2.0, 12))
-    with pytest.raises(UnsupportedModelError, match=r"one lam for all points.*hinge.*combined read it"):
+    with pytest.raises(UnsupportedModelError, check=about("conic SDP", allowed=["hinge", "combined"])):
         relax(weighted, Conic())
     budget = ZeroOneSVM(X, y, kappa=0.25, upper_bound=100.0)
-    able = "continuous-hinge, continuous, lagrangian, products, products-separated, lagrangian-budget read it"
-    with pytest.raises(UnsupportedModelError, match=rf"a cost λ.*; {able}"):
+    able = ["continuous-hinge", "continuous", "lagrangian", "products", "products-separated", "lagrangian-budget"]
+    with pytest.raises(UnsupportedModelError, check=about("big-M, M from w=0", allowed=able)):
         relax(budget, BigM("zero"))
     assert Perspective("uniform", M="incumbent").obstacle(weighted) == "" and Perspective("uniform").obstacle(weighted)
     shifted = np.column_stack([X[:, 1:], np.ones(12)])
-    with pytest.raises(UnsupportedModelError, match="first column of ones"):
+    with pytest.raises(UnsupportedModelError, check=about("kernel SDP, linear kernel")):
         relax(ZeroOneSVM(shifted, y, lam=1.0), KernelConic())
 
 
@@ -149,9 +149,9 @@ def test_a_relaxation_is_registered_for_the_session(session: None) -> None:
     X, y = data()
     report = gap_report([Drawn(X, y)], [get_relaxation("big-m-7").reduction], exact=None, progress=False)
     assert report.relaxations[0].relaxation == "big-M, M=7"
-    with pytest.raises(InputError, match="marginopt's own"):
+    with pytest.raises(InputError, check=about("name")):
         register(replace(record, name="conic"))
-    with pytest.raises(InputError, match="comes with its record"):
+    with pytest.raises(InputError, check=about("relaxation")):
         register(BigM(7.0))
-    with pytest.raises(InputError, match="there is no relaxation 'conik'"):
+    with pytest.raises(InputError, check=about("conik")):
         get_relaxation("conik")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import about
 
 from marginopt.cli.main import main
 from marginopt.errors import InputError
@@ -82,9 +83,9 @@ def test_efforts() -> None:
     assert protocol_size("quick").one_row
     assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
     assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
-    with pytest.raises(InputError, match="effort"):
+    with pytest.raises(InputError, check=about("effort")):
         protocol_size("some")
-    with pytest.raises(InputError, match="repetitions"):
+    with pytest.raises(InputError, check=about("repetitions")):
         protocol_size("full", 0)
 
 
@@ -140,7 +141,7 @@ def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: 
     assert _count(store) == 3
     assert means("third") == [pytest.approx(2.1), pytest.approx(3.1)]
     assert means() == [pytest.approx(1.1), pytest.approx(2.1), pytest.approx(3.1)]
-    with pytest.raises(InputError, match="no table asked for has a row 'fourth'; its rows are first, second, third"):
+    with pytest.raises(InputError, match=r"'fourth'.* first, second, third"):
         means("fourth")
 
 

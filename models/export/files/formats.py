@@ -100,7 +100,9 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     if missing:
         able = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
         what = " and ".join(sorted(f.value for f in missing))
-        raise ExportError(f"{chosen.title} cannot carry {what}, which {form.name} has; formats that can: {able}")
+        raise ExportError(
+            f"{chosen.title} cannot carry {what}, which {form.name} has; formats that can: {able}", name=chosen.title
+        )
     chosen.write(form, target)
     return target
 
@@ -147,4 +149,4 @@ def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     for suffix in sorted(formats, key=len, reverse=True):
         if name.endswith(suffix):
             return formats[suffix]
-    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}")
+    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}", name="path")

@@ -87,7 +87,7 @@ def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
         The form does not move along a line, as with a big M that follows from the parameter.
     """
     if len(set(names)) < len(names):
-        raise InputError(f"parameters must differ; they are {', '.join(names)}")
+        raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
     lines = [_Line.of(model, name) for name in names]
     expected, moved, checks = _Pieces.of(model.form), model, np.linspace(0.55, 0.8, max(len(lines), 1))
     for line, factor in zip(lines, checks.tolist(), strict=True) if lines else ():
@@ -114,10 +114,10 @@ class _Line:
     def of(cls, model: Parametrised, name: str) -> _Line:
         """Two statements make a line."""
         if name not in model.parameters:
-            raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}")
+            raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}", name=name)
         value = getattr(model, name)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < float(value) < np.inf:
-            raise InputError(f"{name} must be a positive number to be a parameter of the problem; it is {value!r}")
+            raise InputError(f"{name} must be a positive number to be a parameter of the problem; it is {value!r}", name=name)
         base, start = _Pieces.of(model.form), float(value)
         change = _stated(model.replace(name, _FACTOR * start), base, name) - base
         P = change.parts[0]
@@ -138,7 +138,8 @@ class _Line:
         if not (change + self.base).near(self.base + self.slope.times(move)):
             raise UnsupportedModelError(
                 f"{self.model.name} does not move along a line with {self.name}: its constants (a big M, for example) "
-                f"follow from {self.name}; give the model constants that stay, or make a problem for each value"
+                f"follow from {self.name}; give the model constants that stay, or make a problem for each value",
+                name=self.name,
             )
         return move
 

@@ -51,7 +51,7 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     if Feature.NONCONVEX in form.features:
         raise ExportError(f"CVXPY takes convex objectives; {form.convexity.argument}: Gurobi, SCIP and Pyomo take others")
     if refused:
-        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}")
+        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}", name="CVXPY")
     try:
         import cvxpy
     except ImportError as error:

@@ -61,7 +61,8 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | TranscendentalCone)]
     if refused:
         raise ExportError(
-            f"Gurobi has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them"
+            f"Gurobi has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them",
+            name="Gurobi",
         )
     if environment is None:
         environment = silent_environment()

@@ -39,7 +39,9 @@ def to_mosek(form: StandardForm) -> Any:
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:
-        raise ExportError("MOSEK takes no integer variables beside semidefinite cones; form.relax_integrality() removes them")
+        raise ExportError(
+            "MOSEK takes no integer variables beside semidefinite cones; form.relax_integrality() removes them", name="MOSEK"
+        )
     if features & {Feature.NONCONVEX, Feature.BILINEAR}:
         raise ExportError("MOSEK takes convex objectives and constraints; Gurobi, SCIP and Pyomo take nonconvex quadratic ones")
     try:

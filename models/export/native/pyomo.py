@@ -39,7 +39,7 @@ def to_pyomo(form: StandardForm) -> Any:
     refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if refused:
         what = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(refused)}"
-        raise ExportError(f"{what}; to_cvxpy and to_mosek take semidefinite cones")
+        raise ExportError(f"{what}; to_cvxpy and to_mosek take semidefinite cones", name="Pyomo")
     try:
         import pyomo.environ as pyo
     except ImportError as error:
@@ -77,7 +77,7 @@ def _component(model: Any, label: str, component: Any) -> Any:
     try:
         model.add_component(label, component)
     except (RuntimeError, ValueError) as error:
-        raise ExportError(f"Pyomo does not take {label!r} as a name: {error}") from error
+        raise ExportError(f"Pyomo does not take {label!r} as a name: {error}", name=label) from error
     return component
 
 

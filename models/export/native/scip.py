@@ -33,7 +33,9 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     """
     refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | Power)]
     if refused:
-        raise ExportError(f"SCIP has no semidefinite or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
+        raise ExportError(
+            f"SCIP has no semidefinite or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="SCIP"
+        )
     try:
         import pyscipopt
     except ImportError as error:

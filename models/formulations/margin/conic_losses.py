@@ -157,7 +157,8 @@ def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
     if blind:
         raise InputError(
             "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
-            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
+            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser",
+            name="regulariser",
         )
     return np.asarray(scaled)
 
@@ -199,7 +200,8 @@ class StrongestConic(Loss):
         """
         raise UnsupportedModelError(
             "the strongest conic loss at a classifier is a semidefinite program of its own: solve model.with_fixed({'w': ...}), "
-            "or take Conic(gamma) for the loss at one gamma"
+            "or take Conic(gamma) for the loss at one gamma",
+            name="loss",
         )
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:

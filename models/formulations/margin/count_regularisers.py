@@ -27,7 +27,8 @@ def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> A
     if not np.isfinite(span).all():
         raise InputError(
             "counting coefficients needs bounds on them: give the problem domain=Box(lower, upper) or Integers(lower, upper), or "
-            "upper_bound= with a regulariser that bounds them (SquaredNorm, L1)"
+            "upper_bound= with a regulariser that bounds them (SquaredNorm, L1)",
+            name="domain",
         )
     s = builder.binaries(label, w.rows)
     builder.require_nonnegative(f"{label} above", s.scaled(span) - w)

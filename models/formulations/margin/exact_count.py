@@ -1,4 +1,4 @@
-"""Points of a composition counted in exact arithmetic, and points beside them that cost what they are to cost.
+"""Exact cost of a composition at a point, and the nearby point that a solver's rounded coefficients stand for.
 
 A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
 a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
@@ -163,7 +163,7 @@ class ExactCount:
             v[zeros] = 0.0
             v = np.clip(v, self.lower, self.upper)
             frozen = zeros | (self.lower == self.upper) | self.whole
-            placed = moved_onto(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
+            placed = move_onto_rows(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
             if placed is not None:
                 yield placed
 
@@ -207,7 +207,7 @@ def _product(a: list[float], w: list[float]) -> Fraction:
     return sum((Fraction(x) * Fraction(v) for x, v in zip(a, w, strict=True) if x and v), Fraction(0))
 
 
-def moved_onto(
+def move_onto_rows(
     v: FloatArray,
     H: FloatArray,
     h: FloatArray,

@@ -47,10 +47,11 @@ class GroupLosses(Loss):
                 raise unknown_name("loss for the group", name, self.losses)
         for name, loss in self.losses.items():
             if name not in names:
-                raise InputError(f"loss names the group {name!r}, in which there are no points")
+                raise InputError(f"loss names the group {name!r}, in which there are no points", name="groups")
             if not loss.labels or not loss.separable:
                 raise InputError(
-                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not"
+                    f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not",
+                    name="loss",
                 )
         object.__setattr__(self, "losses", dict(self.losses))
         object.__setattr__(self, "groups", tuple(names))
@@ -77,7 +78,8 @@ class GroupLosses(Loss):
             return sample_weight
         if set(sample_weight) != set(self.losses):
             raise InputError(
-                f"sample_weight by group must name {', '.join(self.losses)}; they name {', '.join(map(str, sample_weight))}"
+                f"sample_weight by group must name {', '.join(self.losses)}; they name {', '.join(map(str, sample_weight))}",
+                name="sample_weight",
             )
         costs = np.empty(len(self.groups))
         for name, points in self.members.items():
@@ -89,7 +91,7 @@ class GroupLosses(Loss):
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """Return whether every loss is."""
+        """Return whether the losses of all groups are convex."""
         return all(loss.convex for loss in self.losses.values())
 
     def unlabelled(self, n: int) -> BoolArray:
@@ -156,11 +158,11 @@ class GroupLosses(Loss):
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
     def nonnegative(self) -> bool:
-        """Return whether every loss is."""
+        """Return whether the losses of all groups are ≥ 0."""
         return all(loss.nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
-        """The largest of the losses'."""
+        """The largest saturation of the groups' losses."""
         return max(loss.saturation() for loss in self.losses.values())
 
     @property

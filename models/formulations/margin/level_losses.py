@@ -64,6 +64,10 @@ class NuHinge(Loss):
         builder.cost(-self.nu * float(context.sample_weight.sum()), rho)
         return None
 
+    def required_margin(self, values: Mapping[str, FloatArray]) -> float:
+        """ρ."""
+        return float(values["rho"][0])
+
     def conjugate(self) -> Conjugate:
         """0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
         return LevelConjugate("margin", self.nu)
@@ -172,7 +176,7 @@ class NearestHulls(Loss):
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> NearestHulls:
         """Bind the loss to the classes."""
         if not all((sample_weight[y == side] > 0).any() for side in (-1.0, 1.0)):
-            raise InputError("the levels of both classes need a point of positive weight in each class")
+            raise InputError("the levels of both classes need a point of positive weight in each class", name="sample_weight")
         return replace(self, positive=y > 0)
 
     def _classes(self) -> tuple[BoolArray, BoolArray]:
@@ -210,6 +214,10 @@ class NearestHulls(Loss):
         """x'w - (p - q)/2."""
         p, q = values["level"]
         return np.asarray(products - 0.5 * (p - q))
+
+    def required_margin(self, values: Mapping[str, FloatArray]) -> float:
+        """(p + q)/2: the scores have the middle of both levels as their zero."""
+        return float(values["level"].mean())
 
     def conjugate(self) -> Conjugate:
         """-Σ α²/(2c) over two simplices."""
@@ -277,7 +285,8 @@ class SoftBall(Loss):
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
                 f"{sample_weight.sum():g}: "
-                "give sample_weight=C with C ≥ 1/n, or 1/(nu n)"
+                "give sample_weight=C with C ≥ 1/n, or 1/(nu n)",
+                name="sample_weight",
             )
         return self
 
@@ -366,7 +375,7 @@ class EnclosingBall(Loss):
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> EnclosingBall:
         """Bind the loss to the points."""
         if not (sample_weight > 0).any():
-            raise InputError("a ball needs a point with a weight above 0")
+            raise InputError("a ball needs a point with a weight above 0", name="sample_weight")
         return replace(self, X=X)
 
     def values(self, argument: FloatArray) -> FloatArray:

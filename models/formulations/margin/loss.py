@@ -389,6 +389,10 @@ class Loss(Part):
         """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products
 
+    def required_margin(self, values: Mapping[str, FloatArray]) -> float:
+        """The margin from which on a point costs nothing: 1 unless a loss has a level of its own."""
+        return 1.0
+
     def conjugate(self) -> Conjugate | None:
         """Return the parts of the closed-form dual, if the loss has one."""
         return None

@@ -218,7 +218,10 @@ def checked_parts(
                 name="subject_to",
             )
         if restriction.of_margins and not loss.labels:
-            raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
+            raise InputError(
+                f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have",
+                name="restrictions",
+            )
     return loss, regulariser, domain, tuple(restrictions)
 
 
@@ -227,7 +230,9 @@ def _checked_loss(loss: object, groups: object) -> Loss:
     if isinstance(loss, GroupLosses):  # the model is made again from its fields
         loss = loss.losses
     if (groups is not None) != isinstance(loss, Mapping):
-        raise InputError("a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together")
+        raise InputError(
+            "a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together", name="groups"
+        )
     if not isinstance(loss, Mapping):
         part = named(loss, LOSSES, "loss")
         if not isinstance(part, Loss):
@@ -241,7 +246,7 @@ def _checked_loss(loss: object, groups: object) -> Loss:
 
 
 def _no_part(what: str, given: object) -> InputError:
-    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}{_meant(given)}")
+    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}{_meant(given)}", name=what)
 
 
 def _meant(given: object) -> str:
@@ -377,7 +382,8 @@ class Margin(Model):
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
         if self.intercept == "free" and not first_column_is_one(self.X if isinstance(X, Rows) else self.points):
             raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
+                name="intercept",
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
@@ -451,14 +457,18 @@ class Margin(Model):
         y = as_labels(self.y, n, unlabelled=free, both=self.groups is None)
         for restriction in self.subject_to:
             if restriction.of_margins and not y.all():
-                raise InputError(f"{type(restriction).__name__} speaks of margins y x'w, and some points have no label")
+                raise InputError(
+                    f"{type(restriction).__name__} speaks of margins y x'w, and some points have no label", name="restrictions"
+                )
         return y
 
     def _locate_restrictions(self) -> None:
         """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
         names = self.data_names or DataNames()
         if self.kernel is not None and any(restriction.names_coefficients for restriction in self.subject_to):
-            raise InputError("with a kernel the coefficients are coordinates of its feature space: columns do not name them")
+            raise InputError(
+                "with a kernel the coefficients are coordinates of its feature space: columns do not name them", name="kernel"
+            )
         located = tuple(restriction.located(names, self.X, self.y) for restriction in self.subject_to)
         object.__setattr__(self, "subject_to", located)
         for restriction in located:
@@ -653,7 +663,9 @@ class Margin(Model):
             There is no closed form (`models.program.dual` builds a dual of any form: ``model.dual()``).
         """
         if self.closed_dual is None:
-            raise UnsupportedModelError("convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others")
+            raise UnsupportedModelError(
+                "convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others", name="loss"
+            )
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
         beta = conjugate.point(multipliers, self.costs)
@@ -671,7 +683,7 @@ class Margin(Model):
         X, weights = in_memory(self.X, "a table of points"), priced(multipliers, "margin", self.y.size)
         if not self.y.all():  # points without a label are on no side
             return PointExplanation()
-        return two_classes(X, self.y, partial(self.decision_function, values), weights, unit=True)
+        return two_classes(X, self.y, partial(self.decision_function, values), weights, self.loss.required_margin(values))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
@@ -939,5 +951,6 @@ class Margin(Model):
             raise InputError(
                 "rows in blocks are read for Hinge, SquaredHinge and Logistic with mu ||w||^2, a penalised intercept (Logistic: "
                 "any), sample_weight > 0, no kernel, domain or restriction; read the data set into memory (marginopt.read) for "
-                "other compositions"
+                "other compositions",
+                name="X",
             )

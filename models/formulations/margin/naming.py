@@ -87,7 +87,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     """
     kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
     if not isinstance(by, str) or by not in kinds:
-        raise InputError(f"parity is by 'covariance' or by 'counts'; it is {by!r}")
+        raise InputError(f"parity is by 'covariance' or by 'counts'; it is {by!r}", name="by")
     return kinds[by](groups, epsilon)
 
 

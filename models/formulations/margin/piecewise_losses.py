@@ -52,7 +52,8 @@ class PiecewiseLinear(Loss):
         steps = np.diff(points[:, 0])
         if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():
             raise InputError(
-                "the margins of breakpoints must not decrease; two may be equal, for a jump, but not the first or last two"
+                "the margins of breakpoints must not decrease; two may be equal, for a jump, but not the first or last two",
+                name="breakpoints",
             )
         object.__setattr__(self, "breakpoints", tuple((float(m), float(v)) for m, v in points))
 
@@ -138,7 +139,8 @@ class PiecewiseLinear(Loss):
         if not np.isfinite(context.reach).all():
             raise InputError(
                 "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
-                "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0"
+                "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0",
+                name="domain",
             )
         slopes, intercepts, ends = self._segments()
         whole, one = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
@@ -232,21 +234,23 @@ class PiecewiseQuadratic(Loss):
         t, f = as_numbers(self.breakpoints, "breakpoints"), as_numbers(self.pieces, "pieces")
         if t.ndim != 1 or not t.size or not (np.diff(t) > 0).all() or f.shape != (t.size + 1, 3):
             raise InputError(
-                "give breakpoints that increase, at least one, and one piece (a, b, c) more than there are breakpoints"
+                "give breakpoints that increase, at least one, and one piece (a, b, c) more than there are breakpoints",
+                name="breakpoints",
             )
         if not (np.isfinite(t).all() and np.isfinite(f).all() and (f[:, 0] >= 0).all()):
-            raise InputError("breakpoints and pieces must be finite, and a ≥ 0 in each piece a m² + b m + c")
+            raise InputError("breakpoints and pieces must be finite, and a ≥ 0 in each piece a m² + b m + c", name="pieces")
         object.__setattr__(self, "breakpoints", tuple(map(float, t)))
         object.__setattr__(self, "pieces", tuple((float(a), float(b), float(c)) for a, b, c in f))
         scale = 1.0 + float(np.abs(f).max())
         for m, left, right in zip(t, f[:-1], f[1:], strict=True):
             below, above = np.polyval(left, m), np.polyval(right, m)
             if abs(below - above) > _MEETS * scale * (1.0 + m * m):
-                raise InputError(f"the pieces must meet at {m:g}; they are {below:g} and {above:g} there")
+                raise InputError(f"the pieces must meet at {m:g}; they are {below:g} and {above:g} there", name="pieces")
             slopes = 2 * left[0] * m + left[1], 2 * right[0] * m + right[1]
             if slopes[1] < slopes[0] - _MEETS * scale * (1.0 + abs(m)):
                 raise InputError(
-                    f"the slopes must not fall, or the loss is not convex: at {m:g} from {slopes[0]:g} to {slopes[1]:g}"
+                    f"the slopes must not fall, or the loss is not convex: at {m:g} from {slopes[0]:g} to {slopes[1]:g}",
+                    name="pieces",
                 )
 
     def values(self, argument: FloatArray) -> FloatArray:

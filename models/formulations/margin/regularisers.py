@@ -184,7 +184,7 @@ class KernelNorm(Regulariser):
     def curvatures(self, penalised: BoolArray) -> FloatArray:
         """K over the penalised coefficients."""
         if int(penalised.sum()) != self.K.shape[0]:
-            raise InputError(f"K has {self.K.shape[0]} rows, but {int(penalised.sum())} coefficients are penalised")
+            raise InputError(f"K has {self.K.shape[0]} rows, but {int(penalised.sum())} coefficients are penalised", name="K")
         D = np.zeros((penalised.size, penalised.size))
         D[np.ix_(penalised, penalised)] = self.K
         return D

@@ -122,7 +122,7 @@ def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
     if points_array.dtype == bool and points_array.shape != (n,):
         raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:
-        raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}")
+        raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}", name="points")
     return indices
 
 
@@ -159,7 +159,9 @@ class LinearRows(Restriction):
     def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         A = np.atleast_2d(as_numbers(self.A, "A"))
         if A.shape[1] != p or not np.isfinite(A).all():
-            raise InputError(f"{self.label} must have rows of {p} finite numbers, one a coefficient; theirs have {A.shape[1]}")
+            raise InputError(
+                f"{self.label} must have rows of {p} finite numbers, one a coefficient; theirs have {A.shape[1]}", name="A"
+            )
         sides = as_numbers(self.lower, "lower"), as_numbers(self.upper, "upper")
         low, high = (np.array(np.broadcast_to(side, A.shape[:1])) for side in sides)
         return A, low, high
@@ -197,7 +199,10 @@ class Fixed(Restriction):
 
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping):
-            raise InputError(f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}")
+            raise InputError(
+                f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}",
+                name="coefficients",
+            )
         others = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
         indices = iter(others)
         places: list[int | str] = [j if isinstance(j, str) else next(indices) for j in self.coefficients]
@@ -291,7 +296,7 @@ def memberships(groups: Any, n: int) -> FloatArray:
         )
     names = np.unique(groups_array)
     if names.size < 2:
-        raise InputError("parity needs at least two groups")
+        raise InputError("parity needs at least two groups", name="groups")
     return (groups_array[None, :] == names[:, None]).astype(np.float64)
 
 
@@ -399,7 +404,7 @@ class ErrorBudget(Restriction):
     def _chosen(self, y: FloatArray) -> IntArray:
         if np.ndim(self.points) == 0:
             if not isinstance(self.points, numbers.Real) or self.points not in (-1, 1):
-                raise InputError(f"a class is -1 or +1; it is {self.points!r}")
+                raise InputError(f"a class is -1 or +1; it is {self.points!r}", name="points")
             return np.flatnonzero(y == self.points)
         return members(self.points, y.size, "points of an error budget")
 
@@ -466,7 +471,9 @@ class ViolationBudget(Restriction):
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """The sum."""
         if errors is None:
-            raise InputError("a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic")
+            raise InputError(
+                "a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic", name="loss"
+            )
         builder.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
 
     def budget(self, y: FloatArray) -> Budget:

@@ -98,10 +98,11 @@ class ScoringSystem(NamedComposition):
         if not first_column_is_one(X) or X.shape[1] < 2:
             raise InputError(
                 "a scoring system needs a first column of ones in X, for its intercept, and features after it; "
-                "Instance.prepared(intercept=True) puts it there"
+                "Instance.prepared(intercept=True) puts it there",
+                name="X",
             )
         if self.loss not in ("zero-one", "logistic"):
-            raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {self.loss!r}")
+            raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {self.loss!r}", name="loss")
         epsilon = as_positive(self.epsilon, "epsilon")
         if epsilon > 1.0:
             raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}", name="epsilon")

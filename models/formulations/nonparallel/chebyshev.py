@@ -269,7 +269,9 @@ class ChebyshevNPSVC(Model):
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.mu > 0 and isinstance(self.kernel, Precomputed):
-            raise InputError("mu > 0 needs points for its graph, and a precomputed kernel matrix has none: give mu = 0")
+            raise InputError(
+                "mu > 0 needs points for its graph, and a precomputed kernel matrix has none: give mu = 0", name="mu"
+            )
         size = self.features.features
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
@@ -384,7 +386,7 @@ class ChebyshevNPSVC(Model):
         rest = U - V_ @ P.T
         norms = np.sqrt(np.sum(rest * rest, axis=1) + np.sum(V_ * V_, axis=1))
         if not (norms > 0).all():
-            raise InputError("the hyperplane of some class is u = v = 0, which has no distance: give a larger c")
+            raise InputError("the hyperplane of some class is u = v = 0, which has no distance: give a larger c", name="c")
         return np.abs(self.features.project(U.T, X)) / norms
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
@@ -456,7 +458,8 @@ class ChebyshevNPSVC(Model):
             raise TooLargeError(
                 f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
                 "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
-                "KernelNPSVC(approximation='nystroem' or 'fourier')"
+                "KernelNPSVC(approximation='nystroem' or 'fourier')",
+                name="X",
             )
 
     def compile(self) -> StandardForm:

@@ -318,7 +318,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     factor, _ = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)  # .T: in Fortran's order, no copy
     inverse, info = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
     if info != 0:
-        raise InputError("the kernel matrix plus r1 is not positive definite: give a larger r1 or ridge")
+        raise InputError("the kernel matrix plus r1 is not positive definite: give a larger r1 or ridge", name="ridge")
     for i in range(inverse.shape[0] - 1):
         inverse[i, i + 1 :] = inverse[i + 1 :, i]
     return np.asarray(inverse)
@@ -490,7 +490,7 @@ class HingeFactor:
             return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
         except np.linalg.LinAlgError as error:
             raise InputError(
-                "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)"
+                "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)", name="r"
             ) from error
 
     @cached_property
@@ -691,7 +691,9 @@ def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
     if classes.size < 2:
         raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
     if counts.min() < 2:
-        raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
+        raise InputError(
+            f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it", name="y"
+        )
     return label_array
 
 

@@ -72,7 +72,7 @@ class BoxProgram(Model):
         for name in ("q", "lower", "upper", "ridge"):
             object.__setattr__(self, name, as_vector(getattr(self, name), Z.shape[0], name))
         if (self.lower > self.upper).any() or (self.ridge < 0).any():
-            raise InputError("a box program needs lower ≤ upper and ridge ≥ 0")
+            raise InputError("a box program needs lower ≤ upper and ridge ≥ 0", name="lower")
 
     @cached_property
     def box(self) -> BoxQP:
@@ -219,7 +219,7 @@ class HingeQuadratic(Model):
         for name, size in (("b", p), ("h", m), ("weights", m), ("tau", m)):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
         if (self.weights < 0).any() or (self.tau < 0).any():
-            raise InputError("weights and tau must be ≥ 0")
+            raise InputError("weights and tau must be ≥ 0", name="weights")
         object.__setattr__(self, "constant", float(as_vector(self.constant, 1, "constant")[0]))
         object.__setattr__(self, "b_error", as_positive(self.b_error, "b_error", zero=True))
         if self.centre is not None:

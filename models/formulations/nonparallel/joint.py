@@ -112,7 +112,7 @@ class JointHyperplanesSVM(TargetModel):
         planes = np.column_stack(self.hyperplanes(values))
         norms = np.linalg.norm(planes, axis=0)
         if (norms == 0.0).any():
-            raise InputError("a hyperplane has no normal vector, so no distance: give a larger c or a smaller r")
+            raise InputError("a hyperplane has no normal vector, so no distance: give a larger c or a smaller r", name="c")
         distances = np.abs(self.features.project(planes, X)) / norms
         return np.asarray(distances[:, 0] - distances[:, 1])
 
@@ -123,9 +123,7 @@ class JointHyperplanesSVM(TargetModel):
         def difference(rows: Any) -> FloatArray:
             return np.asarray(self.features.project((u - v)[:, None], rows)[:, 0])
 
-        return two_classes(
-            self.X, self.signs, difference, priced(multipliers, "margin", self.signs.size), unit=self.margin == 1.0
-        )
+        return two_classes(self.X, self.signs, difference, priced(multipliers, "margin", self.signs.size), self.margin)
 
     def view(self, kind: type[V]) -> V | None:
         """`BoxQP`, the dual."""

@@ -244,7 +244,8 @@ class NonparallelSVM(TargetModel):
         self._check_points({name: name not in positive for name in names})
         if self.manifold > 0 and isinstance(self.kernel, Precomputed):
             raise InputError(
-                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
+                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0",
+                name="manifold",
             )
 
     # -- the pieces ---------------------------------------------------------------------------------------------
@@ -335,7 +336,7 @@ class NonparallelSVM(TargetModel):
         ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
         """
         if self.convex:
-            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
+            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program", name="loss")
         size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
         value, slope = _concave(self, size)
         (rows, p), m = self.all_rows.shape, int((~self.inside).sum())
@@ -362,7 +363,7 @@ class NonparallelSVM(TargetModel):
         u = values["u"]
         norm = float(np.linalg.norm(u))
         if norm == 0.0:
-            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r")
+            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r", name="c")
         return self.features.project(u[:, None], X)[:, 0] / norm
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
@@ -492,7 +493,7 @@ def nearest_hyperplane(
 ) -> npt.NDArray[Any]:
     """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class."""
     if len(models) != len(values) or not models:
-        raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
+        raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions", name="values")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 

@@ -174,7 +174,8 @@ class BinaryMargins(Model):
             raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
         if self.free and not first_column_is_one(X):
             raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
+                name="intercept",
             )
 
     # -- the norm -----------------------------------------------------------------------------------------------
@@ -301,7 +302,9 @@ class BinaryMargins(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.given_points, self.y, partial(self.decision_function, values), weights, unit=self.has_margins)
+        return two_classes(
+            self.given_points, self.y, partial(self.decision_function, values), weights, 1.0 if self.has_margins else None
+        )
 
 
 def as_prices(lam: float | FloatArray, n: int) -> float | FloatArray:

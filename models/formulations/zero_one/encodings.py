@@ -409,10 +409,13 @@ def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: C
         raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):
         raise InputError(
-            "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"
+            "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both",
+            name="gamma",
         )
     if gamma is None:
         return None
     if free:
-        raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
+        raise InputError(
+            "encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0", name="encoding"
+        )
     return as_gamma(gamma, signed())

@@ -220,7 +220,7 @@ class ZeroOneSVM(BinaryMargins):
     def _check_cost(self, n: int) -> None:
         if self.kappa is not None:
             if self.lam is not None:
-                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both")
+                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
             object.__setattr__(self, "kappa", as_share(self.kappa))
             return
         object.__setattr__(self, "lam", as_prices(1.0 if self.lam is None else self.lam, n))
@@ -252,7 +252,8 @@ class ZeroOneSVM(BinaryMargins):
         if self.lam is None:
             raise UnsupportedModelError(
                 "the κ form of ZeroOneSVM has a budget of violations and no λ: relaxations, fixing and reports read the λ form; "
-                "ConicSVM(X, y, kappa=...) relaxes this one"
+                "ConicSVM(X, y, kappa=...) relaxes this one",
+                name="kappa",
             )
         return as_vector(self.lam, self.X.shape[0], "lam")
 

@@ -115,7 +115,7 @@ class TrainingPart:
         rows, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
         y = np.asarray(data.y)
         if len(np.unique(y[rows])) < len(np.unique(y)):
-            raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class")
+            raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
         words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
         family, parameters = (data.family, data.parameters) if isinstance(data, Drawn) else ("", None)
         part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters or {})

@@ -115,7 +115,7 @@ class TradeoffTask(Task[Subject]):
         subject, twice = self.at(lam), self.at(2.0 * lam)
         composed, other = parts_of(subject.model.unmodified), parts_of(twice.model.unmodified)
         if composed is None or other is None:
-            raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ")
+            raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
         known = subject.incumbent(self.options)
         starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if known is None else ())]
         points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
@@ -125,7 +125,7 @@ class TradeoffTask(Task[Subject]):
             cost = (other.objective(w) - value) / lam
             candidates.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
         if not candidates:
-            raise InputError(f"no point of {subject.name} is known at λ = {lam:g}: give its λ")
+            raise InputError(f"no point of {subject.name} is known at λ = {lam:g}: give its λ", name="at")
         lines += candidates
         return min(candidates, key=lambda line: line.norm + lam * line.cost)
 

@@ -308,7 +308,8 @@ class LoggedMarginProblem(MarginProblem):
         view = model.view(MarginProblem)
         if view is None:
             raise InputError(
-                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem"
+                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem",
+                name="model",
             )
         return cls.of_problem(view)
 

@@ -132,7 +132,8 @@ class StopRule:
         if not view.c.any() and np.ptp(diagonal) <= 1e-12 * scale:
             return cls(tol, delta, float(diagonal[0]))
         raise InputError(
-            "stop='ball' needs a ball: the dual of MEBDual, or a kernel of constant diagonal, FW (17); use stop='gap'"
+            "stop='ball' needs a ball: the dual of MEBDual, or a kernel of constant diagonal, FW (17); use stop='gap'",
+            name="stop",
         )
 
     def relative(self, objective: float) -> float:
@@ -418,7 +419,9 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         """Start point, its product with Q in float64, an empty cache."""
         check_parameters(self)
         if self.rescan and not self.support_candidates:
-            raise InputError("support_candidates=False stops on samples as the paper does: give rescan=False with it")
+            raise InputError(
+                "support_candidates=False stops on samples as the paper does: give rescan=False with it", name="rescan"
+            )
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
         a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")

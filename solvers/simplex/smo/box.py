@@ -180,7 +180,7 @@ def into_box(view: BoxEqualityQP, given: FloatArray) -> FloatArray:
         Wrong shape or not finite.
     """
     if given.shape != (view.n,) or not np.isfinite(given).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}")
+        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}", name="start")
     a = np.clip(given, 0.0, view.upper)
     plus = view.signs > 0
     up, down = float(a[plus].sum()), float(a[~plus].sum())

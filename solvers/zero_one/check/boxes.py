@@ -111,7 +111,7 @@ def _step(step: Any, weights: Array) -> float:
     return step
 
 
-def levelled(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
+def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
     """The problem with losses weighed θ times, and what its solutions of interest in the node's box stay below.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
@@ -420,7 +420,7 @@ def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) 
     bound.
     """
     theta = float(entry[5])
-    scaled = levelled(problem, node, theta)
+    scaled = scale_losses(problem, node, theta)
     packing = pack(scaled, node, [*entry[:4], [theta * float(price) for price in entry[4]]])
     if packing is None:
         return True

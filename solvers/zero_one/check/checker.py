@@ -82,7 +82,9 @@ class LoggedZeroOneProblem:
         """
         # exempt (formulation): a proof log is about this formulation alone
         if not isinstance(model, ZeroOneSVM):
-            raise InputError(f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}")
+            raise InputError(
+                f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}", name="model"
+            )
         X = np.asarray(to_dense(model.X), dtype=np.float64)
         n, p = X.shape
         penalised = np.ones(p, dtype=bool)

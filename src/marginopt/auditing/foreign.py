@@ -67,7 +67,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
 def _needed(training: Mapping[str, float | None], name: str, option: str) -> float:
     value = training[name]
     if value is None:
-        raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program")
+        raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program", name=name)
     return float(value)
 
 
@@ -200,7 +200,7 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
     intercept = np.ravel(as_array(machine.intercept_)).astype(np.float64) * (-1.0 if package == "thundersvm" else 1.0)  # ρ
     classes = np.zeros(0) if name in ("SVR", "OneClassSVM") else np.unique(as_array(y))
     if support.max(initial=-1) >= data.shape[0]:
-        raise InputError(f"the machine was fitted on more than the {data.shape[0]} rows of X")
+        raise InputError(f"the machine was fitted on more than the {data.shape[0]} rows of X", name="X")
     if classes.size > 2 and package != "sklearnex":
         raise InputError(f"audit knows two classes of {package}'s {name}; y has {classes.size}: fit one for each pair")
     if classes.size == 2:  # positive coefficients belong to the positive class

@@ -129,7 +129,8 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Fl
     if name not in ("hinge", "squared_hinge", "log_loss") or estimator.penalty != "l2":
         raise InputError(
             "audit of SGDClassifier knows hinge, squared_hinge and log_loss with penalty='l2'; "
-            f"it has {name} with {estimator.penalty}"
+            f"it has {name} with {estimator.penalty}",
+            name="machine",
         )
     w, counted = np.ravel(estimator.coef_).astype(np.float64), costs > 0.0
     X, signs, costs = X[counted], signs[counted], costs[counted]

@@ -115,12 +115,12 @@ def audit(
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
     if any(value is not None for value in training.values()):
-        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own")
+        raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own", name="C")
     machine, X = _last_step(_fitted(estimator), X)
     kind = type(machine).__name__
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
-            raise InputError(f"audit of {kind} knows no sample_weight")
+            raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
         return wrapped(machine, y, lambda part, rows, labels: _advised(part, X[rows], labels, None))
     return _advised(machine, X, y, sample_weight)
 
@@ -218,7 +218,7 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
-        raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}")
+        raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}", name="X")
     n = data.shape[0]
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
@@ -297,7 +297,7 @@ def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> F
     if weights is not None and estimator.support_vectors_.shape[0]:
         counted = np.flatnonzero(weights > 0.0)
     if estimator.support_.max(initial=-1) >= counted.size:
-        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count")
+        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count", name="X")
     multipliers = np.zeros(n)
     multipliers[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
     if not np.isfinite(multipliers).all():
@@ -342,7 +342,7 @@ def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     size = float(np.abs(stored).sum())
     rho = total / size if size > 0.0 else np.inf  # what is stored is a/ρ, and Σa = νn
     if not np.isfinite(rho) or not np.isfinite(rho * b):
-        raise InputError("the machine stores no multipliers from which its margin ρ follows")
+        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
     coefficients = rho * stored
     f, error = scores(gram, coefficients, rho * b)
     value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)

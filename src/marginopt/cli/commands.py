@@ -24,7 +24,7 @@ from ..reading import is_program
 from ..solvers import Comparison, Result, Status, compare as run_compare, conflict, load_result, read_solution, solve as run_solve
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
-from .data_options import named_instance, stated
+from .data_options import model_from_arguments, named_instance
 from .screen import print_table, print_text
 
 SOLVED, NOT_SOLVED = 0, 1
@@ -37,7 +37,7 @@ def data(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text([_entry(e) for e in entries]))
         else:
-            print_table(("data set", "what it is"), [(e.name, _about(e)) for e in entries])
+            print_table(("data set", "summary"), [(e.name, _about(e)) for e in entries])
         return SOLVED
     instance = named_instance(a.name, a)
     if a.json:
@@ -52,7 +52,7 @@ def inspect(a: argparse.Namespace) -> int:
     """The mathematics of a formulation on data, and its standard form (or why it has none)."""
     if a.data is None:
         return _inspect_file(a)
-    model = stated(a)
+    model = model_from_arguments(a)
     if a.why:
         _why(_form(model), a)
         return SOLVED
@@ -95,7 +95,7 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
     """
     name = a.model
     if a.data is not None:
-        form = _form(stated(a))
+        form = _form(model_from_arguments(a))
         if isinstance(form, str):
             raise InputError(f"{command} needs a standard form: {form}")
         return form
@@ -138,7 +138,7 @@ def solve(a: argparse.Namespace) -> int:
         if path is not None:
             check_target(path, what)
     common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
-    model = stated(a) if a.data is not None else _named_program(a, "solve")
+    model = model_from_arguments(a) if a.data is not None else _named_program(a, "solve")
     try:
         result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
@@ -193,7 +193,7 @@ def compare(a: argparse.Namespace) -> int:
     """Solve one formulation by several solvers."""
     names = [name.strip() for name in a.solvers.split(",") if name.strip()]
     table = run_compare(
-        stated(a), names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed, progress=not a.quiet
+        model_from_arguments(a), names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed, progress=not a.quiet
     )
     if a.json:
         print(json_text(table.records()))
@@ -368,7 +368,7 @@ def check_proof(a: argparse.Namespace) -> int:
 
     if not Path(a.file).is_file():
         raise InputError(f"there is no file {a.file}; `marginopt solve {a.model} DATA --proof FILE` writes one")
-    report = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
+    report = verify(a.file, None if a.data is None else model_from_arguments(a), jobs=a.jobs, cluster=a.cluster)
     answer(a, {**asdict(report), "gap": report.gap}, report)
     return SOLVED if report.valid else NOT_SOLVED
 

@@ -91,24 +91,24 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
         )
 
 
-def stated(a: argparse.Namespace) -> Model:
-    """The model that a command line names, on its data.
+def model_from_arguments(a: argparse.Namespace) -> Model:
+    """Return the model that a command line names, on its data.
 
     Raises
     ------
     InputError
         There is no such formulation, parameter or file; what the data or the model refuse.
     """
-    return stated_as(a.model, a.data, a)
+    return model_on_data(a.model, a.data, a)
 
 
-def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
-    """One formulation on one data set, by name or read already, with the parameters of the command line.
+def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
+    """Return one formulation on a data set, with the parameters of the command line.
 
     Raises
     ------
     InputError
-        As `stated`.
+        As `model_from_arguments`.
     """
     info = get_formulation(name)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
@@ -129,7 +129,7 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | Standard
     Raises
     ------
     InputError
-        As `stated`; the set is empty.
+        As `model_from_arguments`; the set is empty.
     """
     names = [name.strip() for name in a.formulations.split(",") if name.strip()]
     sets = [name.strip() for name in a.set.split(",") if name.strip()]
@@ -142,7 +142,7 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | Standard
             continue
         for data in instances:
             called = data.name if isinstance(data, Instance) else Path(name).stem
-            yield from ((formulation, called, stated_as(formulation, data, a)) for formulation in names)
+            yield from ((formulation, called, model_on_data(formulation, data, a)) for formulation in names)
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def solvers(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text(list(table.rows)))
             return SOLVED
-        print_table(("solver", "state", "what it is"), [(r["name"], state_of(r), r["summary"]) for r in table.rows])
+        print_table(("solver", "state", "method"), [(r["name"], state_of(r), r["summary"]) for r in table.rows])
         print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
         return SOLVED
     solver = get_solver(a.name)  # a misspelt name is told the nearest
@@ -63,7 +63,7 @@ def formulations(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text(list(table.rows)))
             return SOLVED
-        print_table(("formulation", "class", "what it is"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
+        print_table(("formulation", "class", "summary"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
         for reason in table.failures.values():
             print_text(reason)
         print("\nmarginopt formulations NAME: its parameters, its mathematics, who solves it")
@@ -78,7 +78,7 @@ def formulations(a: argparse.Namespace) -> int:
     print_table(("", ""), [(name, text) for name, text in record.items() if text and name != "parameters"])
     if parameters:
         print()
-        print_table(("parameter", "what it is"), parameters)
+        print_table(("parameter", "meaning"), parameters)
     print_text(f"\n{statement}\n")
     print_text(f"solved by {', '.join(able)}")
     return SOLVED
@@ -121,7 +121,7 @@ def estimators(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text(table.records()))
             return SOLVED
-        print_table(("estimator", "formulation", "what it is"), [tuple(record.values()) for record in table.records()])
+        print_table(("estimator", "formulation", "summary"), [tuple(record.values()) for record in table.records()])
         print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
         return SOLVED
     named = {name.casefold(): info for name, info in table.items()}

@@ -56,7 +56,7 @@ class Checkpoint:
     def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            raise InputError(f"checkpoint: the folder {str(self.path.parent)!r} does not exist; make it first")
+            raise InputError(f"checkpoint: the folder {str(self.path.parent)!r} does not exist; make it first", name="checkpoint")
         self.identity = identity
 
     def save(self, training: Training, device: torch.device) -> None:
@@ -77,7 +77,7 @@ class Checkpoint:
             with whole_file(self.path) as file:
                 torch.save(state, file)
         except (WriteError, RuntimeError) as error:
-            raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}") from error
+            raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}", name="checkpoint") from error
 
     def load(self, training: Training, device: torch.device) -> bool:
         """Continue where the file stands; False where there is no file.
@@ -92,14 +92,16 @@ class Checkpoint:
         try:
             state = torch.load(self.path, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, KeyError) as error:
-            raise InputError(f"{str(self.path)!r} cannot be read as a checkpoint: {error}") from error
+            raise InputError(f"{str(self.path)!r} cannot be read as a checkpoint: {error}", name="checkpoint") from error
         if not isinstance(state, dict) or state.get("format") != _FORMAT:
-            raise InputError(f"{str(self.path)!r} is no checkpoint of this version of DeepNPSVC")
+            raise InputError(f"{str(self.path)!r} is no checkpoint of this version of DeepNPSVC", name="checkpoint")
         self._compare(state["identity"], self._identity(training))
         try:
             training.network.load_state_dict(state["network"])
         except RuntimeError as error:
-            raise InputError(f"the checkpoint {str(self.path)!r} belongs to another network: {error}") from error
+            raise InputError(
+                f"the checkpoint {str(self.path)!r} belongs to another network: {error}", name="checkpoint"
+            ) from error
         training.loss.load_state_dict(state["loss"])
         training.optimizer.load_state_dict(state["optimizer"])
         training.epoch, training.history = state["epoch"], list(state["history"])
@@ -122,7 +124,8 @@ class Checkpoint:
                 )
                 raise InputError(
                     f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({what}). "
-                    "Give the same parameters and data, another checkpoint, or resume=False"
+                    "Give the same parameters and data, another checkpoint, or resume=False",
+                    name="checkpoint",
                 )
 
 
@@ -197,7 +200,7 @@ def _fitting(image_shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
             f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}", name="image_shape"
         ) from error
     if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(given):
-        raise InputError(f"image_shape = {shape} does not hold the {math.prod(given)} numbers of a sample")
+        raise InputError(f"image_shape = {shape} does not hold the {math.prod(given)} numbers of a sample", name="image_shape")
     return shape
 
 
@@ -219,7 +222,9 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cpu")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= count:
-        raise InputError(f"device = {name!r}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'")
+        raise InputError(
+            f"device = {name!r}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'", name="device"
+        )
     return torch.device(name)
 
 
@@ -387,7 +392,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
                 f"callback must be a function of one row of the trace; it is a {type(self.callback).__name__}", name="callback"
             )
         if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs the file to continue from: give checkpoint")
+            raise InputError("resume=True needs the file to continue from: give checkpoint", name="checkpoint")
         return X, y
 
     def _settings(self) -> Settings:

@@ -191,7 +191,8 @@ class ConvEncoder(nn.Module):
         if len(shape) not in (2, 3):
             raise InputError(
                 f"the encoder 'conv' needs images, (height, width) or (channels, height, width); a sample's shape is "
-                f"{tuple(shape)}: give image_shape, or encoder='mlp'"
+                f"{tuple(shape)}: give image_shape, or encoder='mlp'",
+                name="encoder",
             )
         self.shape = (1, *shape) if len(shape) == 2 else tuple(shape)
         before, height, width = self.shape
@@ -238,7 +239,9 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
         )
     module = encoder(shape)
     if not isinstance(module, nn.Module):
-        raise InputError(f"the function given as encoder must return a torch.nn.Module; it returned a {type(module).__name__}")
+        raise InputError(
+            f"the function given as encoder must return a torch.nn.Module; it returned a {type(module).__name__}", name="encoder"
+        )
     return module
 
 
@@ -255,13 +258,14 @@ def check_output(encoder: nn.Module, rows: Tensor) -> int:
         with torch.no_grad():
             phi = encoder(rows)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        raise InputError(f"the encoder cannot take a batch of shape {tuple(rows.shape)}: {error}") from error
+        raise InputError(f"the encoder cannot take a batch of shape {tuple(rows.shape)}: {error}", name="encoder") from error
     if not isinstance(phi, Tensor) or phi.ndim != 2 or phi.shape[0] != rows.shape[0] or phi.shape[1] < 1:
         description = f"shape {tuple(phi.shape)}" if isinstance(phi, Tensor) else f"a {type(phi).__name__}"
         raise InputError(
             f"the encoder must give a matrix (batch, features); for a batch of shape {tuple(rows.shape)} it gave {description}: "
-            "end it with torch.nn.Flatten()"
+            "end it with torch.nn.Flatten()",
+            name="encoder",
         )
     if not phi.is_floating_point() or not bool(torch.isfinite(phi).all()):
-        raise InputError("the encoder must give finite floating-point numbers; for the first samples it did not")
+        raise InputError("the encoder must give finite floating-point numbers; for the first samples it did not", name="encoder")
     return int(phi.shape[1])

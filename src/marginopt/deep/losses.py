@@ -45,7 +45,10 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
         Values that are not finite, a solver that cannot read the problem.
     """
     if not (np.isfinite(gram).all() and np.isfinite(objectives).all()):
-        raise InputError("the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output")
+        raise InputError(
+            "the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output",
+            name="learning_rate",
+        )
     pareto = ParetoQP(_rows(gram), objectives, gamma)
     answer = solve_raw(solver, pareto, Options(tol=1e-6))
     tau = np.maximum(dict(answer.values or {})["a"], 0.0)
@@ -187,7 +190,9 @@ class AngularObjectives(Objectives):
         super().__init__()
         self.classes, self.margin, self.scale = classes, as_positive(margin, "margin"), as_positive(scale, "scale")
         if self.margin >= math.pi:
-            raise InputError(f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one")
+            raise InputError(
+                f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one", name="margin"
+            )
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,), for cosines F."""
@@ -279,7 +284,7 @@ class ChebyshevLoss(nn.Module):
         if combination not in ("chebyshev", "sum"):
             raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}", name="combination")
         if not 0.0 < as_positive(momentum, "momentum") <= 1.0:
-            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}")
+            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}", name="momentum")
         values = np.full(classes, weights) if np.ndim(weights) == 0 else as_vector(weights, classes, "weights")
         if not (values > 0).all():
             raise InputError(f"weights must be > 0; the least is {values.min():g}", name="weights")
@@ -299,7 +304,9 @@ class ChebyshevLoss(nn.Module):
         value = (self.tau * self.weights).to(F.dtype) @ self.objectives(F, y)
         if not bool(torch.isfinite(value)):
             where = "the network's output holds NaN or infinity" if not bool(torch.isfinite(F).all()) else "it overflowed"
-            raise InputError(f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate")
+            raise InputError(
+                f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate", name="batch"
+            )
         return value
 
     def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:

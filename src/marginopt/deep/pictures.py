@@ -78,7 +78,7 @@ def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Se
         No history.
     """
     if not history:
-        raise InputError("a picture of training needs at least one epoch: give history_ of a fitted DeepNPSVC")
+        raise InputError("a picture of training needs at least one epoch: give history_ of a fitted DeepNPSVC", name="history")
     if ax is None:
         ax = new_axes((5.5, 3.8))
     assert ax is not None
@@ -102,7 +102,7 @@ def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
 
     low, high = float(values.min()), float(values.max())
     if low <= 0.0:
-        raise InputError(f"log axes need objectives > 0; the least is {low:g}: give log=False")
+        raise InputError(f"log axes need objectives > 0; the least is {low:g}: give log=False", name="log")
     ax.set_yscale("log")
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_ylim(low / 2.0, high * 1.1)
@@ -112,15 +112,15 @@ def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
 
 def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np.ndarray]:
     if not histories:
-        raise InputError("give at least one history_ of a fitted DeepNPSVC")
+        raise InputError("give at least one history_ of a fitted DeepNPSVC", name="history")
     rows = {}
     for name, history in histories.items():
         if not -len(history) <= epoch < len(history):
-            raise InputError(f"the history {name!r} has {len(history)} epochs; there is no number {epoch}")
+            raise InputError(f"the history {name!r} has {len(history)} epochs; there is no number {epoch}", name="epoch")
         rows[name] = np.asarray(history[epoch]["objectives"], dtype=np.float64)
     sizes = {J.size for J in rows.values()}
     if len(sizes) > 1:
-        raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}")
+        raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}", name="histories")
     return rows
 
 

@@ -76,7 +76,8 @@ class Settings:
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name != "learning_rate"))
         if self.final_learning_rate > self.learning_rate:
             raise InputError(
-                f"final_learning_rate = {self.final_learning_rate:g} is above learning_rate = {self.learning_rate:g}: lower it"
+                f"final_learning_rate = {self.final_learning_rate:g} is above learning_rate = {self.learning_rate:g}: lower it",
+                name="final_learning_rate",
             )
         if self.optimizer not in ("adam", "adamw", "sgd"):
             raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {self.optimizer!r}", name="optimizer")

@@ -152,7 +152,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
         if classes.size < 2:
             where = "" if given_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}", name="y")
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes.tolist()[0]!r}", name="y")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)
@@ -327,7 +327,7 @@ class CrossValidated(PathClassifier):
         values = self._values()
         points, labels = self._validated(X, y)
         if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; it has one class: {labels[0]!r}", name="y")
+            raise InputError(f"y must hold at least two classes; it has one class: {labels.tolist()[0]!r}", name="y")
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
@@ -370,11 +370,15 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
     if isinstance(cv, numbers.Integral):
         folds = min(int(cv), smallest)
         if int(cv) < 2 or folds < 2:
-            raise InputError(f"cv={cv} folds need cv ≥ 2 and two points in every class; the smallest class has {smallest}")
+            raise InputError(
+                f"cv={cv} folds need cv ≥ 2 and two points in every class; the smallest class has {smallest}", name="cv"
+            )
         splitter: Any = StratifiedKFold(folds, shuffle=True, random_state=0)
     elif isinstance(cv, numbers.Real):
         if not 0.0 < float(cv) < 1.0 or smallest < 2:
-            raise InputError(f"a validation part must be in (0, 1), with two points in every class; cv={cv}, least {smallest}")
+            raise InputError(
+                f"a validation part must be in (0, 1), with two points in every class; cv={cv}, least {smallest}", name="cv"
+            )
         splitter = StratifiedShuffleSplit(1, test_size=float(cv), random_state=0)
     else:
         splitter = check_cv(cv, y, classifier=True)

@@ -76,7 +76,7 @@ class ConicSVC(ConicClassifier):
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
         if self.lam is not None and self.kappa is not None:
-            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}")
+            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
         if self.kappa is None:
             return ConicSVM(X, y, lam=value, kernel=_kernel_of(space))
         return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))

@@ -145,9 +145,11 @@ class ZeroOneSVC(SearchedClassifier):
             lam = 1.0 if self.lam is None else as_positive(self.lam, "lam")
             return ZeroOneSVM(X, y, lam=lam * cost, intercept=intercept)
         if self.lam is not None:
-            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}")
+            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
         if (cost != 1.0).any():
-            raise InputError("kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points")
+            raise InputError(
+                "kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points", name="kappa"
+            )
         return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
 
 
@@ -323,7 +325,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         """
         check_is_fitted(self)
         if self.classes_.size > 2:
-            raise InputError(f"a table of points is for two classes; there are {self.classes_.size}")
+            raise InputError(f"a table of points is for two classes; there are {self.classes_.size}", name="y")
         p = self.n_features_in_
         known = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(p)] if known is None else list(known)

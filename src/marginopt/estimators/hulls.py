@@ -120,7 +120,8 @@ class MaxMinSVC(ModelClassifier):
             return super()._solve_all(stage)
         if self.parameter == "per-feature":
             raise InputError(
-                "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'"
+                "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'",
+                name="parameter",
             )
         return _shared_gamma([self._stated(stage, pair) for pair in stage.pairs], self.tol or 1e-3, self.time_limit)
 

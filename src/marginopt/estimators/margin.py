@@ -87,7 +87,9 @@ class MarginClassifier(SearchedClassifier):
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         loss: Loss = named(self.loss, LOSSES, "loss")
         if not loss.labels:
-            raise InputError(f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself")
+            raise InputError(
+                f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself", name="loss"
+            )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
         return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
@@ -152,7 +154,7 @@ class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
         classes, codes = np.unique(labels[weights > 0], return_inverse=True)
         if classes.size < 2:
             where = "" if sample_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}", name="y")
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes.tolist()[0]!r}", name="y")
         code = np.full(labels.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(points, code, weights)

@@ -85,12 +85,16 @@ def approximate(
     if isinstance(components, bool) or not isinstance(components, (int, np.integer)) or components < 1:
         raise InputError(f"components must be an integer ≥ 1; it is {components!r}", name="components")
     if isinstance(kernel, Precomputed):
-        raise InputError("an approximation needs points, not a precomputed kernel matrix: give the kernel itself")
+        raise InputError(
+            "an approximation needs points, not a precomputed kernel matrix: give the kernel itself", name="approximation"
+        )
     fitted, count = kernel.fitted(X), int(components)
     if name == "nystroem":
         return _nystroem(X, fitted, min(count, X.shape[0]), as_positive(ridge, "ridge", zero=True), rng)
     if not isinstance(fitted, RBF):
-        raise InputError(f"approximation='fourier' is for kernel='rbf'; the kernel is {fitted.name}: give 'nystroem'")
+        raise InputError(
+            f"approximation='fourier' is for kernel='rbf'; the kernel is {fitted.name}: give 'nystroem'", name="approximation"
+        )
     from sklearn.kernel_approximation import RBFSampler
 
     return _Fourier(RBFSampler(gamma=float(fitted.gamma), n_components=count, random_state=rng).fit(X))
@@ -246,7 +250,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     def _model(self, rows: Points, labels: np.ndarray, kernel: Kernel) -> ChebyshevNPSVC:
         K, n = max(np.unique(labels).size, 1), rows.shape[0]
         if isinstance(kernel, RBF) and n > 1 and isinstance(kernel.gamma, str) and _all_equal(rows):
-            raise InputError("all rows of X are equal: no kernel can tell the classes apart")
+            raise InputError("all rows of X are equal: no kernel can tell the classes apart", name="X")
         smooth = 0.0 if isinstance(kernel, Precomputed) else 2.0 / max(n - 1, 1)
         return ChebyshevNPSVC(
             rows, labels, c=self.c, r1=1.0 / K if self.r1 is None else self.r1, r2=1.0 / K if self.r2 is None else self.r2,

@@ -62,7 +62,8 @@ class NuSVC(WeightedClassifier, KernelClassifier):
         if self.intercept == "free" and nu > 2.0 * smaller * (1.0 + 1e-12):
             raise InputError(
                 f"nu = {nu:g} is more than twice the smaller class's share of the weight, {smaller:.3g}, so a free intercept "
-                "makes the problem unbounded; give a smaller nu, intercept='penalised' or class_weight='balanced'"
+                "makes the problem unbounded; give a smaller nu, intercept='penalised' or class_weight='balanced'",
+                name="nu",
             )
         kernel = space.kernel if isinstance(space, KernelSpace) else None
         return NuSVM(X, y, nu, self.intercept, kernel, cost)

@@ -208,7 +208,8 @@ class MarginRegressor(ModelRegressor):
         loss: Loss = named(self.loss, LOSSES, "loss")
         if not loss.residuals:
             raise InputError(
-                f"{type(loss).__name__} is no loss of residuals, so it makes no regressor; use mo.models.Margin itself"
+                f"{type(loss).__name__} is no loss of residuals, so it makes no regressor; use mo.models.Margin itself",
+                name="loss",
             )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept

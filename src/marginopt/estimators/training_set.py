@@ -113,7 +113,9 @@ class Scaling:
                 variance = (squares + np.maximum(total - stored, 0.0) * mean**2) / total
                 largest = abs(X).max(axis=0).toarray().ravel()
         if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
-            raise InputError("X holds values too large to standardise: their variance is not finite in float64; rescale them")
+            raise InputError(
+                "X holds values too large to standardise: their variance is not finite in float64; rescale them", name="X"
+            )
         deviation = np.sqrt(variance)
         # the mean of equal numbers is off by a few roundings, so a constant feature shows a deviation of that size
         constant = deviation <= 8.0 * np.finfo(np.float64).eps * largest
@@ -177,7 +179,8 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
     strangers = [key for key in given if key not in known]
     if strangers:
         raise InputError(
-            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in known[:20])}"
+            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in known[:20])}",
+            name="class_weight",
         )
     factors = as_vector([given.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
     if not (factors > 0).all():
@@ -289,7 +292,7 @@ class KernelSpace(Space):
         """The given rows of X, and the kernel with its rule for γ applied to them."""
         if isinstance(kernel, Precomputed):
             if X.shape[0] != X.shape[1]:
-                raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}")
+                raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}", name="X")
             return cls(X[rows][:, rows], scaling, kernel)
         Z = scaling.transform(X[rows])
         return cls(Z, scaling, kernel.fitted(Z, weights))

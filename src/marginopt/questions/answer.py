@@ -247,7 +247,7 @@ class Answer(Displayed):
         return Display(self.sentence, facts=(*facts, *self.evidence.facts()))
 
     def __str__(self) -> str:
-        facts = [("value", f"{self.value:.6g}"), *self.evidence.facts()]
+        facts = self.display().facts
         width = max(len(label) for label, _ in facts)
         return "\n".join([self.sentence, *(f"  {label.ljust(width)}  {words}" for label, words in facts)])
 

@@ -163,7 +163,7 @@ class FairnessQuestion(BoundedQuestion):
                 f"nobody counts for the {self.metric}: y holds no label {1 - int(self.metric != 'false-positive-rate')}"
             )
         if any(costs.norm <= 0 for costs in self.sides.values() if costs.columns and costs.total):
-            raise InputError("the protected columns leave no half-space")
+            raise InputError("the protected columns leave no half-space", name="protected")
 
     @cached_property
     def members(self) -> BoolArray:

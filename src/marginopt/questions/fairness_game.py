@@ -96,7 +96,7 @@ class FairnessGame(Displayed):
         """
         points = np.asarray(to_dense(as_points(X)), dtype=np.float64)
         if points.shape[1] + 1 != self.classifiers.shape[1]:
-            raise InputError(f"X must have {self.classifiers.shape[1] - 1} columns; it has {points.shape[1]}")
+            raise InputError(f"X must have {self.classifiers.shape[1] - 1} columns; it has {points.shape[1]}", name="X")
         return _predictions(points, self.classifiers[:rounds]).mean(axis=0)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -186,7 +186,7 @@ def fairness_game(
     n = points.shape[0]
     allowed, penalty = as_positive(allowed, "allowed", zero=True), as_positive(penalty, "penalty")
     if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-        raise InputError(f"rounds must be an integer ≥ 1; it is {rounds!r}")
+        raise InputError(f"rounds must be an integer ≥ 1; it is {rounds!r}", name="rounds")
     question = fairness_question(np.zeros(n), y, protected, metric, None, margin)
     regression = np.linalg.pinv(np.column_stack([np.ones(n), points]))
     accusations, votes = np.zeros(n), np.zeros(n)

@@ -193,7 +193,7 @@ class RangeQuestion(LevelQuestion):
     def count(self, evidence: Evidence) -> float:
         """Return the number of coefficients whose sign no two witnesses of the set dispute."""
         if not isinstance(evidence, CoefficientRanges):
-            raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}")
+            raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}", name="evidence")
         inside = np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
@@ -444,7 +444,7 @@ class ImportanceQuestion(BoundedQuestion):
     def count(self, evidence: Evidence) -> float:
         """Return the rise that the witness without the feature attains."""
         if not isinstance(evidence, FeatureImportance) or self.column not in evidence.columns:
-            raise InputError(f"the evidence must be a FeatureImportance; it is a {type(evidence).__name__}")
+            raise InputError(f"the evidence must be a FeatureImportance; it is a {type(evidence).__name__}", name="evidence")
         w = evidence.witnesses[evidence.columns.index(self.column)]
         return math.inf if w[self.column] else _cost(self.model, w) - _cost(self.model, self.best)
 
@@ -547,7 +547,7 @@ class SupportQuestion(LevelQuestion):
     def count(self, evidence: Evidence) -> float:
         """Return the number of supports that witnesses of the set have."""
         if not isinstance(evidence, SupportSet):
-            raise InputError(f"the evidence must be a SupportSet; it is a {type(evidence).__name__}")
+            raise InputError(f"the evidence must be a SupportSet; it is a {type(evidence).__name__}", name="evidence")
         inside = [w for w in evidence.witnesses if self.cost(w) <= self.level]
         return float(len({tuple(j for j in self.columns if w[j]) for w in inside}))
 
@@ -609,7 +609,7 @@ def supports(
     explorer = Explorer(model, within, solver, time_limit, proof)
     base = explorer.model
     if not base.domain.integer:
-        raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem")
+        raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem", name="domain")
     columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
     exclusions: list[Exclusion] = []
     stack: list[tuple[int, ...]] = [()]
@@ -655,7 +655,7 @@ def _composition(model: Model) -> Margin:
     composed = model.composed if isinstance(model, Model) else None
     # exempt (formulation): these questions read a problem from parts
     if not isinstance(composed, Margin):
-        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}")
+        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
     return composed

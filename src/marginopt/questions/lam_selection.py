@@ -72,8 +72,8 @@ class LamSelection(Displayed, Tabular):
     def __str__(self) -> str:
         standing = "proved" if self.proved else "not proved"
         return (
-            f"λ = {self.lam:.6g} of all λ in (0, {self.ends[-1]:.4g}] by {len(self.folds)} folds: validation error "
-            f"{self.rate.min():.4%} on {int((self.rate == self.rate.min()).sum())} of {len(self.rate)} pieces, {standing}"
+            f"λ = {self.lam:.6g} minimises the validation error on (0, {self.ends[-1]:.4g}]: {self.rate.min():.3%}, {standing}\n"
+            f"  {len(self.folds)} folds; {int((self.rate == self.rate.min()).sum())} of {len(self.rate)} intervals of λ attain it"
         )
 
     __repr__ = __str__

@@ -123,7 +123,7 @@ class DifferenceQuestion(LevelQuestion):
     def count(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier turns."""
         if not isinstance(evidence, Disagreements):
-            raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}")
+            raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}", name="evidence")
         return float(self.points(evidence.different).size)
 
     def bound(self, bounds: Mapping[str, float]) -> float:

@@ -95,4 +95,4 @@ def _check_finite(start: int, p: int, held: _Held) -> None:
     row, column = divmod(bad, p)
     if indices is not None and indptr is not None:
         row, column = int(np.searchsorted(indptr, bad, side="right")) - 1, int(indices[bad])
-    raise DataError(f"X must be finite: row {start + row}, column {column}, counting from 0, is {values[bad]}")
+    raise DataError(f"X must be finite: row {start + row}, column {column}, counting from 0, is {values[bad]}", name="X")

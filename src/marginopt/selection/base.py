@@ -201,7 +201,8 @@ def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
     if smaller < needed:
         raise InputError(
             f"{purpose} needs at least {needed} points of each class; the smaller class has {smaller}. "
-            "Use selector='maxmin', which needs one, or give more data"
+            "Use selector='maxmin', which needs one, or give more data",
+            name="y",
         )
 
 
@@ -218,7 +219,7 @@ def check_judge(judge: str, share: float) -> None:
     if judge not in ("holdout", "training"):
         raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
     if not 0 < share < 1:
-        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}")
+        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}", name="cv")
 
 
 @dataclass(frozen=True)
@@ -330,7 +331,9 @@ class Bat(Selector):
         ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
         lower, upper = np.log2(ends) if flight.powers else ends
         if not (lower < upper).all():
-            raise InputError("the bat algorithm searches ranges: give at least two different candidates of gamma and of C")
+            raise InputError(
+                "the bat algorithm searches ranges: give at least two different candidates of gamma and of C", name="gamma"
+            )
         gamma, C = flight.values(self._search(flight, lower, upper, sample.seed))
         details = {"positions": flight.values(np.array(flight.positions)), "accuracy": np.array(flight.accuracies)}
         return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)

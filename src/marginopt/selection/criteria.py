@@ -175,7 +175,7 @@ class MaxMinSelector(Selector):
     def choose(self, sample: Sample) -> Choice:
         """Ascend; ``steps`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
         if sample.costs.size != 1:
-            raise InputError(f"selector 'maxmin' takes one C, which it does not choose; {sample.costs.size} were given")
+            raise InputError(f"selector 'maxmin' takes one C, which it does not choose; {sample.costs.size} were given", name="C")
         lower, upper = float(sample.gammas[0]), float(sample.gammas[-1])
         gamma0 = self.gamma0
         if gamma0 is None:
@@ -301,7 +301,7 @@ def _sample(
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}", name="seed")
     if not (_spread(points) > 0).any():
-        raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
+        raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select", name="X")
     if resolve(solver).auto:
         raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
     costs = _candidates(selector.default_C if C is None else C, "C")

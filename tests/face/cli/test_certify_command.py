@@ -36,7 +36,7 @@ def test_certify_recomputes_a_stored_result_from_the_programs_file(
     stored = mo.solve(model, "clarabel").save(tmp_path / "result.npz")
     code, out, _ = run(capsys, "certify", file, stored, "--exact")
     assert code == 0, out
-    assert "every claim stands" in out
+    assert "every claim is confirmed" in out
     assert "exactly: bound" in out
     other = mo.solve(mo.HingeSVM(model.X, model.y, lam=9.0), "clarabel").save(tmp_path / "other.npz")
     code, out, _ = run(capsys, "certify", file, other)

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -47,7 +48,7 @@ def test_the_radar_chart_has_an_axis_for_every_class(log: bool) -> None:
 
 
 def test_log_axes_refuse_zero() -> None:
-    with pytest.raises(InputError, match="log=False"):
+    with pytest.raises(InputError, check=about("log")):
         mo.deep.draw_objectives({"a": [{"objectives": [0.0, 1.0, 2.0]}]}, log=True)
 
 
@@ -62,18 +63,18 @@ def test_training_shows_every_class_the_largest_and_the_dual() -> None:
 
 
 @pytest.mark.parametrize(
-    ("histories", "epoch", "message"),
+    ("histories", "epoch", "name"),
     [
-        ({}, -1, "at least one"),
-        ({"a": HISTORY}, 3, "3 epochs"),
-        ({"a": HISTORY, "b": [{"objectives": [1.0, 2.0]}] * 3}, 0, "different numbers"),
+        ({}, -1, "history"),
+        ({"a": HISTORY}, 3, "epoch"),
+        ({"a": HISTORY, "b": [{"objectives": [1.0, 2.0]}] * 3}, 0, "histories"),
     ],
 )
-def test_bad_histories_are_our_errors(histories: dict[str, Any], epoch: int, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_histories_are_our_errors(histories: dict[str, Any], epoch: int, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         mo.deep.draw_objectives(histories, epoch)
 
 
 def test_no_history_is_our_error() -> None:
-    with pytest.raises(InputError, match="one epoch"):
+    with pytest.raises(InputError, check=about("history")):
         mo.deep.draw_training([])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from classifier_data import EVERY, NEW, RNG, SIGNS, X2, X3, Y2, Y3, scaled, with_ones
+from facts import about
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import make_pipeline
@@ -102,56 +103,60 @@ def test_polynomial_and_named_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("estimator", "name"),
     [
-        (mo.estimators.L2SVC(C=0.0), r"\bC\b"),
+        (mo.estimators.L2SVC(C=0.0), "C"),
         (mo.estimators.L2SVC(kernel="gauss"), "kernel"),
         (mo.estimators.L2SVC(multi_class="all"), "multi_class"),
         (mo.estimators.L2SVC(class_weight="equal"), "class_weight"),
         (mo.estimators.L2SVC(class_weight={"yes": -1.0}), "class_weight"),
-        (mo.estimators.L2SVC(solver="libsvm"), "there is no solver"),
-        (mo.estimators.L2SVC(tol=0.0), r"\btol\b"),
-        (mo.estimators.L2SVC(kernel="precomputed"), "square kernel matrix"),
+        (mo.estimators.L2SVC(solver="libsvm"), "libsvm"),
+        (mo.estimators.L2SVC(tol=0.0), "tol"),
+        (mo.estimators.L2SVC(kernel="precomputed"), "X"),
         (mo.estimators.NCHSVC(gamma=-1.0), "gamma"),
-        (mo.estimators.MaxMinSVC(gamma0=100.0), "gamma0 must lie in"),
+        (mo.estimators.MaxMinSVC(gamma0=100.0), "gamma0"),
         (mo.estimators.MaxMinSVC(parameter="sigma"), "parameter"),
-        (mo.estimators.HingeSVC(lam=-1.0), r"\blam\b"),
-        (mo.estimators.HingeSVC(lam="a"), r"\blam\b"),
-        (mo.estimators.ZeroOneSVC(lam=0.0), r"\blam\b"),
+        (mo.estimators.HingeSVC(lam=-1.0), "lam"),
+        (mo.estimators.HingeSVC(lam="a"), "lam"),
+        (mo.estimators.ZeroOneSVC(lam=0.0), "lam"),
         (mo.estimators.ZeroOneSVC(intercept="none"), "intercept"),
-        (mo.estimators.ConicSVC(lam=1.0, kappa=0.1), "give lam or kappa, not both"),
+        (mo.estimators.ConicSVC(lam=1.0, kappa=0.1), "lam"),
         (mo.estimators.ConicSVC(kappa=2.0), "kappa"),
         (mo.estimators.ConicSVCCV(kappa_grid=0), "kappa_grid"),
         (mo.estimators.ConicSVCCV(kappa_grid=[0.0, 0.1]), "kappa_grid"),
-        (mo.estimators.ConicSVCCV(kappa_grid=[0.1, 1.5]), "the largest is 1.5"),
+        (mo.estimators.ConicSVCCV(kappa_grid=[0.1, 1.5]), "kappa_grid"),
         (mo.estimators.HingeSVCCV(lam_grid="many"), "lam_grid"),
-        (mo.estimators.HingeSVCCV(cv=1), "cv=1 folds"),
-        (mo.estimators.HingeSVCCV(cv=1.5), "validation part"),
-        (mo.estimators.HingeSVCCV(cv="five"), r"\bcv\b"),
+        (mo.estimators.HingeSVCCV(cv=1), "cv"),
+        (mo.estimators.HingeSVCCV(cv=1.5), "cv"),
+        (mo.estimators.HingeSVCCV(cv="five"), "cv"),
         (mo.estimators.MEBOneClass(contamination=0.7), "contamination"),
     ],
     ids=str,
 )
-def test_bad_parameters_are_named(estimator: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_parameters_are_named(estimator: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         estimator.fit(X2, Y2)
 
 
 def test_bad_data_are_named() -> None:
-    with pytest.raises(InputError, match="it has one class"):
+    with pytest.raises(InputError, check=about("y")):
         mo.estimators.HingeSVC().fit(X2, np.zeros(len(X2)))
-    with pytest.raises(InputError, match="one class among the points of positive weight"):
+    with pytest.raises(InputError, check=about("y")):
         mo.estimators.HingeSVC().fit(X2, Y2, sample_weight=Y2 == "yes")
-    for weight, message in ((-np.ones(len(X2)), "≥ 0"), (np.zeros(len(X2)), "all are zero"), (np.ones(3), "shape")):
-        with pytest.raises(InputError, match=message):
+    for weight, name in (
+        (-np.ones(len(X2)), "sample_weight"),
+        (np.zeros(len(X2)), "sample_weight"),
+        (np.ones(3), "sample_weight"),
+    ):
+        with pytest.raises(InputError, check=about(name)):
             mo.estimators.L2SVC().fit(X2, Y2, sample_weight=weight)
-    with pytest.raises(InputError, match="too large to standardise"):
+    with pytest.raises(InputError, check=about("X")):
         mo.estimators.L2SVC().fit(X2 * 1e200, Y2)
     with pytest.raises(NotSeparableError, match="kappa > 0") as caught:
         mo.estimators.ConicSVC(kappa=0.0).fit(X2, Y2)
     f = np.asarray(caught.value.farkas)
     assert np.abs((f * SIGNS) @ with_ones(scaled(X2))).max() < 1e-6 and f.sum() == pytest.approx(1.0)
-    with pytest.raises(InputError, match="smallest class has 1"):
+    with pytest.raises(InputError, check=about("cv")):
         mo.estimators.HingeSVCCV().fit(X2, np.r_[["no"], np.full(len(X2) - 1, "yes")])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from classifier_data import EVERY, NEW, RNG, SIGNS, WEIGHTED, X2, X3, Y2, Y3, S, scaled, with_ones
+from facts import about
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -235,7 +236,7 @@ def test_maxmin_s_gamma_is_each_pair_s_own_or_shared() -> None:
     assert shared.gamma_ == [gamma] * 3
     total = [_sum_of_optima(g) for g in (0.8 * gamma, gamma, 1.25 * gamma)]
     assert total[1] > total[0] and total[1] > total[2]
-    with pytest.raises(InputError, match="per-feature"):
+    with pytest.raises(InputError, check=about("parameter")):
         mo.estimators.MaxMinSVC(shared=True, parameter="per-feature").fit(X3, Y3)
 
 

@@ -56,7 +56,7 @@ def test_decision_functions_have_scikit_learn_s_shapes(info: Any) -> None:
 def test_what_takes_no_weights_says_so(info: Any) -> None:
     if not has_fit_parameter(info.estimator(), "sample_weight"):
         assert "no weights" in inspect.getdoc(info.estimator.fit).replace("\n", " ")
-        with pytest.raises(TypeError, match=rf"{info.estimator.__name__} takes no sample_weight"):
+        with pytest.raises(TypeError, match=rf"{info.estimator.__name__} .*sample_weight"):
             info.make().fit(X2, Y2, sample_weight=np.ones(40))
     with pytest.raises(TypeError, match="groups"):
         info.make().fit(X2, Y2, groups=Y2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -77,7 +78,7 @@ def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> Non
     given = KernelNPSVC(kernel="precomputed").fit(K, y)
     # rounding of K changes where the inner solves stop, at gaps of 1e-6: points within 1e-3 of each other
     assert given.decision_function(K) == pytest.approx(plain.decision_function(X), abs=1e-3)
-    with pytest.raises(InputError, match="mu > 0"):
+    with pytest.raises(InputError, check=about("mu")):
         KernelNPSVC(kernel="precomputed", mu=0.1).fit(K, y)
 
 
@@ -113,35 +114,35 @@ def test_short_runs_warn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "name"),
     [
         ({"r1": 0.0}, "r1"),
         ({"orientation": "x"}, "orientation"),
         ({"kernel": "sigmoid"}, "kernel"),
         ({"approximation": "nystroem", "components": 0}, "components"),
         ({"approximation": "random"}, "approximation"),
-        ({"approximation": "fourier", "kernel": "polynomial"}, "rbf"),
+        ({"approximation": "fourier", "kernel": "polynomial"}, "approximation"),
         ({"approximation": "nystroem", "ridge": -1.0}, "ridge"),
-        ({"d": 1000}, r"\bd\b"),
+        ({"d": 1000}, "d"),
         ({"dual_weight": -1.0}, "gamma"),
         ({"neighbours": 60}, "neighbours"),
     ],
 )
-def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
     X, y = _data()
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=about(name)):
         KernelNPSVC(**parameters).fit(X, y)
 
 
 def test_bad_data_are_named() -> None:
     X, y = _data()
-    with pytest.raises(InputError, match="two points"):
+    with pytest.raises(InputError, check=about("y")):
         KernelNPSVC().fit(X, np.r_[["lonely"], y[1:]])
-    with pytest.raises(InputError, match="two classes"):
+    with pytest.raises(InputError, check=about("y")):
         KernelNPSVC().fit(X, np.zeros(60))
-    with pytest.raises(InputError, match="equal"):
+    with pytest.raises(InputError, check=about("X")):
         KernelNPSVC().fit(np.ones((60, 3)), y)
-    with pytest.raises(InputError, match="precomputed"):
+    with pytest.raises(InputError, check=about("approximation")):
         KernelNPSVC(kernel="precomputed", approximation="nystroem").fit(np.eye(60), y)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -129,17 +130,17 @@ def test_targets_within_the_tube_need_no_slope() -> None:
         (mo.estimators.EpsilonSVR(C=np.nan), "C"),
         (mo.estimators.EpsilonSVR(epsilon=-0.1), "epsilon"),
         (mo.estimators.EpsilonSVR(kernel="gauss"), "kernel"),
-        (mo.estimators.EpsilonSVR(kernel="precomputed"), "square kernel matrix"),
+        (mo.estimators.EpsilonSVR(kernel="precomputed"), "X"),
         (mo.estimators.MarginRegressor(lam=-1.0), "lam"),
-        (mo.estimators.MarginRegressor("hinge"), "no loss of residuals"),
-        (mo.estimators.MarginRegressor("hubber"), "huber"),
+        (mo.estimators.MarginRegressor("hinge"), "loss"),
+        (mo.estimators.MarginRegressor("hubber"), "hubber"),
         (mo.estimators.MarginRegressor(intercept="none"), "intercept"),
     ],
     ids=str,
 )
 def test_bad_parameters(regressor: Any, named: str) -> None:
     X, target = _data(9, 20)
-    with pytest.raises(InputError, match=named):
+    with pytest.raises(InputError, check=about(named)):
         regressor.fit(X, target)
 
 
@@ -149,9 +150,9 @@ def test_bad_data() -> None:
         mo.estimators.EpsilonSVR().fit(X, np.where(np.arange(len(X)) == 3, np.nan, target))
     with pytest.raises(ValueError, match="inconsistent"):
         mo.estimators.EpsilonSVR().fit(X, target[:-1])
-    with pytest.raises(InputError, match="sample_weight"):
+    with pytest.raises(InputError, check=about("sample_weight")):
         mo.estimators.EpsilonSVR().fit(X, target, sample_weight=-np.ones(len(X)))
-    with pytest.raises(InputError, match="sample_weight"):
+    with pytest.raises(InputError, check=about("sample_weight")):
         mo.estimators.EpsilonSVR().fit(X, target, sample_weight=np.zeros(len(X)))
     with pytest.raises(TypeError, match="groups"):
         mo.estimators.EpsilonSVR().fit(X, target, groups=target)

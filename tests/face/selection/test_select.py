@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from facts import about, missing
 from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 
@@ -195,7 +196,7 @@ def test_bat_without_its_package_says_what_to_install(monkeypatch: pytest.Monkey
     for name in [name for name in sys.modules if name.split(".")[0] == "niapy"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "niapy", None)
-    with pytest.raises(MissingPackageError, match=r"marginopt\[selection\]"):
+    with pytest.raises(MissingPackageError, check=missing("niapy")):
         select(X, y, "bat")
 
 
@@ -236,50 +237,50 @@ def test_one_point_in_a_class() -> None:
     y[0] = 1.0
     assert select(X, y, "maxmin").models_trained >= 1
     for name in ("cv", "fisher", "likelihood-density", "bat"):
-        with pytest.raises(InputError, match="smaller class has 1"):
+        with pytest.raises(InputError, check=about("y")):
             select(X, y, name)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "name"),
     [
         ({"selector": "grid"}, "selector"),
         ({"gammas": (0.1, -1.0)}, "gammas"),
         ({"gammas": ()}, "gammas"),
-        ({"C": 0.0}, r"\bC\b"),
-        ({"selector": "maxmin", "C": (1.0, 2.0)}, "takes one C"),
+        ({"C": 0.0}, "C"),
+        ({"selector": "maxmin", "C": (1.0, 2.0)}, "C"),
         ({"selector": MaxMinSelector(gamma0=100.0)}, "gamma0"),
-        ({"selector": "bat", "C": 1.0}, "ranges"),
+        ({"selector": "bat", "C": 1.0}, "gamma"),
         ({"seed": -1}, "seed"),
-        ({"tol": 0.0}, r"\btol\b"),
+        ({"tol": 0.0}, "tol"),
     ],
 )
-def test_bad_arguments_are_named(arguments: dict[str, object], said: str) -> None:
+def test_bad_arguments_are_named(arguments: dict[str, object], name: str) -> None:
     X, y = _ring()
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, check=about(name)):
         select(X, y, **arguments)  # type: ignore[arg-type]
 
 
 def test_bad_data_are_named() -> None:
     X, y = _ring()
-    with pytest.raises(InputError, match="all rows of X are equal"):
+    with pytest.raises(InputError, check=about("X")):
         select(np.ones_like(X), y)
-    with pytest.raises(InputError, match="y"):
+    with pytest.raises(InputError, check=about("y")):
         select(X, np.ones_like(y))
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "name"),
     [
         (lambda: CrossValidation(folds=1), "folds"),
         (lambda: Fisher(judge="test"), "judge"),  # type: ignore[arg-type]
-        (lambda: LikelihoodDensity(share=1.0), "share"),
+        (lambda: LikelihoodDensity(share=1.0), "cv"),
         (lambda: Bat(bats=1), "bats"),
         (lambda: Bat(scale="log"), "scale"),  # type: ignore[arg-type]
         (lambda: Bat(loudness=2.0), "loudness"),
         (lambda: MaxMinSelector(parameter="per-feature"), "parameter"),  # type: ignore[arg-type]
     ],
 )
-def test_bad_parameters_of_selectors_are_named(make: object, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_bad_parameters_of_selectors_are_named(make: object, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         make()  # type: ignore[operator]

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 
 import marginopt as mo
 from marginopt import models
@@ -268,35 +269,35 @@ def test_exponentials_are_rows_too() -> None:
 
 def test_what_is_refused() -> None:
     model = mo.HingeSVM(X, Y)
-    with pytest.raises(InputError, match="no block 'b'; there are w, xi"):
+    with pytest.raises(InputError, check=about("b")):
         model.with_constraint(lambda v: v.b >= 0)
-    with pytest.raises(UnsupportedModelError, match="not convex by CVXPY's rules"):
+    with pytest.raises(UnsupportedModelError, check=about("constraints")):
         model.with_constraint(lambda v: cp.norm(v.w) >= 1)
-    with pytest.raises(UnsupportedModelError, match="not convex"):
+    with pytest.raises(UnsupportedModelError, check=about("cost")):
         model.with_variables(cost=lambda v: -cp.norm(v.w))
-    with pytest.raises(InputError, match="returned 3"):
+    with pytest.raises(InputError, check=about("constraints")):
         model.with_constraint(lambda v: 3)
-    with pytest.raises(InputError, match="functions of the blocks"):
+    with pytest.raises(InputError, check=about("constraints")):
         model.with_constraint("w >= 0")
-    with pytest.raises(InputError, match="'margin' is taken"):
+    with pytest.raises(InputError, check=about("name")):
         model.with_constraint(lambda v: {"margin": v.w[0] >= 0})
-    with pytest.raises(InputError, match="'xi' is taken"):
+    with pytest.raises(InputError, check=about("name")):
         model.with_variables(cp.Variable(2, name="xi"))
-    with pytest.raises(InputError, match="CVXPY variables"):
+    with pytest.raises(InputError, check=about("variables")):
         model.with_variables("t")
-    with pytest.raises(InputError, match="a CVXPY variable or a cost"):
+    with pytest.raises(InputError, check=about("variables")):
         model.with_variables()
-    with pytest.raises(InputError, match="nothing is added"):
+    with pytest.raises(InputError, check=about("variables")):
         model.with_constraint(lambda v: cp.Constant(1) <= 2)
-    with pytest.raises(InputError, match=r"xi\[2\] cannot be fixed at -1"):
+    with pytest.raises(InputError, check=about("fixed")):
         model.with_fixed({"xi": {2: -1.0}})
-    with pytest.raises(InputError, match="no entry 7"):
+    with pytest.raises(InputError, check=about("w")):
         model.with_fixed({"w": {7: 0.0}})
-    with pytest.raises(InputError, match="outside its bounds: it is an integer"):
+    with pytest.raises(InputError, check=about("fixed")):
         mo.ZeroOneSVM(X, Y).with_fixed({"z": {0: 0.5}})
-    with pytest.raises(InputError, match="shape"):
+    with pytest.raises(InputError, check=about("w")):
         model.with_fixed({"w": [1.0, 2.0]})
-    with pytest.raises(InputError, match="was stated over the blocks"):
+    with pytest.raises(InputError, check=about("model")):
         ChangedModel(mo.ZeroOneSVM(X, Y), model.with_constraint(lambda v: v.w[0] >= 0).change).form  # noqa: B018
     with pytest.raises(UnsupportedModelError):
         mo.solve(mo.ZeroOneSVM(X, Y).with_constraint(lambda v: v.w[1] >= 0), "zero-one-bb")

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about, missing
 
 from marginopt.errors import ExportError, MissingPackageError
 from marginopt.models import (
@@ -221,10 +222,10 @@ def test_pyomo_rows_without_variables_are_decided():
 
 def test_refusals(overlapping, monkeypatch):
     conic = ConicSVM(overlapping.X, overlapping.y, lam=1.0)
-    with pytest.raises(ExportError, match=r"not lifted \(PSD\(order 4\)\); to_cvxpy and to_mosek"):
+    with pytest.raises(ExportError, check=about("Pyomo")):
         conic.to_pyomo()
     reserved = StandardForm("r", (Block("add_component", (1,)),), np.ones(1), (), np.zeros(1), np.ones(1), np.zeros(1, bool))
-    with pytest.raises(ExportError, match="'add_component' as a name"):
+    with pytest.raises(ExportError, check=about("add_component")):
         to_pyomo(reserved)
 
     class Odd(Cone):
@@ -236,11 +237,11 @@ def test_refusals(overlapping, monkeypatch):
     rows = Constraint("odd", sp.csr_array(np.eye(1)), np.zeros(1), Odd(1))
     odd = reserved.replace(blocks=(Block("x", (1,)),), constraints=(rows,))
     for export in (to_cvxpy, to_pyomo):
-        with pytest.raises(ExportError, match=r"not odd \(Odd\(1\)\)"):
+        with pytest.raises(ExportError, check=about("CVXPY", "Pyomo")):
             export(odd)
     for name, export in (("cvxpy", to_cvxpy), ("pyomo.environ", to_pyomo)):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingPackageError, match="pip install"):
+        with pytest.raises(MissingPackageError, check=missing("cvxpy", "pyomo")):
             export(reserved.replace(blocks=(Block("x", (1,)),)))
 
 

@@ -232,17 +232,17 @@ def test_a_second_entry_is_refused_by_its_line(
 ) -> None:
     assert _read(suffix, text, tmp_path).n >= 2
     for line in lines:
-        with pytest.raises(DataError, match=rf"twice\{suffix}, line {line + 1}: .*second (?:entry|number)"):
+        with pytest.raises(DataError, match=rf"twice\{suffix}, line {line + 1}: "):
             _read(suffix, _doubled(text, line, counts), tmp_path)
 
 
 @pytest.mark.parametrize("segment", ["C0\nn0\n", "r\n2 6\n", "J0 2\n0 1\n1 2\n", "G0 2\n0 1\n1 5\n"])
 def test_a_second_segment_of_nl_is_refused(segment: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"a second segment {segment[0]}"):
+    with pytest.raises(DataError, match=rf"line \d+: .*{segment[0]}"):
         _read(".nl", NL.replace(segment, segment * 2), tmp_path)
 
 
 def test_a_mirrored_second_entry_of_cbf(tmp_path: Path) -> None:
     twice = CBF.replace("0 1 0 2\nOBJACOORD", "0 1 0 2\n0 0 1 2\nOBJACOORD").replace("OBJFCOORD\n2", "OBJFCOORD\n3")
-    with pytest.raises(DataError, match=r"line 21: a second entry of OBJFCOORD at 0 0 1"):
+    with pytest.raises(DataError, match=r"line 21: .*OBJFCOORD.* 0 0 1"):
         _read(".cbf", twice, tmp_path)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
@@ -116,9 +117,9 @@ def test_one_point_in_a_class_has_weight_one() -> None:
 
 
 def test_bad_parameters_are_named() -> None:
-    with pytest.raises(InputError, match="components"):
+    with pytest.raises(InputError, check=about("components")):
         solvers.solve(_model(), "pga", components=1)
-    with pytest.raises(InputError, match="initial"):
+    with pytest.raises(InputError, check=about("initial")):
         solvers.solve(_model(), "pga", initial="middle")
-    with pytest.raises(InputError, match="start"):
+    with pytest.raises(InputError, check=about("start")):
         solvers.solve(_model(), "pga", start={"a": np.zeros(3)})

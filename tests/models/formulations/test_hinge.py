@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, MarginoptWarning
@@ -118,22 +119,22 @@ def test_summary_and_decision(separable: Any) -> None:
     assert result.summary["misclassified"] == 0.0
     zero = model.summary({"w": np.zeros(3), "xi": np.ones(12)})
     assert zero == {"norm": 0.0, "margin_violations": 12.0, "misclassified": 0.0}
-    with pytest.raises(InputError, match="the model's 3 columns; it has 2"):
+    with pytest.raises(InputError, check=about("X")):
         model.decision_function(result.values, np.ones((1, 2)))
 
 
 @pytest.mark.parametrize(
-    ("lam", "words"),
+    ("lam", "name"),
     [
-        (0.0, r"\blam\b"),
-        ([1.0] * 15 + [-2.0], r"\blam\b"),
-        ([1.0, 2.0], r"lam must have shape \(16,\); it has \(2,\)"),
-        ("one", "lam must hold 16 numbers"),
-        (np.nan, r"\blam\b"),
+        (0.0, "lam"),
+        ([1.0] * 15 + [-2.0], "lam"),
+        ([1.0, 2.0], "lam"),
+        ("one", "lam"),
+        (np.nan, "lam"),
     ],
 )
-def test_bad_weights(overlapping: Any, lam: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_bad_weights(overlapping: Any, lam: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         HingeSVM(overlapping.X, overlapping.y, lam=lam)
 
 
@@ -151,5 +152,5 @@ def test_warnings_say_what_to_call() -> None:
 
 def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "100")
-    with pytest.raises(InputError, match=r"standard form of HingeSVM would need [\d,]+ bytes"):
+    with pytest.raises(InputError, check=about("X")):
         _ = HingeSVM(overlapping.X, overlapping.y).form

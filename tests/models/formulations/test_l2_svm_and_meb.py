@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, TooLargeError
@@ -158,29 +159,29 @@ def test_the_matrix_stays_an_operator(overlapping: Any, monkeypatch: pytest.Monk
     form = model.form
     assert form.bytes > 1500
     assert np.isfinite(form.objective(np.full(16, 1 / 16)))
-    with pytest.raises(TooLargeError, match="would need 2,048 bytes"):
+    with pytest.raises(TooLargeError, check=about("X")):
         _ = form.quadratic.materialised  # type: ignore[union-attr]
-    with pytest.raises(InputError, match=r"the materialised form would need [\d,]+ bytes \(limit 1,500\)"):
+    with pytest.raises(InputError, check=about("clarabel")):
         solve_problem(model, "clarabel", Options())
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
-        (lambda X, y: L2SVMDual(X, y, 0.0), r"\bC\b"),
+        (lambda X, y: L2SVMDual(X, y, 0.0), "C"),
         (lambda X, y: L2SVMDual(X, y, 1.0, "rbf"), "kernel"),
-        (lambda X, y: L2SVMDual(X, y[:-1]), "y must have shape"),
-        (lambda X, y: L2SVMDual(X, np.ones(16)), "both classes"),
-        (lambda X, y: L2SVMDual(X, y, 1.0, Precomputed()), "n × n kernel matrix"),
-        (lambda X, y: MEBDual(X, Linear(), y), "give both y and C"),
-        (lambda X, y: MEBDual(X, Linear(), None, 1.0), "give both y and C"),
-        (lambda X, y: MEBDual(X * np.nan), r"\bX\b"),
-        (lambda X, y: L2SVMDual(np.ones((16, 2)), y, 1.0, RBF("npsvc")), "all rows of X are equal"),
-        (lambda X, y: L2SVMDual(X, y).decision_function({"a": np.ones(16)}, np.ones((2, 5))), "the model's 3 columns; it has 5"),
+        (lambda X, y: L2SVMDual(X, y[:-1]), "y"),
+        (lambda X, y: L2SVMDual(X, np.ones(16)), "y"),
+        (lambda X, y: L2SVMDual(X, y, 1.0, Precomputed()), "X"),
+        (lambda X, y: MEBDual(X, Linear(), y), "C"),
+        (lambda X, y: MEBDual(X, Linear(), None, 1.0), "C"),
+        (lambda X, y: MEBDual(X * np.nan), "X"),
+        (lambda X, y: L2SVMDual(np.ones((16, 2)), y, 1.0, RBF("npsvc")), "gamma"),
+        (lambda X, y: L2SVMDual(X, y).decision_function({"a": np.ones(16)}, np.ones((2, 5))), "X"),
     ],
 )
-def test_bad_input(overlapping: Any, make: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_bad_input(overlapping: Any, make: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         make(overlapping.X, overlapping.y)
 
 

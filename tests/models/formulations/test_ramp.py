@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneSVM
@@ -108,14 +109,14 @@ def test_statement_and_bad_input() -> None:
     assert r"\xi_i" in model.latex()
     assert "=>" in str(RampSVM(X, y, encoding="indicator"))
     assert "unproven" in str(RampSVM(X, y, big_m=9.0))
-    for changes, words in (
-        ({"lam": 0.0}, r"\blam\b"),
-        ({"big_m": -1.0}, r"\bbig_m\b"),
+    for changes, name in (
+        ({"lam": 0.0}, "lam"),
+        ({"big_m": -1.0}, "big_m"),
         ({"encoding": "strengthened"}, "encoding"),
         ({"intercept": "none"}, "intercept"),
         ({"upper_bound": -1.0}, "upper_bound"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, check=about(name)):
             RampSVM(X, y, **changes)
-    with pytest.raises(InputError, match="first column of ones"):
+    with pytest.raises(InputError, check=about("intercept")):
         RampSVM(X[:, ::-1], y)

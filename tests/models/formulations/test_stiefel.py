@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about, missing
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, MissingPackageError, UnsupportedModelError
@@ -94,9 +95,9 @@ def test_square_and_single_column() -> None:
 
 def test_convex_solvers_are_refused() -> None:
     H, E, _ = _problem("positive")
-    with pytest.raises(UnsupportedModelError, match="bilinear constraints"):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solvers.solve(StiefelQP(H, E), "clarabel")
-    with pytest.raises(UnsupportedModelError, match="view"):
+    with pytest.raises(UnsupportedModelError, check=about("smo")):
         solvers.solve(StiefelQP(H, E), "smo")
 
 
@@ -126,22 +127,22 @@ def test_searches_claim_global_optima(solver: str, n: int, d: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("H", "E", "message"),
+    ("H", "E", "name"),
     [
-        (np.eye(3), np.ones((3, 4)), "orthonormal"),
-        (np.eye(3), np.ones((2, 1)), "n × d"),
-        (np.triu(np.ones((3, 3))), np.ones((3, 1)), "symmetric"),
-        (np.eye(3), np.full((3, 1), np.nan), "finite"),
+        (np.eye(3), np.ones((3, 4)), "d"),
+        (np.eye(3), np.ones((2, 1)), "H"),
+        (np.triu(np.ones((3, 3))), np.ones((3, 1)), "H"),
+        (np.eye(3), np.full((3, 1), np.nan), "H"),
     ],
 )
-def test_bad_input_is_named(H: Any, E: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_input_is_named(H: Any, E: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         StiefelQP(H, E)
 
 
 @pytest.mark.parametrize("P", [np.ones((2, 2)), np.full((3, 1), np.inf)])
 def test_bad_start_is_named(P: Any) -> None:
-    with pytest.raises(InputError, match="start"):
+    with pytest.raises(InputError, check=about("start")):
         solvers.solve(StiefelQP(np.eye(3), np.ones((3, 1))), "gpi", start={"P": P})
 
 
@@ -164,15 +165,15 @@ def test_pymanopt_methods_and_their_limits(method: str, retraction: str) -> None
 def test_pymanopt_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pymanopt")
     model = StiefelQP(np.eye(3), np.ones((3, 1)))
-    with pytest.raises(InputError, match="method"):
+    with pytest.raises(InputError, check=about("method")):
         solvers.solve(model, "pymanopt", method="newton")
-    with pytest.raises(InputError, match="retraction"):
+    with pytest.raises(InputError, check=about("retraction")):
         solvers.solve(model, "pymanopt", retraction="cayley")
-    with pytest.raises(InputError, match="start"):
+    with pytest.raises(InputError, check=about("start")):
         solvers.solve(model, "pymanopt", start={"P": np.ones((2, 2))})
-    with pytest.raises(UnsupportedModelError, match="StiefelProblem"):
+    with pytest.raises(UnsupportedModelError, check=about("pymanopt")):
         solvers.solve(ParetoQP(np.ones((2, 2)), np.ones(2)), "pymanopt")
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pymanopt" else found(name, *rest))
-    with pytest.raises(MissingPackageError, match=r'pip install "marginopt\[manifold\]"'):
+    with pytest.raises(MissingPackageError, check=missing("pymanopt")):
         solvers.solve(model, "pymanopt")

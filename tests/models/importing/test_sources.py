@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from facts import about
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
 import marginopt as mo
@@ -105,9 +106,9 @@ def test_cvxpy_infeasible() -> None:
 
 def test_cvxpy_refusals() -> None:
     x = cp.Variable(name="x")
-    with pytest.raises(UnsupportedModelError, match="DCP"):
+    with pytest.raises(UnsupportedModelError, check=about("problem")):
         mo.from_cvxpy(cp.Problem(cp.Maximize(cp.square(x))))
-    with pytest.raises(InputError, match=r"from_cvxpy takes a cvxpy\.Problem; got Variable"):
+    with pytest.raises(InputError, check=about("problem")):
         mo.from_cvxpy(x)
 
 
@@ -243,7 +244,7 @@ def test_gurobi_refuses_what_has_no_place() -> None:
     m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
     x, y = m.addVar(lb=-1, ub=1, name="x"), m.addVar(lb=-1, ub=1, name="y")
     m.addSOS(gp.GRB.SOS_TYPE1, [x, y])
-    with pytest.raises(UnsupportedModelError, match="SOS constraints"):
+    with pytest.raises(UnsupportedModelError, check=about("model")):
         mo.from_gurobi(m)
 
 
@@ -305,16 +306,16 @@ def test_pyomo_integers_agree_with_enumeration() -> None:
 def test_pyomo_refusals() -> None:
     m = pyomo_model()
     m.curve = pyo.Constraint(expr=pyo.exp(m.x[0]) <= 2)
-    with pytest.raises(UnsupportedModelError, match="curve is neither linear nor quadratic"):
+    with pytest.raises(UnsupportedModelError, check=about("curve")):
         mo.from_pyomo(m)
     m = pyomo_model()
     m.goal.deactivate()
-    with pytest.raises(InputError, match="one active objective; it has 0"):
+    with pytest.raises(InputError, check=about("model")):
         mo.from_pyomo(m)
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(float("inf"), None))
     m.goal = pyo.Objective(expr=m.x)
-    with pytest.raises(InputError, match="the bounds of the Pyomo variable x are no bounds"):
+    with pytest.raises(InputError, check=about("x")):
         mo.from_pyomo(m)
 
 
@@ -367,11 +368,11 @@ def test_milp_has_the_same_optimum() -> None:
 
 
 def test_scipy_refusals() -> None:
-    with pytest.raises(InputError, match="must have 2 columns"):
+    with pytest.raises(InputError, check=about("upper")):
         mo.from_scipy([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0])
-    with pytest.raises(InputError, match="one of them is missing"):
+    with pytest.raises(InputError, check=about("upper")):
         mo.from_scipy([1.0], A_ub=[[1.0]])
-    with pytest.raises(InputError, match="integrality"):
+    with pytest.raises(InputError, check=about("integrality")):
         mo.from_scipy([1.0], integrality=[2])
 
 
@@ -380,9 +381,9 @@ def test_scipy_refusals() -> None:
 
 def test_an_answer_to_another_program_is_refused() -> None:
     result = mo.solve(mo.from_highs(linear_model()), "clarabel")
-    with pytest.raises(InputError, match="another program"):
+    with pytest.raises(InputError, check=about("result")):
         result.into(conic_problem(False)[0])
-    with pytest.raises(InputError, match="into\\(\\) takes a problem of CVXPY, Pyomo, gurobipy or HiGHS"):
+    with pytest.raises(InputError, check=about("problem")):
         result.into(3)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.models.formulations import all_formulations
@@ -220,7 +221,7 @@ def test_pareto() -> None:
     assert [p.weight for p in said.points] == list(result.values["a"])
     assert all("descends along Delta" in p.kind for p in said.points)
     assert "weighed objectives; weights are tau" in str(said)
-    with pytest.raises(mo.errors.InputError, match="no classifier"):
+    with pytest.raises(mo.errors.InputError, check=about("model")):
         said.picture()
 
 
@@ -327,21 +328,21 @@ def test_the_picture(model: mo.Model) -> None:
 def test_what_cannot_be_drawn_or_explained_is_named() -> None:
     X = np.column_stack([_X, _RNG.normal(size=_N)])
     _, said = _solved(mo.HingeSVM(X, _Y))
-    with pytest.raises(mo.errors.InputError, match="two features that vary"):
+    with pytest.raises(mo.errors.InputError, check=about("X")):
         said.picture()
     _, ball = _solved(mo.MEBDual.labelled(_X, _Y, 2.0, mo.Linear()))
-    with pytest.raises(mo.errors.InputError, match="no classifier of labelled points to draw, and no ball"):
+    with pytest.raises(mo.errors.InputError, check=about("model")):
         ball.picture()
     model = mo.HingeSVM(_X, _Y)
     result, _ = _solved(model)
     import dataclasses
 
-    with pytest.raises(mo.errors.InputError, match="no point to explain"):
+    with pytest.raises(mo.errors.InputError, check=about("result")):
         model.explain(dataclasses.replace(result, values={}))
     hard = mo.ConicSVM(_X, _Y, kappa=0.0)  # the classes overlap
-    with pytest.raises(mo.errors.InputError, match="no point to explain; proved: Farkas multipliers"):
+    with pytest.raises(mo.errors.InputError, check=about("result")):
         hard.explain(mo.solve(hard))
-    with pytest.raises(mo.errors.InputError, match="values for w, xi are missing"):
+    with pytest.raises(mo.errors.InputError, check=about("values")):
         model.explain(mo.solve(mo.MEBDual(_X), "clarabel"))
 
 
@@ -350,3 +351,27 @@ def test_the_table_is_cut_and_says_so() -> None:
     assert said.table(5).splitlines()[-1] == f"  ... and {_N - 5} more"
     assert len(said.table(_N).splitlines()) == _N + 1
     assert "<pre" in said._repr_html_()
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.6])
+def test_roles_follow_the_margin_that_the_loss_requires(nu: float) -> None:
+    """Points of the ν-SVM are beyond ρ, on it or inside it; those inside have weights."""
+    rng = np.random.default_rng(1)
+    y = np.where(np.arange(30) % 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(30), rng.normal(size=(30, 2)) + 0.7 * y[:, None]])
+    result, explanation = _solved(mo.NuSVM(X, y, nu))
+    rho = result.values["rho"][0]
+    assert 0.0 < rho < 0.9
+    for point in explanation.points:
+        if point.margin > rho * 1.01:
+            assert point.kind.startswith("beyond the margin")
+        elif 0.0 < point.margin < rho * 0.99:
+            assert point.kind == "inside the margin, support vector"
+
+
+def test_interior_points_do_not_count_rounding_as_support() -> None:
+    rng = np.random.default_rng(2)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    model = mo.L1SVMDual(rng.normal(size=(40, 2)) + 1.0 * y[:, None], y, 1.0)
+    counts = [mo.solve(model, solver).summary["support_vectors"] for solver in ("clarabel", "smo-box")]
+    assert counts[0] == counts[1] < 40

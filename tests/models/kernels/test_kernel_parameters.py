@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import alternating
+from facts import about
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
@@ -151,25 +152,25 @@ def test_a_users_kernel_declares_its_own_parameter():
 
 def test_what_cannot_be_moved_is_refused():
     X, y = data()
-    with pytest.raises(InputError, match=r"parameter"):
+    with pytest.raises(InputError, check=about("parameter")):
         MaxMinSVM(X, y, parameter="alpha")
-    with pytest.raises(InputError, match=r"parameter"):
+    with pytest.raises(InputError, check=about("parameter")):
         MaxMinSVM(X, y, kernel=Linear())
-    with pytest.raises(InputError, match=r"linear kernel has no differentiable parameter 'gamma'; it has: none"):
+    with pytest.raises(InputError, check=about("parameter")):
         Linear().derivative("gamma", X, X)
-    with pytest.raises(InputError, match="per-feature"):
+    with pytest.raises(InputError, check=about("parameter")):
         MaxMinSVM(X, y, kernel=Laplacian(1.0), parameter="per-feature")
-    with pytest.raises(InputError, match=r"finite number|finite and inside"):
+    with pytest.raises(InputError, check=about("lower")):
         MaxMinSVM(X, y, kernel=Polynomial(2, 0.1, 1.0), parameter="coef0")  # an upper end must be given
-    with pytest.raises(InputError, match="inside"):
+    with pytest.raises(InputError, check=about("lower")):
         MaxMinSVM(X, y, kernel=Mixture(RBF(0.1), RBF(1.0)), parameter="weight", upper=2.0)
-    with pytest.raises(InputError, match="> 0 for a logarithm"):
+    with pytest.raises(InputError, check=about("lower")):
         MaxMinSVM(X, y, kernel=Mixture(RBF(0.1), RBF(1.0)), parameter="log-weight")
-    with pytest.raises(InputError, match="gamma0"):
+    with pytest.raises(InputError, check=about("gamma0")):
         MaxMinSVM(X, y, kernel=RationalQuadratic(0.1, 1.0), parameter="alpha", lower=2.0, upper=3.0)
-    with pytest.raises(InputError, match="two kernels"):
+    with pytest.raises(InputError, check=about("kernels")):
         Mixture(RBF(0.1), 3.0)
-    with pytest.raises(InputError, match="weight"):
+    with pytest.raises(InputError, check=about("weight")):
         Mixture(RBF(0.1), RBF(1.0), 1.5)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -107,7 +107,7 @@ def test_mean_distance_does_not_cancel(sparse: bool) -> None:
 def test_equal_rows_have_no_rule(value: float) -> None:
     X = np.full((7, 3), value)
     for rows in (X, as_points(sp.csr_array(X))):
-        with pytest.raises(InputError, match="rule 'npsvc' needs points that differ; all rows of X are equal"):
+        with pytest.raises(InputError, check=about("gamma")):
             gamma_by_rule("npsvc", rows)
 
 
@@ -117,25 +117,25 @@ def test_constant_diagonals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
         (lambda: RBF(0.0), "gamma"),
-        (lambda: RBF("median"), "one of the rules frank-wolfe, frank-wolfe-polynomial, npsvc, scale, auto; it is 'median'"),
+        (lambda: RBF("median"), "gamma"),
         (lambda: Polynomial(0, 1.0), "degree"),
         (lambda: Polynomial(1.5, 1.0), "degree"),
         (lambda: Polynomial(2, 1.0, -1.0), "coef0"),
-        (lambda: RBF().matrix(np.eye(2), np.eye(2)), "call kernel.fitted(X)"),
+        (lambda: RBF().matrix(np.eye(2), np.eye(2)), "gamma"),
         (lambda: as_kernel("rbf", np.eye(2)), "kernel"),
-        (lambda: as_kernel(Precomputed(), np.ones((2, 3))), "n × n kernel matrix; its shape is (2, 3)"),
-        (lambda: as_kernel(Precomputed(), np.array([[1.0, 2], [3, 1]])), "symmetric kernel matrix"),
-        (lambda: as_kernel(Precomputed(), sp.csr_array(np.array([[1.0, 2], [3, 1]]))), "symmetric kernel matrix"),
-        (lambda: Precomputed().matrix(np.ones((1, 2)), np.eye(3)), "2 columns, there are 3 training points"),
-        (lambda: CallableKernel(lambda X, Z: np.ones(2)).matrix(np.eye(2), np.eye(2)), "finite array of shape (2, 2)"),
-        (lambda: CallableKernel(lambda X, Z: np.full((2, 2), np.nan)).matrix(np.eye(2), np.eye(2)), "finite array"),
+        (lambda: as_kernel(Precomputed(), np.ones((2, 3))), "X"),
+        (lambda: as_kernel(Precomputed(), np.array([[1.0, 2], [3, 1]])), "X"),
+        (lambda: as_kernel(Precomputed(), sp.csr_array(np.array([[1.0, 2], [3, 1]]))), "X"),
+        (lambda: Precomputed().matrix(np.ones((1, 2)), np.eye(3)), "X"),
+        (lambda: CallableKernel(lambda X, Z: np.ones(2)).matrix(np.eye(2), np.eye(2)), "function"),
+        (lambda: CallableKernel(lambda X, Z: np.full((2, 2), np.nan)).matrix(np.eye(2), np.eye(2)), "function"),
     ],
 )
-def test_bad_kernels(make: Any, words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_kernels(make: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         make()
 
 

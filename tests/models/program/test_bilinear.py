@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import ExportError, InputError, UnsupportedModelError
@@ -121,7 +122,7 @@ def test_a_bilinear_row_is_solved_globally(solver: str, package: str, equality: 
 @pytest.mark.parametrize("solver", ["clarabel", "scs", "highs"])
 def test_solvers_of_convex_problems_refuse_before_they_run(solver: str) -> None:
     for form in (boxed(-np.eye(3), np.ones(3)), boxed(np.zeros((3, 3)), np.ones(3), row(False))):
-        with pytest.raises(UnsupportedModelError, match=r"nonconvex|bilinear"):
+        with pytest.raises(UnsupportedModelError, check=about("clarabel", "highs", "scs")):
             mo.solve(form, solver)
 
 

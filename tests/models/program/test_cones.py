@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from facts import about
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -142,14 +143,14 @@ def test_features_and_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
-        (lambda: Zero(0), "dim ≥ 1"),
-        (lambda: Nonnegative(2, -1), "count ≥ 0"),
-        (lambda: RotatedSecondOrder(1), "two rows a and b"),
-        (lambda: PSD(4), "PSD.of_order"),
+        (lambda: Zero(0), "dim"),
+        (lambda: Nonnegative(2, -1), "dim"),
+        (lambda: RotatedSecondOrder(1), "dim"),
+        (lambda: PSD(4), "dim"),
     ],
 )
-def test_impossible_cones(make: object, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_impossible_cones(make: object, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         make()  # type: ignore[operator]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 from oracles import enumerated
 
 from marginopt.errors import InputError, UnsupportedModelError
@@ -139,7 +140,7 @@ def test_weights_for_each_point() -> None:
         r = relax(model, reduction, "clarabel", TIGHT)
         assert r.bound <= optimum
         assert r.bound == pytest.approx(r.result.objective, rel=1e-6)
-    with pytest.raises(UnsupportedModelError, match="one lam for all points"):
+    with pytest.raises(UnsupportedModelError, check=about("conic SDP")):
         Conic().apply(model)
 
 
@@ -159,7 +160,7 @@ def test_free_intercept() -> None:
     assert r.lifted.value <= r.bound * (1 + 1e-9)
     assert certify(model.form, r.values).feasible(1e-9)
     for reduction in (Hinge(), Conic(), Combined("zero")):
-        with pytest.raises(UnsupportedModelError, match="penalised"):
+        with pytest.raises(UnsupportedModelError, check=about("conic SDP", "conic SDP + big-M, M from w=0", "hinge, M from w=0")):
             reduction.apply(model)
 
 
@@ -183,28 +184,28 @@ def test_caveats_and_sources() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
-        (lambda: BigM("w"), "'incumbent'"),
-        (lambda: BigM(-1.0), "> 0"),
-        (lambda: BigM(float("nan")), "> 0"),
+        (lambda: BigM("w"), "M"),
+        (lambda: BigM(-1.0), "M"),
+        (lambda: BigM(float("nan")), "M"),
         (lambda: Hinge("zero", factor=0.0), "factor"),
     ],
 )
-def test_wrong_parameters(make, words) -> None:
-    with pytest.raises(InputError, match=words):
+def test_wrong_parameters(make, name) -> None:
+    with pytest.raises(InputError, check=about(name)):
         make()
 
 
 def test_incumbent_needs_an_upper_bound() -> None:
     X, y = tiny(0)
-    with pytest.raises(InputError, match="tighten"):
+    with pytest.raises(InputError, check=about("M")):
         BigM("incumbent").apply(ZeroOneSVM(X, y))
 
 
 def test_hinge_refuses_zero_m() -> None:
     X, y = tiny(0)
-    with pytest.raises(InputError, match="M > 0"):
+    with pytest.raises(InputError, check=about("M")):
         Hinge("stated").apply(ZeroOneSVM(X, y, big_m=0.0))
 
 
@@ -226,10 +227,10 @@ def test_best_multiple_respects_given_constants() -> None:
     point = given.point(best_multiple(given, w))
     assert certify(given.form, point).feasible(1e-9)
     assert not certify(given.form, given.point(best_multiple(valid, w))).feasible(1e-9)  # the rows do cut something off
-    with pytest.raises(InputError, match="too small"):
+    with pytest.raises(InputError, check=about("big_m")):
         best_multiple(ZeroOneSVM(X, y, big_m=0.5), w)
     for bad in (np.zeros(2), np.array([np.inf, 0.0, 0.0])):
-        with pytest.raises(InputError, match="finite"):
+        with pytest.raises(InputError, check=about("w")):
             best_multiple(valid, bad)
 
 
@@ -245,6 +246,6 @@ def test_combined_model_states_itself() -> None:
     assert model.form_bytes > 0
     np.testing.assert_allclose(model.decision_function(values, X), X @ values["w"])
     for bad in ({"lam": 0.0, "M": 2.0}, {"lam": 1.0, "M": 0.0}):
-        with pytest.raises(InputError, match="> 0"):
+        with pytest.raises(InputError, check=about("M", "lam")):
             CombinedRelaxation(X, y, **bad)
     assert model.bound(None, None).value == -np.inf

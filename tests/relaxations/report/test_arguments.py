@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from data import Points, clouds
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -133,14 +134,14 @@ def test_a_parameter_without_identity_is_refused_before_anything_is_solved(tmp_p
     solver = Recorded("watched", watch=lambda: None)
     report(solver=solver)
     CALLS.clear()
-    with pytest.raises(InputError, match=r"recorded\(mark='watched'\) has no key in a store: a value of type function"):
+    with pytest.raises(InputError, check=about("recorded")):
         report(solver=solver, store=tmp_path / "cells.db")
     assert not CALLS and not (tmp_path / "cells.db").exists()
 
 
 @pytest.mark.parametrize("option", [{"seed": 1}, {"start": {}}])
 def test_seeds_and_starts_of_exact_solvers_are_the_reports(option: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="the report itself sets"):
+    with pytest.raises(InputError, check=about("seed", "start")):
         report(exact=[("scip", option)])
 
 
@@ -175,18 +176,18 @@ def test_relaxations_by_name_are_the_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("asked", "name"),
     [
-        ({"relaxations": ["conc"]}, "there is no relaxation 'conc'"),
+        ({"relaxations": ["conc"]}, "conc"),
         ({"relaxations": 3}, "relaxations"),
-        ({"relaxations": [Conic]}, "a relaxation is an object, rx.Conic"),
-        ({"lam": "a"}, r"\blam\b"),
-        ({"lam": []}, r"\blam\b"),
+        ({"relaxations": [Conic]}, "relaxation"),
+        ({"lam": "a"}, "lam"),
+        ({"lam": []}, "lam"),
         ({"kappa": "a"}, "kappa"),
         ({"seeds": 3}, "seeds"),
         ({"progress": np.zeros(0)}, "progress"),
     ],
 )
-def test_what_cannot_be_asked(asked: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_what_cannot_be_asked(asked: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         report(**asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from facts import about
 
 from marginopt.errors import DataError, InputError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, KappaCell, RelaxationCell
@@ -141,11 +142,11 @@ def test_an_exact_solve_with_an_m_that_is_not_valid_bounds_nothing() -> None:
 
 
 def test_reports_refuse_mixed_up_cells() -> None:
-    with pytest.raises(InputError, match="sweep over kappa"):
+    with pytest.raises(InputError, check=about("instances")):
         GapReport((INSTANCE,), (), (), kappas=(KappaCell("b", 0.1, 5, "clarabel"),))
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, check=about("instances")):
         GapReport((INSTANCE, INSTANCE), (), ())
-    with pytest.raises(InputError, match="does not have"):
+    with pytest.raises(InputError, check=about("instances")):
         GapReport((INSTANCE,), (replace(CELL, lam=2.0),), ())
 
 

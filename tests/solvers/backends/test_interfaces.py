@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from facts import about
 from programs import INFEASIBLE, UNBOUNDED, bounded_qp, form_of, knapsack, random_qp, solve
 
 from marginopt.errors import InputError, UnsupportedModelError
@@ -62,7 +63,7 @@ def test_a_new_solver_of_qpsolvers_needs_nothing_written(monkeypatch):
     result = solve_problem(bounded_qp(), solver, Options(iteration_limit=100))
     assert result.solved
     assert result.reduced["x"] == pytest.approx([0.0, -4.575, 0.0], abs=1e-6)
-    with pytest.raises(InputError, match="picky has no option 'max_iters'"):
+    with pytest.raises(InputError, check=about("max_iters")):
         solve_problem(bounded_qp(), solver, Options(native={"max_iters": 3}))
 
 
@@ -71,9 +72,9 @@ def test_abilities_are_tried_not_believed():
     assert "linear" not in abilities("quadprog")
     semidefinite = form_of([-1, -1], [("sum", [[1, 1]], [-1], Zero(1))], [0, 0], P=[[2, -2], [-2, 2]])
     for name in ("quadprog", "daqp"):  # DAQP calls this one unbounded
-        with pytest.raises(UnsupportedModelError, match="needs a positive definite quadratic objective"):
+        with pytest.raises(UnsupportedModelError, check=about("daqp", "quadprog")):
             solve(semidefinite, name)
-    with pytest.raises(UnsupportedModelError, match="without a quadratic part"):
+    with pytest.raises(UnsupportedModelError, check=about("quadprog")):
         solve(form_of([1.0], lower=[0.0]), "quadprog")
 
 
@@ -140,7 +141,7 @@ def test_statuses_and_options_through_pyomo():
     solver = gurobi_through_pyomo()
     assert solve_problem(INFEASIBLE["linear"], solver, Options()).status is Status.INFEASIBLE
     assert solve_problem(random_qp(0, 12), solver, Options(iteration_limit=1)).status is Status.ITERATION_LIMIT
-    with pytest.raises(InputError, match=r"does not take the options .*bogus"):
+    with pytest.raises(InputError, match="bogus"):
         solve_problem(bounded_qp(), solver, Options(native={"bogus": 1}))
     form = knapsack()
     result = solve_problem(form, solver, Options())

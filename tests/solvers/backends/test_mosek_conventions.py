@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from mosek_reader import form_of_task
 from mosek_tasks import FORMS, REAL, X, Y, form_of_new, solved
 
@@ -155,9 +156,9 @@ def test_parameters_are_known_and_checked():
         assert task.getdouparam(mosek.dparam.optimizer_max_time) == 5.0
         assert task.getintparam(mosek.iparam.mio_max_num_relaxs) == 9
         assert task.getintparam(mosek.iparam.mio_seed) == 3
-        with pytest.raises(InputError, match=r"no option 'MSK_DPAR_MIO_TOL_GAP'.*MSK_DPAR_MIO_TOL_"):
+        with pytest.raises(InputError, check=about("MSK_DPAR_MIO_TOL_GAP")):
             Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_DPAR_MIO_TOL_GAP": 1}))
-        with pytest.raises(InputError, match="mosek does not take MSK_IPAR_NUM_THREADS = 'many'"):
+        with pytest.raises(InputError, check=about("MSK_IPAR_NUM_THREADS")):
             Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_IPAR_NUM_THREADS": "many"}))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from facts import about
 from programs import bounded_qp, form_of, knapsack, random_qp, solve
 
 from marginopt.errors import InputError, MarginoptWarning
@@ -52,7 +53,7 @@ def test_unknown_native_option_names_the_near_miss(name, wrong, near):
 
 @pytest.mark.parametrize("name", ["proxqp", "daqp", "quadprog"])
 def test_unknown_native_option_of_a_solver_without_a_list(name):
-    with pytest.raises(InputError, match=f"{name} does not take the options .*'bogus'"):
+    with pytest.raises(InputError, match=f"{name} .*'bogus'"):
         solve(bounded_qp(), name, native={"bogus": 5})
 
 
@@ -106,7 +107,7 @@ def test_a_start_at_the_optimum_saves_iterations(name):
 @pytest.mark.parametrize("name", ["scs", "osqp", "highs"])
 def test_a_start_with_an_unknown_block(name):
     form = knapsack() if name == "highs" else form_of([1.0, 1.0], P=np.eye(2))
-    with pytest.raises(InputError, match="start: the form has no block 'y'; it has x"):
+    with pytest.raises(InputError, check=about("y")):
         get_solver(name).solve_form(form, Options(start={"y": np.zeros(2)}))
 
 

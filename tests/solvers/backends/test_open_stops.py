@@ -135,7 +135,7 @@ result = solve_problem(large, "highs", Options(time_limit=TIME))
 if INTERRUPT:
     highspy.Highs.run = begin
 again = solve_problem(small, "highs", Options())
-print(result.status.name, bool(result.values), result.details.get("left", ""), again.status.name, sep="|")
+print(result.status.name, bool(result.values), result.details.get("abandoned", ""), again.status.name, sep="|")
 """
 
 
@@ -145,8 +145,8 @@ def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt)
     code = _PREPARING.replace("INTERRUPT", str(interrupt)).replace("TIME", "None" if interrupt else "2.0")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     status = "INTERRUPTED" if interrupt else "TIME_LIMIT"
-    said = "HiGHS's quadratic solver was left: it gives no point before it ends"
-    assert done.stdout.strip() == f"{status}|False|{said}|OPTIMAL", done.stderr
+    note = "HiGHS's quadratic solver did not return at the limit: it gives no point before it ends"
+    assert done.stdout.strip() == f"{status}|False|{note}|OPTIMAL", done.stderr
 
 
 @pytest.mark.parametrize(("solver", "has_point"), [("scs", False), ("osqp", True)])

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from facts import about
 from interrupts import interrupted
 from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
 
@@ -108,9 +109,9 @@ def test_extended_point_is_feasible_for_scip():
 
 def test_semidefinite_cones_are_refused():
     model = ConicSVM(X11, Y11, lam=1.0)
-    with pytest.raises(ExportError, match=r"lifted.*Clarabel"):
+    with pytest.raises(ExportError, check=about("SCIP")):
         to_scip(model.form)
-    with pytest.raises(InputError, match="positive semidefinite cones"):
+    with pytest.raises(InputError, check=about("scip")):
         solve_problem(model, "scip", Options())
 
 
@@ -174,15 +175,15 @@ def test_start_is_taken():
     form = form.replace(blocks=(Block("a", ()), Block("b", ())))
     partial = solve_problem(form, "scip", Options(start={"a": np.array(2.0)}))
     assert partial.status is Status.OPTIMAL and partial.objective == pytest.approx(3.0)
-    with pytest.raises(InputError, match=r"\bv\b"):
+    with pytest.raises(InputError, check=about("v")):
         solve_problem(form, "scip", Options(start={"v": np.zeros(3)}))
 
 
 def test_wrong_options():
     model = HingeSVM(X11, Y11)
-    with pytest.raises(InputError, match=r"no option 'limits/gab'.*limits/gap"):
+    with pytest.raises(InputError, check=about("limits/gab")):
         solve_problem(model, "scip", Options(native={"limits/gab": 0.1}))
-    with pytest.raises(InputError, match=r"scip does not take limits/time = 'soon'"):
+    with pytest.raises(InputError, check=about("limits/time")):
         solve_problem(model, "scip", Options(native={"limits/time": "soon"}))
 
 
@@ -216,5 +217,5 @@ def test_a_pool_is_judged_point_by_point_and_priorities_change_no_optimum() -> N
         assert point.certificate.integrality is not None
     first = solve_problem(form, "scip", Options(native={"priorities": {"x": np.arange(12)}}))
     assert first.objective == pytest.approx(result.objective) and first.pool == ()
-    with pytest.raises(InputError, match="priorities"):
+    with pytest.raises(InputError, check=about("priorities")):
         solve_problem(form, "scip", Options(native={"priorities": {"z": 1}}))

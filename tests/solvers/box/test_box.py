@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from facts import about
 from hypothesis import given, strategies as st
 
 import marginopt.solvers as solvers
@@ -121,17 +122,17 @@ def test_iteration_limit_leaves_a_certified_point() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "name"),
     [
-        ({"Z": np.ones(3)}, "m × r"),
-        ({"Z": np.full((3, 2), np.inf)}, "finite"),
-        ({"q": np.ones(2)}, "q must have shape"),
-        ({"lower": 2.0}, "lower ≤ upper"),
-        ({"ridge": -1.0}, "ridge"),
+        ({"Z": np.ones(3)}, "Z"),
+        ({"Z": np.full((3, 2), np.inf)}, "Z"),
+        ({"q": np.ones(2)}, "q"),
+        ({"lower": 2.0}, "lower"),
+        ({"ridge": -1.0}, "lower"),
     ],
 )
-def test_bad_input_is_named(change: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_input_is_named(change: dict[str, object], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         BoxProgram(**{"Z": np.ones((3, 2)), "q": 1.0, "lower": 0.0, "upper": 1.0, "ridge": 0.0, **change})  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import TooLargeError
@@ -39,5 +40,5 @@ def test_a_model_too_large_for_its_form_is_solved_and_certified_by_its_structure
     assert result.solved
     assert result.bound_kind == "proved"
     assert result.objective == pytest.approx(expected, rel=1e-6)
-    with pytest.raises(TooLargeError, match="would need"):
+    with pytest.raises(TooLargeError, check=about("X")):
         mo.solve(model, "clarabel")

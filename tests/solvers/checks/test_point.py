@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -33,24 +34,24 @@ def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "name"),
     [
-        ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "values\\[.w.\\] must hold 3 finite"),
-        ({"xi": np.zeros(16)}, "values for w are missing"),
-        ({"w": np.zeros(3), "xi": np.zeros(4)}, "values\\[.xi.\\] must hold 16 finite"),
+        ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "values"),
+        ({"xi": np.zeros(16)}, "values"),
+        ({"w": np.zeros(3), "xi": np.zeros(4)}, "values"),
     ],
 )
-def test_refusals(model: mo.HingeSVM, values: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_refusals(model: mo.HingeSVM, values: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         mo.certify(model, values)
 
 
 @pytest.mark.parametrize("given", [5, [1.0], {"margin": "x"}, {"margin": np.array([{}] * 16)}, {"margin": 1j}])
 def test_multipliers_that_are_no_numbers_by_label_are_refused(model: mo.HingeSVM, given: Any) -> None:
     values = mo.solve(model, "clarabel").values
-    with pytest.raises(InputError, match="multipliers"):
+    with pytest.raises(InputError, check=about("multipliers", "multipliers['margin']")):
         mo.certify(model, values, given)
-    with pytest.raises(InputError, match="reduced"):
+    with pytest.raises(InputError, check=about("reduced")):
         mo.certify(model, values, {"margin": np.zeros(16)}, reduced="x")
 
 

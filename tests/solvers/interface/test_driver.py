@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from facts import about
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
@@ -226,7 +227,7 @@ def test_what_reaches_the_algorithm(problem: Model) -> None:
 
 def test_parameters_are_native_options(problem: Model) -> None:
     assert Counter().run(problem, Options(native={"steps": 2})).iterations == 2
-    with pytest.raises(InputError, match=r"counter has no option 'step'"):
+    with pytest.raises(InputError, check=about("step")):
         Counter().run(problem, Options(native={"step": 2}))
     original = Counter()
     assert original.accept({"steps": 2}) == dataclasses.replace(original, steps=2)
@@ -260,12 +261,12 @@ def test_models_without_the_view(overlapping: Any) -> None:
     hinge = HingeSVM(overlapping.X, overlapping.y)
     with pytest.raises(
         UnsupportedModelError,
-        match=r"counter cannot solve HingeSVM: it reads the structural view SimplexQP.*Solvers that can: .*clarabel",
+        check=about("counter"),
     ):
         solve_problem(hinge, Counter(), Options())
-    with pytest.raises(UnsupportedModelError, match="view SimplexQP, which"):
+    with pytest.raises(UnsupportedModelError, check=about("counter")):
         solve_problem(hinge.form, Counter(), Options())
-    with pytest.raises(UnsupportedModelError, match="counter cannot read HingeSVM"):
+    with pytest.raises(UnsupportedModelError, check=about("counter")):
         Counter().run(hinge, Options())
 
 
@@ -298,7 +299,7 @@ def test_trace_access() -> None:
     assert len(trace) == 2
     assert trace[1].gap == pytest.approx(0.1)
     assert np.isnan(trace.column("gap")[0])
-    with pytest.raises(KeyError, match="columns iteration, seconds, objective, bound, active, columns, gap, not 'step'"):
+    with pytest.raises(KeyError, match=r"iteration, seconds, objective, bound, active, columns, gap, .*'step'"):
         trace.column("step")
     assert repr(Trace()) == "Trace(empty)"
     assert "2 rows; last: iteration 1" in repr(trace)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from effort import trials
+from facts import about
 
 import marginopt as mo
 from marginopt import margin
@@ -227,9 +228,9 @@ def test_a_broken_seal_and_no_log_at_all(tmp_path: Path) -> None:
     (tmp_path / "c.log").write_text("".join(text.splitlines(keepends=True)[:-2]))
     assert not mo.check_proof(tmp_path / "c.log").valid
     assert not check_proof(tmp_path / "none.log").valid
-    with pytest.raises(mo.errors.InputError, match="proof"):
+    with pytest.raises(mo.errors.InputError, check=about("proof")):
         mo.solve(model(1), "margin-bb", proof=3)
-    with pytest.raises(mo.errors.InputError, match="margin problem"):
+    with pytest.raises(mo.errors.InputError, check=about("model")):
         mo.check_proof(tmp_path / "a.log", mo.HingeSVM(np.eye(2), np.array([1.0, -1.0])))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
@@ -176,7 +177,7 @@ def test_a_start_that_does_not_fit_and_another_loss_are_refused() -> None:
     model = drawn(1)
     with pytest.raises(InputError):
         mo.solve(model, "risk-bb", start={"w": np.zeros(1)})
-    with pytest.raises(InputError, match="loss"):
+    with pytest.raises(InputError, check=about("loss")):
         mo.ScoringSystem(model.X, model.y, loss="hinge")  # type: ignore[arg-type]
     with pytest.raises(UnsupportedModelError):
         mo.solve(mo.ScoringSystem(model.X, model.y), "risk-bb")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import noisy_halves
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.l1_svm import L1SVMDual
@@ -79,5 +80,5 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     assert state.cached_block_streak == CALM  # 20 columns hold no set of 256 points
     found = BoxSMO(block=16, stride=1)
     assert found.advance(found.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
-    with pytest.raises(InputError, match="block"):
+    with pytest.raises(InputError, check=about("block")):
         solve_problem(model, BoxSMO(block=0), Options())

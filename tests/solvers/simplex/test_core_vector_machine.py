@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import noisy_halves
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.enclosing_ball import MEBDual
@@ -82,9 +83,9 @@ def test_ball_rule_sampling_and_small_cache():
 
 def test_bad_parameters_are_named():
     X, y = data(40)
-    with pytest.raises(InputError, match="sampling"):
+    with pytest.raises(InputError, check=about("sampling")):
         solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), CoreVectorMachine(sampling=0), Options())
-    with pytest.raises(InputError, match="inner"):
+    with pytest.raises(InputError, check=about("inner")):
         solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), CoreVectorMachine(inner="exact"), Options())
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import noisy_halves
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.enclosing_ball import MEBDual
@@ -158,9 +159,9 @@ def test_the_users_start_goes_before_the_rule():
     first = solve_problem(model, ModifiedFrankWolfe(), Options())
     again = solve_problem(model, ModifiedFrankWolfe(), Options(start=first.values))
     assert again.iterations <= 2
-    with pytest.raises(InputError, match="no positive weight"):
+    with pytest.raises(InputError, check=about("start")):
         solve_problem(model, ModifiedFrankWolfe(), Options(start={"a": -np.ones(120)}))
-    with pytest.raises(InputError, match="must hold 120"):
+    with pytest.raises(InputError, check=about("start")):
         solve_problem(model, ModifiedFrankWolfe(), Options(start={"a": np.ones(3)}))
 
 
@@ -182,7 +183,7 @@ def test_the_enlarged_ball_encloses_every_point(model):
 
 def test_the_ball_rule_needs_a_ball():
     X, y = data()
-    with pytest.raises(InputError, match="constant diagonal"):
+    with pytest.raises(InputError, check=about("stop")):
         solve_problem(L2SVMDual(X, y, 1.0, Linear()), FrankWolfe(stop="ball"), Options())
 
 
@@ -200,7 +201,7 @@ def test_the_paper_s_samples_leave_the_support_out_and_end_the_run_early(method,
     assert paper.objective >= seen.objective - 1e-12
     assert paper.values["a"].min() >= 0.0
     assert paper.values["a"].sum() == pytest.approx(1.0)
-    with pytest.raises(InputError, match="rescan=False"):
+    with pytest.raises(InputError, check=about("rescan")):
         solve_problem(ball, method(sampling=59, support_candidates=False), Options())
 
 
@@ -224,7 +225,7 @@ def test_a_small_cache_changes_nothing_but_the_columns_computed():
     assert small.iterations == large.iterations
     assert np.array_equal(small.values["a"], large.values["a"])
     assert small.details["columns"] > large.details["columns"]
-    with pytest.raises(InputError, match="two columns of 120 points need 1,920"):
+    with pytest.raises(InputError, check=about("cache_bytes")):
         solve_problem(model, PairwiseFW(cache_bytes=1000), Options())
 
 
@@ -275,7 +276,7 @@ def test_several_simplices_are_refused_with_a_reason():
 )
 def test_bad_parameters_are_named(native):
     X, y = data(40)
-    with pytest.raises(InputError, match=next(iter(native))):
+    with pytest.raises(InputError, check=about(next(iter(native)))):
         solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), FrankWolfe(), Options(native=native))
 
 

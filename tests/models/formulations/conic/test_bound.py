@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from facts import about
 from scipy.optimize import minimize
 
 from marginopt.errors import InputError
@@ -87,15 +88,15 @@ def test_dual_value_refuses_what_is_not_in_gamma():
 
 def test_wrong_lengths_are_named():
     given = ConicProblem(np.ones((3, 2)), None, 0.5)
-    with pytest.raises(InputError, match="gamma must hold 3"):
+    with pytest.raises(InputError, check=about("gamma")):
         certified_bound(given, np.ones(4))
-    with pytest.raises(InputError, match="multiplier mu"):
+    with pytest.raises(InputError, check=about("mu")):
         dual_value(given, np.zeros(3), np.zeros(3))
-    with pytest.raises(InputError, match="w must hold 2"):
+    with pytest.raises(InputError, check=about("w")):
         primal_point(given, np.ones(3))
-    with pytest.raises(InputError, match=r"\bW\b"):
+    with pytest.raises(InputError, check=about("W")):
         primal_point(given, np.ones(2), np.ones((3, 3)))
-    with pytest.raises(InputError, match="hard-margin"):
+    with pytest.raises(InputError, check=about("kappa")):
         primal_point(ConicProblem(np.ones((3, 2)), None, 0.0), np.ones(2))
 
 

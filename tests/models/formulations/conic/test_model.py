@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, TooLargeError
@@ -216,20 +216,20 @@ def test_changes_of_a_parameter_change_one_thing(overlapping: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "words"),
+    ("kwargs", "name"),
     [
-        ({}, "exactly one of lam"),
-        ({"lam": 1.0, "kappa": 0.5}, "exactly one of lam"),
-        ({"lam": 0.0}, "lam "),
-        ({"lam": [1.0, 2.0]}, "lam "),
+        ({}, "lam"),
+        ({"lam": 1.0, "kappa": 0.5}, "lam"),
+        ({"lam": 0.0}, "lam"),
+        ({"lam": [1.0, 2.0]}, "lam"),
         ({"kappa": -0.1}, "kappa"),
         ({"kappa": 1.5}, "kappa"),
         ({"lam": 1.0, "kernel": "rbf"}, "kernel"),
-        ({"lam": 1.0, "kernel": Precomputed()}, "n × n kernel matrix"),
+        ({"lam": 1.0, "kernel": Precomputed()}, "X"),
     ],
 )
-def test_bad_parameters(overlapping: Any, kwargs: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_bad_parameters(overlapping: Any, kwargs: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         ConicSVM(overlapping.X, overlapping.y, **kwargs)
 
 
@@ -239,5 +239,5 @@ def test_too_large_says_so_before_anything_dense_is_built(monkeypatch: pytest.Mo
     monkeypatch.setattr(path, lambda *_: pytest.fail("dense rows were built"))
     model = ConicSVM(X, [1, -1, 1, -1], lam=1.0)
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e9")
-    with pytest.raises(TooLargeError, match=r"the standard form of ConicSVM would need [\d,]+ bytes"):
+    with pytest.raises(TooLargeError, check=about("X")):
         _ = model.form

@@ -11,7 +11,7 @@ from rational.judged import counted_fault
 
 import marginopt as mo
 from marginopt import margin as M
-from marginopt.models.formulations.margin.exact_count import exact_arguments, moved_onto
+from marginopt.models.formulations.margin.exact_count import exact_arguments, move_onto_rows
 from marginopt.solvers.records import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -41,7 +41,7 @@ def test_arguments_are_on_their_side_of_a_threshold() -> None:
 
 
 def test_a_margin_is_moved_onto_its_threshold() -> None:
-    w = moved_onto(np.array([1.0 / 3.0, 0.0]), np.array([[3.0, 0.0]]), np.ones(1), FREE, WIDE, LOOSE)
+    w = move_onto_rows(np.array([1.0 / 3.0, 0.0]), np.array([[3.0, 0.0]]), np.ones(1), FREE, WIDE, LOOSE)
     assert w is not None
     assert Fraction(float(w[0])) * 3 >= 1
     assert abs(w[0] - 1.0 / 3.0) <= 1e-13
@@ -50,7 +50,7 @@ def test_a_margin_is_moved_onto_its_threshold() -> None:
 def test_margins_that_oppose_each_other_are_met_with_equality() -> None:
     """w_1 = 2/3 w_2 is no pair of neighbouring doubles: it is one on a grid of thirds."""
     H = np.array([[3.0, -2.0], [-3.0, 2.0], [0.0, 1.0]])
-    w = moved_onto(np.array([0.1, 0.15000000000001]), H, np.array([0.0, 0.0, 0.15]), FREE, WIDE, LOOSE)
+    w = move_onto_rows(np.array([0.1, 0.15000000000001]), H, np.array([0.0, 0.0, 0.15]), FREE, WIDE, LOOSE)
     assert w is not None
     assert 3 * Fraction(float(w[0])) == 2 * Fraction(float(w[1]))
     assert w[1] >= 0.15
@@ -59,8 +59,8 @@ def test_margins_that_oppose_each_other_are_met_with_equality() -> None:
 
 def test_what_bounds_or_rows_forbid_is_not_moved_onto() -> None:
     H, h, w = np.array([[3.0, 0.0]]), np.ones(1), np.array([1.0 / 3.0, 0.0])
-    assert moved_onto(w, H, h, FREE, (WIDE[0], np.array([1.0 / 3.0, 1.0])), LOOSE) is None
-    assert moved_onto(w, H, h, FREE, WIDE, np.array([True, False])) is None
+    assert move_onto_rows(w, H, h, FREE, (WIDE[0], np.array([1.0 / 3.0, 1.0])), LOOSE) is None
+    assert move_onto_rows(w, H, h, FREE, WIDE, np.array([True, False])) is None
 
 
 @pytest.mark.parametrize("solver", ["margin-bb", "scip"])

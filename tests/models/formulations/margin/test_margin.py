@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from data import clouds
 from effort import trials
+from facts import about
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -149,24 +150,24 @@ def test_inputs_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "name"),
     [
-        ({"loss": "hing"}, "hinge"),
+        ({"loss": "hing"}, "hing"),
         ({"loss": 3}, "loss"),
-        ({"regulariser": "l3"}, "there is no regulariser 'l3'"),
-        ({"subject_to": [3]}, "subject_to must hold restrictions"),
-        ({"loss": margin.Hinge}, r"that is the class, a part is Hinge\(\.\.\.\)"),
-        ({"subject_to": mo.at_most(2)}, r"at most 2 of what\? at_most\(2\)\.nonzero"),
-        ({"subject_to": [lambda v: v.w[0] >= 0]}, r"added by model\.with_constraint"),
+        ({"regulariser": "l3"}, "l3"),
+        ({"subject_to": [3]}, "subject_to"),
+        ({"loss": margin.Hinge}, "loss"),
+        ({"subject_to": mo.at_most(2)}, "subject_to"),
+        ({"subject_to": [lambda v: v.w[0] >= 0]}, "subject_to"),
         ({"sample_weight": -1.0}, "sample_weight"),
         ({"intercept": "none"}, "intercept"),
-        ({"domain": margin.Box((0.0, 0.0), 1.0)}, "one for each of the 3 coefficients"),
-        ({"domain": margin.Signs((1, 1))}, "one sign for each of the 3 coefficients"),
+        ({"domain": margin.Box((0.0, 0.0), 1.0)}, "lower"),
+        ({"domain": margin.Signs((1, 1))}, "signs"),
     ],
 )
-def test_refusals(arguments: dict[str, Any], message: str) -> None:
+def test_refusals(arguments: dict[str, Any], name: str) -> None:
     X, y = small(0)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=about(name)):
         mo.Margin(X, y, **arguments)
 
 
@@ -174,7 +175,7 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("restriction", [mo.keep([0]), mo.error_budget([0, 1], 0.5)], ids=["keep", "budget"])
 def test_restrictions_of_margins_need_a_loss_of_margins(loss: str, restriction: Any) -> None:
     X, y = small(0)
-    with pytest.raises(InputError, match="speaks of margins"):
+    with pytest.raises(InputError, check=about("restrictions")):
         mo.Margin(X, y, loss, subject_to=restriction)
 
 
@@ -188,15 +189,15 @@ def test_an_error_of_a_budget_is_a_margin_below_one_whatever_the_threshold() -> 
 
 def test_refusals_of_parts() -> None:
     X, y = small(0)
-    with pytest.raises(InputError, match="needs bounds of the margins"):
+    with pytest.raises(InputError, check=about("domain")):
         _ = mo.Margin(X, y, margin.PiecewiseLinear(((0.0, 0.0), (1.0, 1.0), (2.0, 1.5)))).form
-    with pytest.raises(InputError, match="counting coefficients needs bounds"):
+    with pytest.raises(InputError, check=about("domain")):
         _ = mo.Margin(X, y, regulariser="l0").form
-    with pytest.raises(InputError, match=r"share"):
+    with pytest.raises(InputError, check=about("share")):
         mo.error_budget(1, 2.0)
-    with pytest.raises(InputError, match="a class is -1 or"):
+    with pytest.raises(InputError, check=about("points")):
         _ = mo.Margin(X, y, "zero-one", subject_to=mo.error_budget(2, 0.5)).form
-    with pytest.raises(InputError, match="parity needs at least two groups"):
+    with pytest.raises(InputError, check=about("groups")):
         _ = mo.Margin(X, y, subject_to=mo.parity(np.zeros(10))).form
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt import margin
@@ -128,7 +129,7 @@ def test_what_it_refuses(wrong: dict[str, object], said: str) -> None:
 
 def test_it_needs_an_intercept_and_features() -> None:
     for Z in (X[:, 1:], X[:, :1]):
-        with pytest.raises(InputError, match="first column of ones"):
+        with pytest.raises(InputError, check=about("X")):
             mo.ScoringSystem(Z, Y)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 import marginopt.solvers as solvers
@@ -155,7 +156,7 @@ def test_any_step_can_be_given_to_another_solver() -> None:
     assert theirs.objective == pytest.approx(ours.objective, rel=1e-3)
     shelf = solvers.solve(model, "alternating", iteration_limit=4, tol=1e-9, qp="piqp", stiefel="gpi", sweeps=2000)
     assert shelf.objective == pytest.approx(ours.objective, rel=1e-3)
-    with pytest.raises(InputError, match="cannot take the step"):
+    with pytest.raises(InputError, check=about("smo")):
         solvers.solve(model, "kernel-npsvcpp", stiefel="smo")
 
 
@@ -193,7 +194,7 @@ def test_too_large_a_form_is_certified_by_the_model_itself(monkeypatch: pytest.M
 
 def test_free_projection_refuses_convex_solvers_and_prints() -> None:
     model = _model()
-    with pytest.raises(UnsupportedModelError, match="kernel-npsvcpp"):
+    with pytest.raises(UnsupportedModelError, check=about("clarabel")):
         solvers.solve(model, "clarabel")
     assert "rho" in str(model)
     assert r"\varpi_l" in model.at(_projection(model)).latex()
@@ -201,22 +202,22 @@ def test_free_projection_refuses_convex_solvers_and_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "name"),
     [
         ({"r1": 0.0}, "r1"),
         ({"r2": -1.0}, "r2"),
         ({"mu": -1.0}, "mu"),
-        ({"d": 9}, r"\bd\b"),
-        ({"d": 0}, r"\bd\b"),
+        ({"d": 9}, "d"),
+        ({"d": 0}, "d"),
         ({"orientation": "both"}, "orientation"),
         ({"weights": [1.0, 0.0, 1.0]}, "weights"),
         ({"neighbours": 50}, "neighbours"),
-        ({"P": np.ones((4, 2))}, "orthonormal"),
-        ({"P": np.eye(3, 2)}, "shape"),
+        ({"P": np.ones((4, 2))}, "P"),
+        ({"P": np.eye(3, 2)}, "P"),
     ],
 )
-def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_input_is_named(change: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         orientation = change.pop("orientation", "one")
         _ = _model(orientation, **change).S
 
@@ -230,23 +231,23 @@ def test_bad_options_are_named(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "message"),
+    ("X", "y", "name"),
     [
-        (np.ones((4, 2)), [0, 0, 0, 0], "two classes"),
-        (np.ones((4, 2)), [0, 0, 0, 1], "two points"),
-        (np.full((4, 2), np.nan), [0, 0, 1, 1], "finite"),
-        (np.ones((4, 2)), [0, 0, 1], "shape"),
+        (np.ones((4, 2)), [0, 0, 0, 0], "y"),
+        (np.ones((4, 2)), [0, 0, 0, 1], "y"),
+        (np.full((4, 2), np.nan), [0, 0, 1, 1], "X"),
+        (np.ones((4, 2)), [0, 0, 1], "y"),
     ],
 )
-def test_bad_data_are_named(X: Any, y: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_data_are_named(X: Any, y: Any, name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         ChebyshevNPSVC(X, y)
 
 
 def test_equal_points_need_the_ridge() -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), 2, axis=0)
     y = np.arange(8) // 4
-    with pytest.raises(InputError, match="larger ridge"):
+    with pytest.raises(InputError, check=about("ridge")):
         solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), ridge=0.0, d=2), "kernel-npsvcpp")
     assert solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), d=2), "kernel-npsvcpp", iteration_limit=30).values
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, UnsupportedModelError
@@ -158,24 +159,24 @@ def test_prediction_is_the_nearest_hyperplane(loss: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "name"),
     [
-        ({"y": np.zeros(45)}, "two classes"),
-        ({"y": np.r_[np.zeros(44), 1]}, "two points"),
-        ({"y": np.zeros(3)}, "shape"),
+        ({"y": np.zeros(45)}, "y"),
+        ({"y": np.r_[np.zeros(44), 1]}, "y"),
+        ({"y": np.zeros(3)}, "y"),
         ({"target": 7}, "target"),
         ({"loss": "hinge"}, "loss"),
-        ({"r": 0.0}, r"\br\b"),
-        ({"c": -1.0}, r"\bc\b"),
+        ({"r": 0.0}, "r"),
+        ({"c": -1.0}, "c"),
         ({"tau": -0.5}, "tau"),
         ({"loss": "capped", "epsilon": 0.0}, "epsilon"),
-        ({"X": np.full((45, 2), np.nan)}, "finite"),
+        ({"X": np.full((45, 2), np.nan)}, "X"),
         ({"kernel": 3}, "kernel"),
     ],
 )
-def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
+def test_bad_input_is_named(change: dict[str, Any], name: str) -> None:
     X, y = _data()
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=about(name)):
         NonparallelSVM(**{"X": X, "y": y, "target": 0, **change})
 
 
@@ -183,7 +184,7 @@ def test_singular_kernel_asks_for_a_ridge() -> None:
     X, y = _data()
     twice = np.vstack([X, X])
     model = NonparallelSVM(twice, np.r_[y, y], 0, kernel=RBF(0.5), ridge=0.0)
-    with pytest.raises(InputError, match="ridge"):
+    with pytest.raises(InputError, check=about("ridge")):
         solvers.solve(model, "boxqp")
 
 

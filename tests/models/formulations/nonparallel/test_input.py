@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 from scipy.sparse.csgraph import connected_components
 
 import marginopt.solvers as solvers
@@ -58,18 +59,18 @@ def test_point_with_no_neighbour_left_is_a_part_of_its_own() -> None:
 def test_singular_kernel_needs_the_ridge_and_says_so(orientation: str) -> None:
     X, y = _islands()
     X[1] = X[0]
-    with pytest.raises(InputError, match="ridge"):
+    with pytest.raises(InputError, check=about("ridge")):
         KernelNPSVC(gamma=0.05, ridge=0.0, mu=0.0, orientation=orientation, standardise=False).fit(X, y)
     fitted = KernelNPSVC(gamma=0.05, mu=0.0, orientation=orientation, standardise=False, tol=1e-2, max_iter=30).fit(X, y)
     assert fitted.certificate_.gap <= 1e-6
-    with pytest.raises(InputError, match="ridge"):
+    with pytest.raises(InputError, check=about("ridge")):
         solvers.solve(NonparallelSVM.one_per_class(X, y, kernel=RBF(0.05), ridge=0.0)[0], "boxqp")
 
 
 @pytest.mark.parametrize(("kernel", "size"), [("rbf", 40), ("linear", 2)])
 def test_more_learned_features_than_there_are_features_are_refused(kernel: str, size: int) -> None:
     X, y = _islands()
-    with pytest.raises(InputError, match=f"between 1 and the {size} features; it is {size + 1}"):
+    with pytest.raises(InputError, check=about("d")):
         KernelNPSVC(kernel, d=size + 1).fit(X, y)
 
 
@@ -84,18 +85,18 @@ def test_more_features_than_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "change", "message"),
+    ("labels", "change", "name"),
     [
-        (np.r_[np.zeros(39), 1.0], {}, "every class needs at least two points; .* has one: drop or merge it"),
-        (np.zeros(40), {}, "at least two classes"),
-        (np.repeat([0, 1], 20), {"r": 0.0}, r"\br\b"),
-        (np.repeat([0, 1], 20), {"r": -1.0}, r"\br\b"),
-        (np.repeat([0, 1], 20), {"c": 0.0}, r"\bc\b"),
+        (np.r_[np.zeros(39), 1.0], {}, "y"),
+        (np.zeros(40), {}, "y"),
+        (np.repeat([0, 1], 20), {"r": 0.0}, "r"),
+        (np.repeat([0, 1], 20), {"r": -1.0}, "r"),
+        (np.repeat([0, 1], 20), {"c": 0.0}, "c"),
     ],
 )
-def test_members_of_the_family_name_what_is_wrong(labels: np.ndarray, change: dict[str, Any], message: str) -> None:
+def test_members_of_the_family_name_what_is_wrong(labels: np.ndarray, change: dict[str, Any], name: str) -> None:
     X, _ = _islands()
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, check=about(name)):
         NonparallelSVM.one_per_class(X, labels, **change)
 
 

@@ -1,0 +1,38 @@
+"""Checks of the facts that an error carries, for ``pytest.raises(..., check=...)``; sentences are pinned in tests/messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A check that an attribute of an error is one of the values, and that the error lists names that are allowed."""
+
+    attribute: str
+    values: tuple[str, ...]
+    allowed: frozenset[str] = frozenset()
+
+    def __call__(self, error: BaseException) -> bool:
+        return getattr(error, self.attribute) in self.values and self.allowed <= set(getattr(error, "allowed", ()))
+
+
+def about(*names: str, allowed: Iterable[str] = ()) -> Facts:
+    """Return the check that an error names one of the arguments, and lists these names among those that would do."""
+    return Facts("name", names, frozenset(allowed))
+
+
+def missing(*packages: str) -> Facts:
+    """Return the check that an error names one of the packages as missing."""
+    return Facts("package", packages)
+
+
+def unlicensed(*solvers: str) -> Facts:
+    """Return the check that an error names one of the solvers as lacking a licence."""
+    return Facts("solver", solvers)
+
+
+def unwritten(path: object) -> Facts:
+    """Return the check that an error names the file that could not be written."""
+    return Facts("path", (str(path),))
