@@ -162,11 +162,14 @@ class SparseRule(BoundingRule[SparseProblem]):
         return self._branch(node, relaxed)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Take the support of a point, with the best coefficients on it."""
+        """Take the support of a point, or its largest coefficients that may be used, with the best values for them, and swaps."""
         self._incumbent = incumbent
-        support = (w != 0.0) & self.problem.counted
-        if int(support.sum()) <= self.problem.most and not (support & self._never).any():
-            self._refit(support)
+        size = np.where(self.problem.counted & ~self._never, np.abs(w) * self._columns, 0.0)
+        support = np.zeros(size.size, dtype=np.bool_)
+        support[np.argsort(-size, kind="stable")[: self.problem.most]] = True
+        support &= size > 0.0
+        if self._refit(support) and support.any():
+            self._swap(support)
 
     def _workspace(self, d: int) -> Workspace:
         size = 1 << max(d - 1, 7).bit_length()
