@@ -250,12 +250,16 @@ def test_a_path_carries_bounds_to_fewer_coefficients():
     bounds = [result.bound for result in curve]
     assert bounds == sorted(bounds, reverse=True)
     for k, bound in enumerate(bounds, 1):
-        low, high = _enumerated(X, y, np.full(40, 3.0), LinearLoss.HINGE, k)
-        assert bound <= high * (1.0 + 1e-9)
+        _, optimum = _enumerated(X, y, np.full(40, 3.0), LinearLoss.HINGE, k)
+        assert bound <= optimum * (1.0 + 1e-9)
     view = model.view(SparseProblem)
     known = KnownBound(view, 5.0)
     assert known.implied(view) == 5.0
-    assert known.implied(dataclasses.replace(view, most=2)) == -np.inf == known.implied(dataclasses.replace(view, costs=2.0 * view.costs))
+    assert (
+        known.implied(dataclasses.replace(view, most=2))
+        == -np.inf
+        == known.implied(dataclasses.replace(view, costs=2.0 * view.costs))
+    )
 
 
 def test_a_start_with_too_many_coefficients_keeps_the_largest():
