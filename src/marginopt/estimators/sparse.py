@@ -135,7 +135,7 @@ class SparseSVC(SearchedClassifier):
 
     def _solve_all(self, stage: Stage) -> list[Outcome]:
         outcomes = super()._solve_all(stage)
-        vars(self).pop("curve_", None)
+        self.__dict__.pop("curve_", None)
         if self.curve:
             curves = [self._curve(stage, place, outcome) for place, outcome in enumerate(outcomes)]
             self.curve_ = one_or_all(curves)
@@ -171,6 +171,8 @@ class SparseSVC(SearchedClassifier):
         InputError
             Not fitted with ``curve=True``.
         """
+        from matplotlib.ticker import MaxNLocator
+
         fitted = getattr(self, "curve_", None)
         if fitted is None:
             raise InputError("the curve is drawn after a fit with curve=True")
@@ -186,7 +188,7 @@ class SparseSVC(SearchedClassifier):
             ax.plot(curve.values, bounds, color=colour, linestyle="--", linewidth=1.0, label=f"{label}proved bound")
         ax.set_xlabel("features")
         ax.set_ylabel("½||w||² + C Σ loss")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(alpha=0.3)
         ax.legend(fontsize=8)
         return ax
