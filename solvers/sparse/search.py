@@ -360,6 +360,12 @@ class SparseRule(BoundingRule[SparseProblem]):
         short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cut
         return bool(self._q > 0.0 and short and not part["tried"].any() and self._untried(part).size)
 
+    @property
+    def _beyond(self) -> float:
+        """The cost that sides are excluded at: above the cutoff, so that the gap is within the tolerance after rounding."""
+        incumbent = self._incumbent
+        return incumbent.cut + _SHARE * incumbent.tol * abs(incumbent.value) if incumbent.value < math.inf else math.inf
+
     def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
         """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
         sides, tried, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
@@ -371,7 +377,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         for code in codes.tolist():
             tried[code], sides[code] = True, not self._exclude_side(part, code, record)
         if record.largest:
-            closed = min(closed, self._incumbent.cut)
+            closed = min(closed, self._beyond)
         part = {**part, "sides": sides, "tried": tried}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed=closed)
@@ -420,7 +426,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         if ordered.size > _WHOLE:
             likely = self._likely[free[self._likely]]
             chosen = likely if likely.size > count else ordered[: 4 * count + _WHOLE // 4]
-        target = self._incumbent.cut
+        target = self._beyond
         while True:
             active = np.concatenate([always, chosen])
             fixed = np.arange(active.size) < always.size
